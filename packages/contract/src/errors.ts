@@ -1,0 +1,298 @@
+/**
+ * Every error the API answers with: one stable code, one status, one title, one page of documentation.
+ *
+ * `explanation` says when it happens and `remedy` what to do about it; the pages under `docs/errors/` and at
+ * `/errors/{code}` are made from them.
+ */
+export interface ErrorDefinition {
+  readonly status: number;
+  readonly title: string;
+  readonly explanation: string;
+  readonly remedy: string;
+}
+
+export const errorDefinitions = {
+  invalid_json: {
+    status: 400,
+    title: "The body is not valid JSON",
+    explanation: "The request's body was announced as JSON, but could not be read as such, or it was missing.",
+    remedy: "Send one complete JSON value, encoded in UTF-8.",
+  },
+  invalid_body: {
+    status: 400,
+    title: "The body does not have the declared form",
+    explanation:
+      "A field is missing, is not known to this operation, or has a value of the wrong type, form or length. `errors` lists each one with a JSON Pointer to it.",
+    remedy:
+      "Correct the fields listed in `errors`. Fields that the operation does not know are refused, never ignored.",
+  },
+  invalid_parameter: {
+    status: 400,
+    title: "A parameter does not have the declared form",
+    explanation: "A path parameter, query parameter or header has a value that the operation cannot read.",
+    remedy: "Correct the parameter that `detail` names.",
+  },
+  missing_api_key: {
+    status: 401,
+    title: "No API key was given",
+    explanation: "Every operation needs a key in the request header `apikey`.",
+    remedy: "Send the header `apikey` with a key of the tenant. Operations under /operator take the operator key.",
+  },
+  invalid_api_key: {
+    status: 401,
+    title: "The API key is not valid",
+    explanation: "The key is unknown, was revoked or rotated away, or has expired.",
+    remedy: "Check the key for truncation. If it is gone, have someone with `api-keys:write` create another.",
+  },
+  permission_denied: {
+    status: 403,
+    title: "The API key lacks the permission for this operation",
+    explanation: "The key is valid, but does not hold the permission that the operation needs; `detail` names it.",
+    remedy: "Use a key that holds the permission.",
+  },
+  source_address_not_allowed: {
+    status: 403,
+    title: "The API key may not be used from this address",
+    explanation: "The key is bound to source addresses, and the request came from another one.",
+    remedy:
+      "Call from one of the key's `sourceIps`. Behind a proxy, name the proxy in GATEHOUSE_TRUSTED_PROXIES so that the caller's own address is seen.",
+  },
+  grants_exceed_caller: {
+    status: 403,
+    title: "A key cannot grant more than its maker holds",
+    explanation: "The new key would hold permissions that the calling key does not; `detail` names them.",
+    remedy: "Ask for no more than the calling key's permissions, or use a key that holds them.",
+  },
+  not_found: {
+    status: 404,
+    title: "No such record",
+    explanation:
+      "The tenant has no record with this id. A record of another tenant is answered in the same way, so that ids tell nothing.",
+    remedy: "Check the id, and that the key belongs to the tenant you mean.",
+  },
+  no_such_operation: {
+    status: 404,
+    title: "No such operation",
+    explanation: "No operation has this path.",
+    remedy: "See /docs or /openapi.json for the paths there are.",
+  },
+  method_not_allowed: {
+    status: 405,
+    title: "The path does not take this method",
+    explanation: "The path exists, but not with this HTTP method; the `Allow` header lists those it takes.",
+    remedy: "Use one of the methods in `Allow`.",
+  },
+  request_timeout: {
+    status: 408,
+    title: "The request did not arrive in time",
+    explanation: "The request's headers or body were not complete when the time for them ran out.",
+    remedy: "Send the request again, whole.",
+  },
+  name_taken: {
+    status: 409,
+    title: "The name is taken",
+    explanation: "Another record of this kind in the tenant has the same name.",
+    remedy: "Choose another name.",
+  },
+  email_taken: {
+    status: 409,
+    title: "The e-mail address is taken",
+    explanation: "Another user of the tenant has this e-mail address; letter case makes no difference.",
+    remedy: "Use another address, or change the user who has it.",
+  },
+  device_key_taken: {
+    status: 409,
+    title: "Another device has this public key",
+    explanation: "A WireGuard public key identifies one device of a tenant.",
+    remedy: "Generate a new key pair on the device, or delete the device that has the key.",
+  },
+  device_limit_reached: {
+    status: 409,
+    title: "The user has as many devices as allowed",
+    explanation: "The limit is the user's maxDevices, else the largest of the user's groups, else 5.",
+    remedy: "Delete a device of the user, or raise maxDevices of the user or of one of the groups.",
+  },
+  user_not_deactivated: {
+    status: 409,
+    title: "The user is not deactivated",
+    explanation: "Only a deactivated user can be reactivated.",
+    remedy: "Nothing needs doing: the user is not deactivated.",
+  },
+  user_deactivated: {
+    status: 409,
+    title: "The user is deactivated",
+    explanation: "A deactivated user cannot enrol devices.",
+    remedy: "Reactivate the user first.",
+  },
+  device_not_deactivated: {
+    status: 409,
+    title: "The device is not deactivated",
+    explanation: "Only a deactivated device can be reactivated.",
+    remedy: "Nothing needs doing: the device is not deactivated.",
+  },
+  group_is_default: {
+    status: 409,
+    title: "A default group cannot be deleted",
+    explanation: "The tenant's default group and its SAML default group must exist.",
+    remedy: "Make another group the SAML default group first; the tenant's own default group stays.",
+  },
+  last_group: {
+    status: 409,
+    title: "A user needs at least one group",
+    explanation: "The change would leave a user without any group.",
+    remedy: "Add the user to another group first.",
+  },
+  gateway_in_use: {
+    status: 409,
+    title: "A policy names the gateway",
+    explanation:
+      "The gateway is listed in `gateways` of a policy. Removing the last one there would widen what the policy allows.",
+    remedy: "Take the gateway out of the policies that `errors` lists, or delete those policies.",
+  },
+  resource_in_use: {
+    status: 409,
+    title: "An active policy names the resource",
+    explanation: "A resource that an active policy lists in `resources` cannot be deleted.",
+    remedy: "Take the resource out of the policies that `errors` lists, or deactivate those policies.",
+  },
+  protocol_in_use: {
+    status: 409,
+    title: "An address uses the protocol",
+    explanation: "A protocol cannot be deleted while addresses use it.",
+    remedy: "Take the protocol off the addresses that `errors` lists.",
+  },
+  admission_rule_in_use: {
+    status: 409,
+    title: "A policy uses the admission rule",
+    explanation: "An admission rule cannot be deleted while policies use it.",
+    remedy: "Give the policies that `errors` lists another rule.",
+  },
+  predefined_record: {
+    status: 409,
+    title: "The record is built in",
+    explanation: "Predefined protocols, built-in admission rules and system roles are the same in every tenant.",
+    remedy: "Create a record of your own instead.",
+  },
+  policy_is_default: {
+    status: 409,
+    title: "The default policy stays as it is",
+    explanation:
+      "The tenant's default internet policy is always there, active and last. Only its mode, gateways and description can be changed.",
+    remedy: "Create a policy of your own; it is evaluated before the default one.",
+  },
+  policy_not_deactivated: {
+    status: 409,
+    title: "The policy is not deactivated",
+    explanation: "Only a deactivated policy can be reactivated.",
+    remedy: "Nothing needs doing: the policy is active.",
+  },
+  api_key_replaced: {
+    status: 409,
+    title: "The key was already rotated",
+    explanation: "A key that another one has replaced cannot be rotated again.",
+    remedy: "Rotate the key that replaced it.",
+  },
+  precondition_failed: {
+    status: 412,
+    title: "The record has changed",
+    explanation: "`If-Match` names a version of the record that is no longer the current one.",
+    remedy: "Read the record again, decide anew, and send its new ETag.",
+  },
+  payload_too_large: {
+    status: 413,
+    title: "The body is too large",
+    explanation: "A request's body may have 1 MiB at most.",
+    remedy: "Split the request into smaller ones.",
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: "The body is not JSON",
+    explanation: "Bodies are JSON, and say so in `Content-Type: application/json`.",
+    remedy: "Send JSON with the header `Content-Type: application/json`.",
+  },
+  unknown_reference: {
+    status: 422,
+    title: "A field refers to something that does not exist",
+    explanation: "The tenant has no record with the id that a field of the body names; `errors` lists each one.",
+    remedy: "Correct the ids, or create what they should refer to.",
+  },
+  invalid_combination: {
+    status: 422,
+    title: "Fields do not fit together",
+    explanation: "Each field is well-formed, but together they break a rule; `errors` says which.",
+    remedy: "Change one of the fields that `errors` lists.",
+  },
+  invalid_address: {
+    status: 422,
+    title: "The address is not allowed",
+    explanation:
+      "The text is no IP address, CIDR, host name or `*.domain`; or a private resource names addresses that are globally reachable or belong to the device pool 100.64.0.0/10.",
+    remedy: "Correct the addresses that `errors` lists.",
+  },
+  duplicate_address: {
+    status: 422,
+    title: "A resource names an address twice",
+    explanation: "The same address may stand in many resources, but only once in each.",
+    remedy: "Merge the two entries into one with all their protocols.",
+  },
+  invalid_rule: {
+    status: 422,
+    title: "The admission rule is not valid",
+    explanation:
+      "The text is not a CEL expression over the documented variables with a boolean result; `errors` gives line and column.",
+    remedy: "Correct the rule where `errors` points.",
+  },
+  incomplete_order: {
+    status: 422,
+    title: "The order does not name every policy exactly once",
+    explanation: "Reordering takes the complete list of the type's policies, the default policy left out or last.",
+    remedy: "List the policies of the type and send all of their ids.",
+  },
+  role_not_assignable: {
+    status: 422,
+    title: "The role cannot be assigned",
+    explanation: "There is exactly one owner; ownership is transferred, not assigned.",
+    remedy: "Assign another role.",
+  },
+  idempotency_key_reused: {
+    status: 422,
+    title: "The Idempotency-Key was used for another request",
+    explanation: "Within 24 hours, a key stands for one request: the same operation, path and body.",
+    remedy: "Use a new key for a new request.",
+  },
+  rate_limited: {
+    status: 429,
+    title: "Too many requests",
+    explanation: "The key or the address has used up its share of requests for now.",
+    remedy: "Wait for as long as `Retry-After` says, in seconds.",
+  },
+  header_too_large: {
+    status: 431,
+    title: "The request's headers are too large",
+    explanation: "All headers together may have 16 KiB.",
+    remedy: "Send fewer or shorter headers.",
+  },
+  internal_error: {
+    status: 500,
+    title: "Something went wrong in Gatehouse",
+    explanation: "An error that should not happen. Nothing was changed. The cause is in the server's log.",
+    remedy: "Report it together with `requestId`.",
+  },
+  database_unavailable: {
+    status: 503,
+    title: "The database is not reachable",
+    explanation: "Gatehouse cannot reach its database, or the database is too busy to answer in time.",
+    remedy: "Try again after as many seconds as `Retry-After` says. A write may be repeated with its Idempotency-Key.",
+  },
+} as const satisfies Record<string, ErrorDefinition>;
+
+/** A stable error code. */
+export type ErrorCode = keyof typeof errorDefinitions;
+
+/** Every error code, in the order of their statuses. */
+export const errorCodes = Object.keys(errorDefinitions) as ErrorCode[]; // the keys of the table are its codes
+
+/** The problem type of a code: a reference that the installation itself serves a page at (RFC 9457, section 3.1.1). */
+export function problemType(code: ErrorCode): string {
+  return `/errors/${code}`;
+}

@@ -1,0 +1,78 @@
+/**
+ * An operation of the API as data. Validation, authorization, serialization, the OpenAPI document and the generated
+ * tests are all made from these declarations; nothing else says what the API is.
+ */
+import type { Static, TSchema } from "typebox";
+import type { ErrorCode } from "./errors.ts";
+import type { ListDeclaration } from "./list.ts";
+import type { Permission } from "./permissions.ts";
+
+/** Who may call: holders of a tenant key with the permission, or the operator of the installation. */
+export type Access = Permission | "operator";
+
+/**
+ * How a path parameter is declared. A malformed `uuid` is a malformed request (400); a `string` that is no record's id
+ * is simply not found (404).
+ */
+export type ParameterKind = "uuid" | "string";
+
+/** What a successful answer carries. `version` says whether the answer has the record's ETag. */
+export type Success =
+  | { readonly status: 200 | 201; readonly kind: "record"; readonly body: TSchema }
+  | { readonly status: 200 | 201; readonly kind: "records"; readonly body: TSchema }
+  | { readonly status: 200; readonly kind: "page"; readonly item: TSchema; readonly list: ListDeclaration }
+  | { readonly status: 200; readonly kind: "array"; readonly item: TSchema }
+  | { readonly status: 204; readonly kind: "empty" };
+
+export interface Operation {
+  /** Stable, in camelCase, verb first: the OpenAPI `operationId`, and the `operation` of audit entries. */
+  readonly id: string;
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** With parameters in braces: `/tenants/users/{id}`. */
+  readonly path: `/${string}`;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly access: Access;
+  /** One entry for each brace in `path`. */
+  readonly parameters?: Readonly<Record<string, ParameterKind>>;
+  readonly body?: TSchema;
+  readonly success: Success;
+  /** Codes beyond those that follow from the declaration itself: see `errorsOf`. */
+  readonly errors?: readonly ErrorCode[];
+}
+
+/** Declares an operation, keeping its literal types. */
+export function operation<const O extends Operation>(declaration: O): O {
+  return declaration;
+}
+
+/** The validated body of an operation. */
+export type BodyOf<O extends Operation> = O extends { readonly body: infer B extends TSchema } ? Static<B> : undefined;
+
+/** The path parameters of an operation. */
+export type ParametersOf<O extends Operation> = O extends { readonly parameters: infer P }
+  ? { readonly [K in keyof P]: string }
+  : Record<never, string>;
+
+/** Whether the operation changes something. */
+export function isWrite(declaration: Operation): boolean {
+  return declaration.method !== "GET";
+}
+
+/** Every error code the operation can answer with, the common ones included, sorted. */
+export function errorsOf(declaration: Operation): readonly ErrorCode[] {
+  const codes = new Set<ErrorCode>(["missing_api_key", "invalid_api_key", "permission_denied"]);
+  for (const code of ["invalid_parameter", "internal_error", "database_unavailable"] as const) codes.add(code);
+  if (declaration.access !== "operator") codes.add("source_address_not_allowed");
+  if (declaration.parameters !== undefined) codes.add("not_found");
+  if (isWrite(declaration) && declaration.parameters !== undefined) codes.add("precondition_failed");
+  if (declaration.method === "POST") codes.add("idempotency_key_reused");
+  if (declaration.body !== undefined) {
+    for (const code of ["invalid_json", "invalid_body", "payload_too_large", "unsupported_media_type"] as const) {
+      codes.add(code);
+    }
+  }
+  for (const code of declaration.errors ?? []) codes.add(code);
+  return [...codes].sort();
+}

@@ -1,0 +1,75 @@
+import Type from "typebox";
+import { operation } from "../operation.ts";
+import { Address } from "../records/address.ts";
+import { Gateway } from "../records/gateway.ts";
+import { closedObject, idList } from "../schema.ts";
+
+const tag = "Addresses";
+
+/** The text of an address as requests carry it; its form is checked by the rules of the address family. */
+export const AddressText = Type.String({
+  "x-trim": true,
+  minLength: 1,
+  maxLength: 253,
+  description: "An IPv4 or IPv6 address, a CIDR, a host name, a domain, or `*.domain`.",
+});
+
+export const listAddresses = operation({
+  id: "listAddresses",
+  method: "GET",
+  path: "/tenants/addresses",
+  tag,
+  summary: "List the addresses of all resources",
+  access: "addresses:read",
+  success: { status: 200, kind: "array", item: Address },
+});
+
+export const readAddress = operation({
+  id: "readAddress",
+  method: "GET",
+  path: "/tenants/addresses/{id}",
+  tag,
+  summary: "Read an address",
+  access: "addresses:read",
+  parameters: { id: "string" },
+  success: { status: 200, kind: "record", body: Address },
+});
+
+export const updateAddress = operation({
+  id: "updateAddress",
+  method: "PUT",
+  path: "/tenants/addresses/{id}",
+  tag,
+  summary: "Replace an address and its protocols",
+  access: "addresses:write",
+  parameters: { id: "string" },
+  body: closedObject({
+    protocols: idList("The protocols that the address is reached by.", 100),
+    address: AddressText,
+  }),
+  success: { status: 200, kind: "record", body: Address },
+  errors: ["unknown_reference", "invalid_address", "duplicate_address"],
+});
+
+export const deleteAddress = operation({
+  id: "deleteAddress",
+  method: "DELETE",
+  path: "/tenants/addresses/{id}",
+  tag,
+  summary: "Delete an address",
+  description: "Takes it out of every resource that uses it.",
+  access: "addresses:write",
+  parameters: { id: "string" },
+  success: { status: 204, kind: "empty" },
+});
+
+export const listAddressGateways = operation({
+  id: "listAddressGateways",
+  method: "GET",
+  path: "/tenants/addresses/{id}/gateways",
+  tag,
+  summary: "List the gateways that give access to an address",
+  access: "addresses:read",
+  parameters: { id: "string" },
+  success: { status: 200, kind: "array", item: Gateway },
+});

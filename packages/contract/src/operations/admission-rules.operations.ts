@@ -1,0 +1,76 @@
+import Type from "typebox";
+import { operation } from "../operation.ts";
+import { AdmissionRule } from "../records/admission-rule.ts";
+import { closedObject, Name } from "../schema.ts";
+
+const tag = "Admission rules";
+
+const RuleText = Type.String({
+  minLength: 1,
+  maxLength: 4096,
+  description: "A CEL expression over user, device, source, resource and now, with a boolean result.",
+});
+const HasTimeConstraint = Type.Boolean({ description: "Must be true for a rule that reads `now`." });
+
+export const listAdmissionRules = operation({
+  id: "listAdmissionRules",
+  method: "GET",
+  path: "/tenants/admission-rules",
+  tag,
+  summary: "List admission rules",
+  access: "admission-rules:read",
+  success: { status: 200, kind: "array", item: AdmissionRule },
+});
+
+export const createAdmissionRule = operation({
+  id: "createAdmissionRule",
+  method: "POST",
+  path: "/tenants/admission-rules",
+  tag,
+  summary: "Create an admission rule",
+  access: "admission-rules:write",
+  body: closedObject({ name: Name, rule: RuleText, hasTimeConstraint: HasTimeConstraint }),
+  success: { status: 201, kind: "record", body: AdmissionRule },
+  errors: ["name_taken", "invalid_rule"],
+});
+
+export const readAdmissionRule = operation({
+  id: "readAdmissionRule",
+  method: "GET",
+  path: "/tenants/admission-rules/{id}",
+  tag,
+  summary: "Read an admission rule",
+  access: "admission-rules:read",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "record", body: AdmissionRule },
+});
+
+export const updateAdmissionRule = operation({
+  id: "updateAdmissionRule",
+  method: "PUT",
+  path: "/tenants/admission-rules/{id}",
+  tag,
+  summary: "Update an admission rule",
+  description: "Absent fields stay as they are.",
+  access: "admission-rules:write",
+  parameters: { id: "uuid" },
+  body: closedObject({
+    name: Type.Optional(Name),
+    rule: Type.Optional(RuleText),
+    hasTimeConstraint: Type.Optional(HasTimeConstraint),
+  }),
+  success: { status: 200, kind: "record", body: AdmissionRule },
+  errors: ["name_taken", "invalid_rule", "predefined_record"],
+});
+
+export const deleteAdmissionRule = operation({
+  id: "deleteAdmissionRule",
+  method: "DELETE",
+  path: "/tenants/admission-rules/{id}",
+  tag,
+  summary: "Delete an admission rule",
+  access: "admission-rules:write",
+  parameters: { id: "uuid" },
+  success: { status: 204, kind: "empty" },
+  errors: ["admission_rule_in_use", "predefined_record"],
+});

@@ -1,0 +1,37 @@
+/** Every operation of the API. The one place that knows them all. */
+import type { Operation } from "../operation.ts";
+import * as addresses from "./addresses.operations.ts";
+import * as admissionRules from "./admission-rules.operations.ts";
+import * as apiKeys from "./api-keys.operations.ts";
+import * as devices from "./devices.operations.ts";
+import * as events from "./events.operations.ts";
+import * as gateways from "./gateways.operations.ts";
+import * as groups from "./groups.operations.ts";
+import * as policies from "./policies.operations.ts";
+import * as protocols from "./protocols.operations.ts";
+import * as resources from "./resources.operations.ts";
+import * as tenants from "./tenants.operations.ts";
+import * as users from "./users.operations.ts";
+
+const families = [
+  policies,
+  users,
+  groups,
+  devices,
+  gateways,
+  resources,
+  addresses,
+  protocols,
+  admissionRules,
+  apiKeys,
+  events,
+  tenants,
+];
+
+function isOperation(value: object): value is Operation {
+  return "id" in value && "method" in value && "path" in value;
+}
+
+export const operations: readonly Operation[] = families.flatMap((family) =>
+  Object.values<object>(family).filter(isOperation),
+);

@@ -1,0 +1,85 @@
+import Type from "typebox";
+import { operation } from "../operation.ts";
+import { permissions, roleTypes } from "../permissions.ts";
+import { ApiKey, NewApiKey } from "../records/api-key.ts";
+import { closedObject, Name, oneOf, Timestamp } from "../schema.ts";
+
+const tag = "API keys";
+
+export const listApiKeys = operation({
+  id: "listApiKeys",
+  method: "GET",
+  path: "/tenants/api-keys",
+  tag,
+  summary: "List API keys",
+  access: "api-keys:read",
+  success: { status: 200, kind: "array", item: ApiKey },
+});
+
+export const createApiKey = operation({
+  id: "createApiKey",
+  method: "POST",
+  path: "/tenants/api-keys",
+  tag,
+  summary: "Create an API key",
+  description:
+    "Takes either `permissions` or `role`, whose permissions are then given. A key never grants more than the calling key holds.",
+  access: "api-keys:write",
+  body: closedObject({
+    name: Name,
+    permissions: Type.Optional(
+      Type.Array(oneOf(permissions), { minItems: 1, maxItems: permissions.length, uniqueItems: true }),
+    ),
+    role: Type.Optional(oneOf(roleTypes)),
+    expiresAt: Type.Optional(Timestamp),
+    sourceIps: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+        maxItems: 100,
+        description: "Addresses and CIDRs that the key may be used from; empty for any.",
+      }),
+    ),
+  }),
+  success: { status: 201, kind: "record", body: NewApiKey },
+  errors: ["invalid_combination", "grants_exceed_caller"],
+});
+
+export const readApiKey = operation({
+  id: "readApiKey",
+  method: "GET",
+  path: "/tenants/api-keys/{id}",
+  tag,
+  summary: "Read an API key",
+  access: "api-keys:read",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "record", body: ApiKey },
+});
+
+export const deleteApiKey = operation({
+  id: "deleteApiKey",
+  method: "DELETE",
+  path: "/tenants/api-keys/{id}",
+  tag,
+  summary: "Revoke an API key",
+  description: "It stops working within a second, on every replica.",
+  access: "api-keys:write",
+  parameters: { id: "uuid" },
+  success: { status: 204, kind: "empty" },
+});
+
+export const rotateApiKey = operation({
+  id: "rotateApiKey",
+  method: "POST",
+  path: "/tenants/api-keys/{id}/rotate",
+  tag,
+  summary: "Replace an API key by a new one with the same rights",
+  description: "The old key goes on working for `graceSeconds`, so that its users can change over.",
+  access: "api-keys:write",
+  parameters: { id: "uuid" },
+  body: closedObject({
+    graceSeconds: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 2_592_000, default: 86_400, description: "Seconds; a day where absent." }),
+    ),
+  }),
+  success: { status: 200, kind: "record", body: NewApiKey },
+  errors: ["api_key_replaced", "grants_exceed_caller"],
+});

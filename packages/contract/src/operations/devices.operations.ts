@@ -1,0 +1,67 @@
+import Type from "typebox";
+import { list } from "../list.ts";
+import { operation } from "../operation.ts";
+import { Device, Posture } from "../records/device.ts";
+import { closedObject, Name, shortText, Uuid } from "../schema.ts";
+
+const tag = "Devices";
+
+export const listDevices = operation({
+  id: "listDevices",
+  method: "GET",
+  path: "/tenants/devices",
+  tag,
+  summary: "List devices",
+  access: "devices:read",
+  success: {
+    status: 200,
+    kind: "page",
+    item: Device,
+    list: list({
+      sort: ["id", "name", "createdAt", "lastConnection"],
+      filter: {
+        id: { kind: "uuid" },
+        name: { kind: "text" },
+        hardwareId: { kind: "text" },
+        active: { kind: "boolean" },
+        "user.id": { kind: "uuid" },
+      },
+    }),
+  },
+});
+
+export const enrolDevice = operation({
+  id: "enrolDevice",
+  method: "POST",
+  path: "/tenants/devices",
+  tag,
+  summary: "Enrol a device of a user",
+  description: "A pending user becomes active with the first device.",
+  access: "devices:write",
+  body: closedObject({
+    name: Name,
+    userId: Uuid,
+    hardwareId: Type.String({ minLength: 1, maxLength: 200, pattern: "^[\\u0021-\\u007e]*$" }),
+    publicKey: Type.String({
+      pattern: "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$",
+      description: "The device's WireGuard public key: 32 bytes in base64.",
+    }),
+    appVersion: Type.Optional(shortText(120)),
+    os: Type.Optional(shortText(120)),
+    osVersion: Type.Optional(shortText(120)),
+    posture: Type.Optional(Posture),
+  }),
+  success: { status: 201, kind: "record", body: Device },
+  errors: ["unknown_reference", "device_limit_reached", "device_key_taken", "user_deactivated"],
+});
+
+export const readDevice = operation({
+  id: "readDevice",
+  method: "GET",
+  path: "/tenants/devices/{id}",
+  tag,
+  summary: "Read a device",
+  access: "devices:read",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "record", body: Device },
+});

@@ -1,0 +1,157 @@
+import Type from "typebox";
+import { list } from "../list.ts";
+import { operation } from "../operation.ts";
+import { Policy, policyModes, policyTypes } from "../records/policy.ts";
+import { closedObject, Description, idList, Name, oneOf, Uuid } from "../schema.ts";
+
+const tag = "Policies";
+
+/** Fields that both creating and patching take. */
+const settings = {
+  mode: Type.Optional(
+    oneOf([...policyModes, "REMOTE"], { description: "INTERNET policies only. REMOTE means INTERNET_ACCESS_POINT." }),
+  ),
+  allGroups: Type.Optional(Type.Boolean({ default: false })),
+  allUsers: Type.Optional(Type.Boolean({ default: false })),
+  allDevices: Type.Optional(Type.Boolean({ default: false })),
+  allResources: Type.Optional(Type.Boolean({ default: false })),
+  groups: Type.Optional(idList("Groups whose members the policy applies to.")),
+  users: Type.Optional(idList("Users whom the policy applies to.")),
+  devices: Type.Optional(idList("Devices that the policy applies to.")),
+  resources: Type.Optional(idList("Resources that the policy applies to.")),
+  gateways: Type.Optional(idList("Gateways that may be used; empty for all of the resource's.", 500)),
+  sourceIps: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+      maxItems: 500,
+      description: "Addresses or CIDRs that requests must come from; empty for any.",
+    }),
+  ),
+  rule: Type.Optional(
+    Type.Unsafe<string>({ ...Uuid, description: "Id of an admission rule; absent: no restriction." }),
+  ),
+  description: Type.Optional(Description),
+};
+
+export const createPolicy = operation({
+  id: "createPolicy",
+  method: "POST",
+  path: "/tenants/policies",
+  tag,
+  summary: "Create a policy",
+  description: "It goes last among the policies of its type, before the default one.",
+  access: "policies:write",
+  body: closedObject({ name: Name, type: oneOf(policyTypes), action: Type.Boolean(), ...settings }),
+  success: { status: 201, kind: "record", body: Policy },
+  errors: ["name_taken", "unknown_reference", "invalid_combination"],
+});
+
+export const listPolicies = operation({
+  id: "listPolicies",
+  method: "GET",
+  path: "/tenants/policies",
+  tag,
+  summary: "List policies",
+  access: "policies:read",
+  success: {
+    status: 200,
+    kind: "page",
+    item: Policy,
+    list: list({
+      sort: ["id", "name", "order", "createdAt"],
+      filter: {
+        id: { kind: "uuid" },
+        name: { kind: "text" },
+        type: { kind: "enum", values: policyTypes },
+        active: { kind: "boolean" },
+        action: { kind: "boolean" },
+        "resources.id": { kind: "uuid" },
+        "groups.id": { kind: "uuid" },
+        "users.id": { kind: "uuid" },
+        "rule.id": { kind: "uuid" },
+      },
+    }),
+  },
+});
+
+export const readPolicy = operation({
+  id: "readPolicy",
+  method: "GET",
+  path: "/tenants/policies/{id}",
+  tag,
+  summary: "Read a policy",
+  access: "policies:read",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "record", body: Policy },
+});
+
+export const updatePolicy = operation({
+  id: "updatePolicy",
+  method: "PATCH",
+  path: "/tenants/policies/{id}",
+  tag,
+  summary: "Update a policy",
+  description: "Absent fields stay as they are; lists that are given replace the old ones. The type cannot be changed.",
+  access: "policies:write",
+  parameters: { id: "uuid" },
+  body: closedObject({
+    name: Type.Optional(Name),
+    type: Type.Optional(oneOf(policyTypes, { description: "Must be the policy's own type, where given." })),
+    action: Type.Optional(Type.Boolean()),
+    ...settings,
+  }),
+  success: { status: 200, kind: "record", body: Policy },
+  errors: ["name_taken", "unknown_reference", "invalid_combination", "policy_is_default"],
+});
+
+export const deletePolicy = operation({
+  id: "deletePolicy",
+  method: "DELETE",
+  path: "/tenants/policies/{id}",
+  tag,
+  summary: "Delete a policy",
+  access: "policies:write",
+  parameters: { id: "uuid" },
+  success: { status: 204, kind: "empty" },
+  errors: ["policy_is_default"],
+});
+
+export const deactivatePolicy = operation({
+  id: "deactivatePolicy",
+  method: "PATCH",
+  path: "/tenants/policies/{id}/deactivate",
+  tag,
+  summary: "Leave a policy out of evaluation",
+  description: "Idempotent. An inactive policy is skipped and does not hold resources.",
+  access: "policies:write",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "record", body: Policy },
+  errors: ["policy_is_default"],
+});
+
+export const reactivatePolicy = operation({
+  id: "reactivatePolicy",
+  method: "POST",
+  path: "/tenants/policies/{id}/reactivate",
+  tag,
+  summary: "Take a policy back into evaluation",
+  access: "policies:write",
+  parameters: { id: "uuid" },
+  success: { status: 201, kind: "record", body: Policy },
+  errors: ["policy_not_deactivated"],
+});
+
+export const reorderPolicies = operation({
+  id: "reorderPolicies",
+  method: "POST",
+  path: "/tenants/policies/reorder",
+  tag,
+  summary: "Put the policies of a type into an order",
+  description: "Takes the complete list of the type; the default policy may be left out, or stand last.",
+  access: "policies:write",
+  body: closedObject({
+    type: oneOf(policyTypes),
+    policies: Type.Array(Uuid, { maxItems: 20_000, description: "Ids of all policies of the type, first to last." }),
+  }),
+  success: { status: 204, kind: "empty" },
+  errors: ["incomplete_order"],
+});

@@ -1,0 +1,114 @@
+import Type from "typebox";
+import { list } from "../list.ts";
+import { operation } from "../operation.ts";
+import { resourceTypes } from "../records/address.ts";
+import { loadBalancingModes, Resource } from "../records/resource.ts";
+import { closedObject, component, Description, idList, Name, oneOf } from "../schema.ts";
+import { AddressText } from "./addresses.operations.ts";
+
+const tag = "Resources";
+
+export const listResources = operation({
+  id: "listResources",
+  method: "GET",
+  path: "/tenants/resources",
+  tag,
+  summary: "List resources",
+  access: "resources:read",
+  success: {
+    status: 200,
+    kind: "page",
+    item: Resource,
+    list: list({
+      sort: ["id", "name"],
+      filter: {
+        "policies.id": { kind: "uuid" },
+        "gateways.id": { kind: "uuid" },
+        "addresses.protocols.id": { kind: "uuid" },
+        type: { kind: "enum", values: resourceTypes },
+        name: { kind: "text" },
+        id: { kind: "uuid" },
+      },
+    }),
+  },
+});
+
+export const CreateAddress = component("CreateAddress", "An address of a new resource.", {
+  address: AddressText,
+  protocols: idList("The protocols that the address is reached by.", 100),
+});
+
+export const createResource = operation({
+  id: "createResource",
+  method: "POST",
+  path: "/tenants/resources",
+  tag,
+  summary: "Create a resource",
+  access: "resources:write",
+  body: closedObject({
+    name: Name,
+    type: oneOf(resourceTypes),
+    addresses: Type.Array(CreateAddress, { maxItems: 500 }),
+    description: Type.Optional(Description),
+  }),
+  success: { status: 201, kind: "record", body: Resource },
+  errors: ["name_taken", "unknown_reference", "invalid_address", "duplicate_address"],
+});
+
+export const readResource = operation({
+  id: "readResource",
+  method: "GET",
+  path: "/tenants/resources/{id}",
+  tag,
+  summary: "Read a resource",
+  access: "resources:read",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "record", body: Resource },
+});
+
+export const updateResource = operation({
+  id: "updateResource",
+  method: "PATCH",
+  path: "/tenants/resources/{id}",
+  tag,
+  summary: "Rename or describe a resource",
+  access: "resources:write",
+  parameters: { id: "uuid" },
+  body: closedObject({ name: Name, description: Type.Optional(Description) }),
+  success: { status: 204, kind: "empty" },
+  errors: ["name_taken"],
+});
+
+export const deleteResource = operation({
+  id: "deleteResource",
+  method: "DELETE",
+  path: "/tenants/resources/{id}",
+  tag,
+  summary: "Delete a resource",
+  description: "Only while no active policy names it. Its gateways are disconnected from it.",
+  access: "resources:write",
+  parameters: { id: "uuid" },
+  success: { status: 204, kind: "empty" },
+  errors: ["resource_in_use"],
+});
+
+export const configureLoadBalancing = operation({
+  id: "configureLoadBalancing",
+  method: "POST",
+  path: "/tenants/resources/{id}/loadBalancing",
+  tag,
+  summary: "Set how traffic to a resource is spread over its gateways",
+  description: "Replaces the ordered list of gateways; for MANUAL the order is the priority.",
+  access: "resources:write",
+  parameters: { id: "uuid" },
+  body: closedObject({
+    loadBalancingMode: oneOf(loadBalancingModes, { default: "MANUAL" }),
+    gateways: Type.Array(Type.String({ maxLength: 64 }), {
+      maxItems: 500,
+      uniqueItems: true,
+      description: "Ids of gateways, in order of priority.",
+    }),
+  }),
+  success: { status: 204, kind: "empty" },
+  errors: ["unknown_reference"],
+});

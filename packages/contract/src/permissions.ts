@@ -1,0 +1,53 @@
+/** What a key may do, and what each role grants. `role-permissions.txt` in the repository is the reviewed picture of it. */
+
+const nouns = [
+  "users",
+  "devices",
+  "groups",
+  "roles",
+  "gateways",
+  "resources",
+  "addresses",
+  "protocols",
+  "admission-rules",
+  "policies",
+  "api-keys",
+] as const;
+
+type Noun = (typeof nouns)[number];
+
+/** One right over one kind of record in a tenant. */
+export type Permission = `${Noun}:${"read" | "write"}` | "gateways:token" | "events:read";
+
+/** Every permission there is, in the order in which documents list them. */
+export const permissions: readonly Permission[] = [
+  ...nouns.flatMap((noun): Permission[] => [`${noun}:read`, `${noun}:write`]),
+  "gateways:token",
+  "events:read",
+];
+
+/** The types of role; each tenant has one system role of each. */
+export const roleTypes = ["OWNER", "ADMIN", "DEFAULT", "BASIC", "BILLING", "AUDITOR", "SUPPORT"] as const;
+export type RoleType = (typeof roleTypes)[number];
+
+const reading = permissions.filter((permission) => permission.endsWith(":read"));
+const readingTheNetwork = reading.filter(
+  (permission) => permission !== "events:read" && permission !== "api-keys:read",
+);
+
+/**
+ * The permissions that each type of role grants.
+ *
+ * OWNER and ADMIN do everything; what sets the owner apart is that there is exactly one and that the role cannot be
+ * assigned. SUPPORT helps people with their accounts and devices. AUDITOR reads everything and changes nothing.
+ * BILLING counts seats. BASIC looks at the network. DEFAULT, which every user has, administers nothing.
+ */
+export const rolePermissions: Readonly<Record<RoleType, readonly Permission[]>> = {
+  OWNER: permissions,
+  ADMIN: permissions,
+  SUPPORT: [...readingTheNetwork, "users:write", "devices:write"],
+  AUDITOR: reading,
+  BILLING: ["users:read", "devices:read", "groups:read"],
+  BASIC: readingTheNetwork,
+  DEFAULT: [],
+};

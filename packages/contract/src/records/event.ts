@@ -1,0 +1,32 @@
+import Type, { type Static } from "typebox";
+import { component, oneOf, Timestamp, Uuid } from "../schema.ts";
+
+export const actorTypes = ["api-key", "operator", "system"] as const;
+export type ActorType = (typeof actorTypes)[number];
+
+const recordState = (description: string) =>
+  Type.Optional(Type.Unsafe<Record<string, unknown>>({ type: "object", description, additionalProperties: true }));
+
+export const Event = component("Event", "An entry of the audit record: one change, who made it, and from where.", {
+  id: Uuid,
+  createdAt: Timestamp,
+  generation: Type.Integer({
+    description: "The tenant's generation that the command made: gapless, rising, shared by its entries.",
+  }),
+  actor: component("Actor", "Who made a change.", {
+    type: oneOf(actorTypes),
+    id: Type.Optional(Uuid),
+    name: Type.String(),
+  }),
+  operation: Type.String({ description: "The `operationId` of the operation that was called." }),
+  target: component("EventTarget", "What was changed.", {
+    type: Type.String(),
+    id: Uuid,
+    name: Type.Optional(Type.String()),
+  }),
+  before: recordState("The record before the change; absent when it was created."),
+  after: recordState("The record after the change; absent when it was deleted."),
+  requestId: Type.String(),
+  sourceAddress: Type.Optional(Type.String()),
+});
+export type Event = Static<typeof Event>;

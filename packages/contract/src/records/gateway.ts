@@ -1,0 +1,34 @@
+import Type, { type Static } from "typebox";
+import { component, Description, identity, Name, nullable, oneOf, Timestamp, Uuid } from "../schema.ts";
+
+export const gatewayStatuses = ["PENDING", "ONLINE", "OFFLINE", "MAINTENANCE", "ERROR"] as const;
+export type GatewayStatus = (typeof gatewayStatuses)[number];
+
+/** What stands in place of a gateway's token for callers without `gateways:token`. */
+export const redactedToken = "<redacted>";
+
+const GatewayResource = component("GatewayResource", "A resource as a gateway shows it.", {
+  id: Uuid,
+  name: Name,
+});
+
+export const Gateway = component("Gateway", "A network gateway: its configuration and its state.", {
+  ...identity,
+  deployedOn: nullable(Timestamp),
+  name: Name,
+  description: Type.Optional(Description),
+  wireguardPort: Type.String({ pattern: "^[0-9]{1,5}$" }),
+  status: oneOf(gatewayStatuses),
+  error: Type.Optional(Type.String({ description: "Why the status is ERROR." })),
+  token: Type.String({ description: "A secret. `<redacted>` unless the key holds `gateways:token`." }),
+  lastOnline: Type.Optional(Timestamp),
+  relayEnabled: Type.Optional(Type.Boolean()),
+  endpoint: Type.Optional(Type.String()),
+  autoDiscoverEndpoint: Type.Boolean(),
+  resources: Type.Optional(
+    Type.Array(GatewayResource, {
+      description: "Resources reachable through the gateway; left out where another record embeds the gateway.",
+    }),
+  ),
+});
+export type Gateway = Static<typeof Gateway>;

@@ -1,0 +1,79 @@
+import { type IpVersion, parseIpAddress } from "./ip-address.ts";
+import { type IpRange, lastAddressOf, parseIpRange } from "./ip-ranges.ts";
+
+/** A list of addresses and CIDR blocks, prepared so that asking it is one parse and one binary search. */
+export interface SourceIps {
+  readonly v4: Intervals;
+  readonly v6: Intervals;
+}
+
+/** Closed intervals, ascending and apart; `firsts[i]` to `lasts[i]`. */
+interface Intervals {
+  readonly firsts: readonly bigint[];
+  readonly lasts: readonly bigint[];
+}
+
+/**
+ * Prepares the source addresses of an API key or a policy. An empty list contains nothing: that an absent list means
+ * "from anywhere" is for the caller to say.
+ *
+ * @param list addresses and CIDR blocks, as `parseIpRange` accepts them
+ * @throws RangeError for a text that is neither. They are checked when stored, and skipping one could open what it
+ *   was meant to close.
+ */
+export function compileSourceIps(list: readonly string[]): SourceIps {
+  const ranges = list.map((text) => {
+    const reading = parseIpRange(text);
+    if (!reading.ok) throw new RangeError(reading.problem);
+    return reading.value;
+  });
+  return { v4: mergedIntervals(ranges, 4), v6: mergedIntervals(ranges, 6) };
+}
+
+/**
+ * Whether a peer's address is in the list.
+ *
+ * @param ip as a socket reports it: an IPv4-mapped address is its IPv4 address, a zone identifier is ignored. A text that
+ *   is not an address is in no list.
+ */
+export function sourceIpsContain(sourceIps: SourceIps, ip: string): boolean {
+  const zone = ip.indexOf("%");
+  const address = parseIpAddress(zone < 0 ? ip : ip.slice(0, zone));
+  if (address === undefined) return false;
+  const { firsts, lasts } = address.version === 4 ? sourceIps.v4 : sourceIps.v6;
+  const candidate = countNotAbove(firsts, address.bits) - 1;
+  const last = lasts[candidate];
+  return last !== undefined && address.bits <= last;
+}
+
+function mergedIntervals(ranges: readonly IpRange[], version: IpVersion): Intervals {
+  const ascending = ranges
+    .filter((range) => range.version === version)
+    .map((range) => ({ first: range.first, last: lastAddressOf(range) }))
+    .sort((a, b) => (a.first < b.first ? -1 : a.first > b.first ? 1 : 0));
+  const firsts: bigint[] = [];
+  const lasts: bigint[] = [];
+  for (const { first, last } of ascending) {
+    const previous = lasts.at(-1);
+    if (previous === undefined || first > previous) {
+      firsts.push(first);
+      lasts.push(last);
+    } else if (last > previous) {
+      lasts[lasts.length - 1] = last;
+    }
+  }
+  return { firsts, lasts };
+}
+
+/** How many of the ascending values are ≤ the given one. */
+function countNotAbove(ascending: readonly bigint[], value: bigint): number {
+  let low = 0;
+  let high = ascending.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    // In bounds: low ≤ middle < high ≤ length.
+    if ((ascending[middle] as bigint) <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,138 @@
+import type { ASTNode } from "@marcbachmann/cel-js";
+import { costFault } from "./rule-cost.ts";
+import { RULE_LIMITS, ruleEnvironment, TIME_VARIABLE } from "./rule-language.ts";
+import { checkNames } from "./rule-names.ts";
+import { readPattern } from "./rule-patterns.ts";
+import { faultOfLibraryError, plainTypes, problemsOf, type RuleFault, type RuleProblem } from "./rule-problems.ts";
+import { asLiteralText, asSelection, walkRule } from "./rule-syntax.ts";
+
+export type RuleCheck =
+  | {
+      readonly ok: true;
+      /** Whether the rule depends on the time of the decision, and so needs `hasTimeConstraint`. */
+      readonly readsNow: boolean;
+    }
+  | { readonly ok: false; readonly problems: readonly RuleProblem[] };
+
+const MOST_PROBLEMS = 20;
+
+/** All but tab, line feed and carriage return; lone surrogates have no UTF-8 and could not be stored. */
+const UNPRINTABLE = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u;
+
+const parsing = ruleEnvironment();
+
+/**
+ * Checks the text of an admission rule (CEL; see the contract's "Admission rule text") before it is stored: syntax,
+ * names, types, patterns, and that its evaluation is bounded. Never throws, and takes time bounded by the limits.
+ *
+ * @returns whether the rule reads the clock, or every problem found, at most 20, in the order of the text; names are
+ *   checked before types, and of type errors only the first is reported
+ */
+export function checkRuleText(text: string): RuleCheck {
+  const unreadable = textFault(text);
+  if (unreadable !== undefined) return rejected(text, [unreadable]);
+
+  const root = parseRule(text);
+  if ("message" in root) return rejected(text, [root]);
+
+  const shape = survey(root);
+  if (shape.faults.length > 0) return rejected(text, shape.faults);
+
+  const fault = costFault(root, shape.patternSizes) ?? typeFault(text, shape.selectedNames);
+  return fault === undefined ? { ok: true, readsNow: shape.readsNow } : rejected(text, [fault]);
+}
+
+function textFault(text: string): RuleFault | undefined {
+  // A character takes at most two units, so most long texts need no counting.
+  const { characters } = RULE_LIMITS;
+  if (text.length > 2 * characters || (text.length > characters && [...text].length > characters)) {
+    return { message: `The rule is longer than ${characters} characters.`, at: 0 };
+  }
+  const unprintable = UNPRINTABLE.exec(text);
+  if (unprintable !== null) {
+    const message = "There is a control character or a broken character here; remove it.";
+    return { message, at: unprintable.index };
+  }
+  if (text.trim() === "") return { message: "The rule is empty; write a condition, or true to admit always.", at: 0 };
+  return undefined;
+}
+
+function parseRule(text: string): ASTNode | RuleFault {
+  try {
+    return parsing.parse(text).ast;
+  } catch (error) {
+    return faultOfLibraryError(error, text);
+  }
+}
+
+interface RuleShape {
+  readonly readsNow: boolean;
+  readonly selectedNames: ReadonlySet<string>;
+  readonly patternSizes: ReadonlyMap<ASTNode, number>;
+  readonly faults: readonly RuleFault[];
+}
+
+/** One pass over the tree: what the rule names, and what is wrong with it whatever its types are. */
+function survey(root: ASTNode): RuleShape {
+  const faults: RuleFault[] = [];
+  const selectedNames = new Set<string>();
+  const patterns: ASTNode[] = [];
+  let readsNow = false;
+  let deepest: ASTNode | undefined;
+  walkRule(root, (node, bound, depth) => {
+    if (depth > RULE_LIMITS.treeDepth) deepest ??= node;
+    const names = checkNames(node, bound);
+    faults.push(...names.faults);
+    if (node.op === "id" && node.args === TIME_VARIABLE && !bound.has(TIME_VARIABLE)) readsNow = true;
+    const name = asSelection(node)?.name;
+    if (name !== undefined) selectedNames.add(name);
+    if (node.op === "rcall" && node.args[0] === "matches") patterns.push(...node.args[2]);
+    return names.descend;
+  });
+  if (deepest !== undefined) {
+    const message = `More than ${RULE_LIMITS.treeDepth} operators are chained or nested; use a list and "in" instead.`;
+    return { readsNow, selectedNames, patternSizes: new Map(), faults: [{ message, at: deepest.pos }] };
+  }
+  const patternSizes = checkPatterns(patterns, faults);
+  return { readsNow, selectedNames, patternSizes, faults };
+}
+
+/** Reads the literal patterns, and stops where they have become too large together. */
+function checkPatterns(patterns: readonly ASTNode[], faults: RuleFault[]): Map<ASTNode, number> {
+  const sizes = new Map<ASTNode, number>();
+  let total = 0;
+  for (const node of patterns) {
+    const pattern = asLiteralText(node);
+    if (pattern === undefined) continue;
+    const reading = readPattern(pattern);
+    if (!reading.ok) {
+      faults.push({ message: reading.problem, at: node.pos });
+      if (faults.length >= MOST_PROBLEMS) break;
+      continue;
+    }
+    sizes.set(node, reading.instructions);
+    total += reading.instructions;
+    if (total > RULE_LIMITS.patternInstructions) {
+      faults.push({ message: "The patterns of the rule are too large; use smaller repetition counts.", at: node.pos });
+      break;
+    }
+  }
+  return sizes;
+}
+
+function typeFault(text: string, selectedNames: ReadonlySet<string>): RuleFault | undefined {
+  try {
+    const rule = ruleEnvironment(selectedNames).parse(text);
+    const { valid, type, error } = rule.check();
+    if (!valid) return faultOfLibraryError(error, text);
+    if (type === "bool" || type === "dyn") return undefined;
+    const message = `The rule gives ${plainTypes(type ?? "nothing")}; it must give true or false.`;
+    return { message, at: rule.ast.start };
+  } catch (error) {
+    return faultOfLibraryError(error, text);
+  }
+}
+
+function rejected(text: string, faults: readonly RuleFault[]): RuleCheck {
+  return { ok: false, problems: problemsOf(text, faults).slice(0, MOST_PROBLEMS) };
+}

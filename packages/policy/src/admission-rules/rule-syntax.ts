@@ -1,0 +1,88 @@
+import type { ASTNode } from "@marcbachmann/cel-js";
+import { COMPREHENSIONS } from "./rule-language.ts";
+
+/** Variables that comprehensions around a node bind; they hide variables of the same name. */
+export type BoundNames = ReadonlySet<string>;
+
+/** `receiver.exists(variable, body…)` and its kin. */
+export interface Comprehension {
+  readonly method: string;
+  readonly receiver: ASTNode;
+  readonly variable: string;
+  readonly body: readonly ASTNode[];
+}
+
+/** The comprehension that a node is, if it is one. */
+export function asComprehension(node: ASTNode): Comprehension | undefined {
+  if (node.op !== "rcall") return undefined;
+  const [method, receiver, [variable, ...body]] = node.args;
+  if (variable?.op !== "id" || !COMPREHENSIONS.get(method)?.includes(body.length + 1)) return undefined;
+  return { method, receiver, variable: variable.args, body };
+}
+
+/** The literal text that a node is, if it is one. */
+export function asLiteralText(node: ASTNode | undefined): string | undefined {
+  return node?.op === "value" && typeof node.args === "string" ? node.args : undefined;
+}
+
+/** `operand.name` and `operand["name"]`; the name is undefined where the index is not a literal text. */
+export interface Selection {
+  readonly operand: ASTNode;
+  readonly name: string | undefined;
+}
+
+/** The selection that a node is, if it is one. */
+export function asSelection(node: ASTNode): Selection | undefined {
+  if (node.op === ".") return { operand: node.args[0], name: node.args[1] };
+  if (node.op === "[]") return { operand: node.args[0], name: asLiteralText(node.args[1]) };
+  return undefined;
+}
+
+/** The variable that a node names, unless a comprehension around it has bound that name to something else. */
+export function asFreeVariable(node: ASTNode, bound: BoundNames): string | undefined {
+  return node.op === "id" && !bound.has(node.args) ? node.args : undefined;
+}
+
+/**
+ * Visits every node that is evaluated, parents first, without recursion. The variable that a comprehension declares is
+ * no such node.
+ *
+ * @param visit is told the names bound around the node, and how many nodes are above it; false leaves out what is below
+ */
+export function walkRule(root: ASTNode, visit: (node: ASTNode, bound: BoundNames, depth: number) => boolean): void {
+  const pending: { node: ASTNode; bound: BoundNames; depth: number }[] = [{ node: root, bound: new Set(), depth: 0 }];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const { node, bound, depth } = next;
+    if (!visit(node, bound, depth)) continue;
+    const comprehension = asComprehension(node);
+    if (comprehension === undefined) {
+      for (const child of childrenOf(node)) pending.push({ node: child, bound, depth: depth + 1 });
+      continue;
+    }
+    pending.push({ node: comprehension.receiver, bound, depth: depth + 1 });
+    const inner = new Set(bound).add(comprehension.variable);
+    for (const child of comprehension.body) pending.push({ node: child, bound: inner, depth: depth + 1 });
+  }
+}
+
+function childrenOf(node: ASTNode): readonly ASTNode[] {
+  switch (node.op) {
+    case "value":
+    case "id":
+      return [];
+    case ".":
+    case ".?":
+      return [node.args[0]];
+    case "call":
+      return node.args[1];
+    case "rcall":
+      return [node.args[1], ...node.args[2]];
+    case "map":
+      return node.args.flat();
+    case "!_":
+    case "-_":
+      return [node.args];
+    default:
+      return node.args;
+  }
+}

@@ -1,0 +1,31 @@
+import type { Address, ResourceType } from "@gatehouse/contract/records/address";
+import type { Protocol } from "@gatehouse/contract/records/protocol";
+
+/** An address as `addressJson` selects it. */
+export interface AddressJson {
+  readonly id: string;
+  readonly address: string;
+  readonly is_ip: boolean;
+  /** In the form in which the API shows protocols. */
+  readonly protocols: Protocol[] | null;
+}
+
+/**
+ * SQL for an address with its protocols as one json value.
+ *
+ * @param alias the name of the row of `addresses`
+ */
+export function addressJson(alias: string): string {
+  return `json_build_object('id', ${alias}.id, 'address', ${alias}.address, 'is_ip', ${alias}.is_ip, 'protocols', (
+    SELECT json_agg(json_build_object('id', protocol.id, 'name', protocol.name,
+                                      'networkProtocols', protocol.network_protocols, 'type', protocol.type)
+                    ORDER BY used.position)
+    FROM address_protocols AS used
+    JOIN protocols AS protocol ON protocol.tenant_id = used.tenant_id AND protocol.id = used.protocol_id
+    WHERE used.tenant_id = ${alias}.tenant_id AND used.address_id = ${alias}.id))`;
+}
+
+/** @param type the type of the resource that owns the address */
+export function addressView(row: AddressJson, type: ResourceType): Address {
+  return { id: row.id, address: row.address, isIp: row.is_ip, type, protocols: row.protocols ?? [] };
+}

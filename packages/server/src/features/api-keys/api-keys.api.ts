@@ -1,0 +1,81 @@
+/** What the rest of the server may ask of API keys. */
+import type { Permission } from "@gatehouse/contract/permissions";
+import { compileSourceIps, type SourceIps, sourceIpsContain } from "@gatehouse/policy/addresses/source-ips";
+import type { Caller } from "../../http/caller.ts";
+import { AppError } from "../../platform/app-error.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import type { OutboxFollower } from "../../platform/outbox/outbox-follower.ts";
+import { isWholeToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
+import { KeyCache } from "./key-cache.ts";
+import { KeyUsage } from "./key-usage.ts";
+
+export { type ApiKeySettings, type IssuedApiKey, issueApiKey } from "./api-keys.commands.ts";
+export { newApiKeyView } from "./api-keys.view.ts";
+
+interface ValidKey {
+  readonly tenantId: string;
+  readonly caller: Caller;
+  readonly keyId: string;
+  /** Undefined for any address. */
+  readonly sources: SourceIps | undefined;
+  readonly expiresAtMs: number;
+}
+
+export interface ApiKeyAuthenticatorOptions {
+  readonly database: Database;
+  readonly follower: OutboxFollower;
+  readonly clock: Clock;
+}
+
+/** Tells who presents a tenant's key. */
+export class ApiKeyAuthenticator {
+  readonly usage: KeyUsage;
+  readonly #clock: Clock;
+  readonly #cache: KeyCache<ValidKey>;
+
+  constructor(options: ApiKeyAuthenticatorOptions) {
+    this.#clock = options.clock;
+    this.usage = new KeyUsage(options.database);
+    this.#cache = new KeyCache({
+      ...options,
+      prepare: (row) => ({
+        tenantId: row.tenant_id,
+        keyId: row.id,
+        caller: {
+          actor: { type: "api-key", id: row.id, name: row.name },
+          permissions: new Set<Permission>(row.permissions),
+          tenantId: row.tenant_id,
+        },
+        sources: row.source_ips.length === 0 ? undefined : compileSourceIps(row.source_ips),
+        expiresAtMs: row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at),
+      }),
+    });
+  }
+
+  /** @throws AppError invalid_api_key, source_address_not_allowed, database_unavailable */
+  authenticate(key: string, sourceAddress: string): Caller | Promise<Caller> {
+    // The checksum spares the database what is certainly no key of ours.
+    if (key.startsWith(tokenPrefixes.apiKey) && !isWholeToken(key, tokenPrefixes.apiKey)) {
+      throw new AppError("invalid_api_key", {
+        detail: "The key's checksum does not match: it is cut off or mistyped.",
+      });
+    }
+    const found = this.#cache.find(key);
+    return found instanceof Promise
+      ? found.then((valid) => this.#admit(valid, sourceAddress))
+      : this.#admit(found, sourceAddress);
+  }
+
+  #admit(valid: ValidKey | undefined, sourceAddress: string): Caller {
+    const now = this.#clock.now();
+    if (valid === undefined || valid.expiresAtMs <= now.getTime()) throw new AppError("invalid_api_key");
+    if (valid.sources !== undefined && !sourceIpsContain(valid.sources, sourceAddress)) {
+      throw new AppError("source_address_not_allowed", {
+        detail: `The key may not be used from ${sourceAddress}.`,
+      });
+    }
+    this.usage.note(valid.tenantId, valid.keyId, now);
+    return valid.caller;
+  }
+}

@@ -1,0 +1,119 @@
+import type * as operations from "@gatehouse/contract/operations/api-keys.operations";
+import type { Permission } from "@gatehouse/contract/permissions";
+import { AppError } from "../../platform/app-error.ts";
+import type { Granted } from "../../platform/authorization/granted.ts";
+import type { Call } from "../../platform/call.ts";
+import { newId } from "../../platform/ids.ts";
+import { empty, type Outcome, record, streamed } from "../../platform/outcome.ts";
+import { generateToken, hashToken, tokenPrefixes, visiblePrefix } from "../../platform/secrets/tokens.ts";
+import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
+import * as queries from "./api-keys.queries.ts";
+import { canonicalSourceIps, expiryProblem, grantsBeyond, requestedPermissions } from "./api-keys.rules.ts";
+import { apiKeyView, newApiKeyView } from "./api-keys.view.ts";
+
+/** How long a rotated key goes on working where the request does not say, in seconds. */
+const defaultGraceSeconds = 86_400;
+
+export async function listApiKeys(call: Call<typeof operations.listApiKeys>): Promise<Outcome> {
+  return streamed(async (afterId, limit) =>
+    (await call.read((tx) => queries.listApiKeys(tx, afterId, limit))).map(apiKeyView),
+  );
+}
+
+export async function readApiKey(call: Call<typeof operations.readApiKey>): Promise<Outcome> {
+  const row = await call.read((tx) => queries.readApiKey(tx, call.parameters.id));
+  if (row === undefined) throw new AppError("not_found");
+  return record(apiKeyView(row), row.version);
+}
+
+export async function createApiKey(call: Call<typeof operations.createApiKey>): Promise<Outcome> {
+  const { name, expiresAt } = call.body;
+  const permissions = requestedPermissions(call.body);
+  if (!permissions.ok) throw new AppError("invalid_combination", { errors: permissions.errors });
+  const sourceIps = canonicalSourceIps(call.body.sourceIps ?? []);
+  if (!sourceIps.ok) throw new AppError("invalid_combination", { errors: sourceIps.errors });
+  const expiry = expiryProblem(expiresAt, call.now);
+  if (expiry !== undefined) throw new AppError("invalid_combination", { errors: [expiry] });
+  refuseMoreThanHeld(permissions.value, call.permissions);
+  return call.command(async (tx) => {
+    const issued = await issueApiKey(tx, call.granted, call.now, {
+      name,
+      permissions: permissions.value,
+      sourceIps: sourceIps.value,
+      expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
+    });
+    const location = `/tenants/api-keys/${issued.row.id}`;
+    return { ...record(newApiKeyView(issued.row, issued.key), issued.row.version), location };
+  });
+}
+
+export async function deleteApiKey(call: Call<typeof operations.deleteApiKey>): Promise<Outcome> {
+  return call.command(async (tx) => {
+    const row = await queries.lockApiKey(tx, call.parameters.id);
+    if (row === undefined) throw new AppError("not_found");
+    call.requireVersion(row.version);
+    await queries.deleteApiKey(tx, call.granted, row.id);
+    tx.record({ type: "api-key", id: row.id, name: row.name, before: apiKeyView(row) });
+    return empty();
+  });
+}
+
+export async function rotateApiKey(call: Call<typeof operations.rotateApiKey>): Promise<Outcome> {
+  const graceMs = (call.body.graceSeconds ?? defaultGraceSeconds) * 1000;
+  return call.command(async (tx) => {
+    const row = await queries.lockApiKey(tx, call.parameters.id);
+    if (row === undefined) throw new AppError("not_found");
+    call.requireVersion(row.version);
+    if (row.replaced_by !== null) throw new AppError("api_key_replaced");
+    refuseMoreThanHeld(row.permissions, call.permissions);
+    const issued = await issueApiKey(tx, call.granted, call.now, {
+      name: row.name,
+      permissions: row.permissions,
+      sourceIps: row.source_ips,
+      expiresAt: row.expires_at,
+    });
+    const endsAt = new Date(call.now.getTime() + graceMs);
+    const old = await queries.replaceApiKey(tx, call.granted, row.id, issued.row.id, endsAt, call.now);
+    tx.record({ type: "api-key", id: row.id, name: row.name, before: apiKeyView(row), after: apiKeyView(old) });
+    return record(newApiKeyView(issued.row, issued.key), issued.row.version);
+  });
+}
+
+function refuseMoreThanHeld(asked: readonly Permission[], held: ReadonlySet<Permission>): void {
+  const beyond = grantsBeyond(asked, held);
+  if (beyond.length === 0) return;
+  throw new AppError("grants_exceed_caller", { detail: `The calling key does not hold ${beyond.join(", ")} itself.` });
+}
+
+/** A key as it comes into being: its row, and the secret that is shown once. */
+export interface IssuedApiKey {
+  readonly row: queries.ApiKeyRow;
+  readonly key: string;
+}
+
+export interface ApiKeySettings {
+  readonly name: string;
+  readonly permissions: readonly Permission[];
+  readonly sourceIps: readonly string[];
+  readonly expiresAt: string | null;
+  /** A value set by configuration; a random one where absent. */
+  readonly key?: string | undefined;
+}
+
+/** Makes a key and records it. The caller has checked what it may grant. */
+export async function issueApiKey(
+  tx: CommandTx,
+  granted: Granted<"api-keys:write">,
+  at: Date,
+  settings: ApiKeySettings,
+): Promise<IssuedApiKey> {
+  const { key = generateToken(tokenPrefixes.apiKey), ...rest } = settings;
+  const row = await queries.insertApiKey(
+    tx,
+    granted,
+    { id: newId(), prefix: visiblePrefix(key), keyHash: hashToken(key), ...rest },
+    at,
+  );
+  tx.record({ type: "api-key", id: row.id, name: row.name, after: apiKeyView(row) });
+  return { row, key };
+}

@@ -1,0 +1,151 @@
+import type { Permission } from "@gatehouse/contract/permissions";
+import type { Granted } from "../../platform/authorization/granted.ts";
+import type { Database, Transaction } from "../../platform/db/database.ts";
+import { statement } from "../../platform/db/statement.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+
+export interface ApiKeyRow {
+  readonly id: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly version: number;
+  readonly name: string;
+  readonly prefix: string;
+  readonly permissions: Permission[];
+  readonly source_ips: string[];
+  readonly expires_at: string | null;
+  readonly last_used_at: string | null;
+  readonly replaced_by: string | null;
+}
+
+const columns =
+  "id, created_at, updated_at, version, name, prefix, permissions, source_ips, expires_at, last_used_at, replaced_by";
+
+const selectAll = statement<ApiKeyRow, [tenantId: string, afterId: string, limit: number]>(
+  "api_keys.list",
+  `SELECT ${columns} FROM api_keys WHERE tenant_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
+);
+const selectOne = statement<ApiKeyRow, [tenantId: string, id: string]>(
+  "api_keys.read",
+  `SELECT ${columns} FROM api_keys WHERE tenant_id = $1 AND id = $2`,
+);
+const selectForChange = statement<ApiKeyRow, [tenantId: string, id: string]>(
+  "api_keys.lock",
+  `SELECT ${columns} FROM api_keys WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
+);
+const insert = statement<
+  ApiKeyRow,
+  [
+    tenantId: string,
+    id: string,
+    at: Date,
+    name: string,
+    prefix: string,
+    keyHash: Buffer,
+    permissions: readonly string[],
+    sourceIps: readonly string[],
+    expiresAt: string | null,
+  ]
+>(
+  "api_keys.insert",
+  `INSERT INTO api_keys (tenant_id, id, created_at, updated_at, name, prefix, key_hash, permissions, source_ips, expires_at)
+   VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9) RETURNING ${columns}`,
+);
+const replace = statement<ApiKeyRow, [tenantId: string, id: string, at: Date, replacedBy: string, expiresAt: string]>(
+  "api_keys.replace",
+  `UPDATE api_keys SET updated_at = $3, version = version + 1, replaced_by = $4, expires_at = least(expires_at, $5)
+   WHERE tenant_id = $1 AND id = $2 RETURNING ${columns}`,
+);
+const remove = statement<never, [tenantId: string, id: string]>(
+  "api_keys.delete",
+  "DELETE FROM api_keys WHERE tenant_id = $1 AND id = $2",
+);
+const touch = statement<never, [ids: readonly string[], moments: readonly Date[]]>(
+  "api_keys.touch",
+  `UPDATE api_keys SET last_used_at = used.at
+   FROM unnest($1::uuid[], $2::timestamptz[]) AS used (id, at)
+   WHERE tenant_id = current_tenant() AND api_keys.id = used.id AND (last_used_at IS NULL OR last_used_at < used.at)`,
+);
+
+/** The row of a presented key, and the tenant it belongs to. */
+export interface PresentedKeyRow {
+  readonly tenant_id: string;
+  readonly id: string;
+  readonly name: string;
+  readonly permissions: Permission[];
+  readonly source_ips: string[];
+  readonly expires_at: string | null;
+}
+
+const selectPresented = statement<PresentedKeyRow, [keyHash: Buffer]>(
+  "api_keys.presented",
+  "SELECT tenant_id, id, name, permissions, source_ips, expires_at FROM api_keys WHERE key_hash = $1",
+);
+
+export interface NewApiKeyRow {
+  readonly id: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly keyHash: Buffer;
+  readonly permissions: readonly Permission[];
+  readonly sourceIps: readonly string[];
+  readonly expiresAt: string | null;
+}
+
+export function listApiKeys(tx: TenantTx, afterId: string, limit: number): Promise<ApiKeyRow[]> {
+  return tx.query(selectAll, tx.tenantId, afterId, limit);
+}
+
+export async function readApiKey(tx: TenantTx, id: string): Promise<ApiKeyRow | undefined> {
+  return (await tx.query(selectOne, tx.tenantId, id))[0];
+}
+
+/** Reads the key and keeps others from changing it until the transaction ends. */
+export async function lockApiKey(tx: TenantTx, id: string): Promise<ApiKeyRow | undefined> {
+  return (await tx.query(selectForChange, tx.tenantId, id))[0];
+}
+
+export async function insertApiKey(
+  tx: TenantTx,
+  _granted: Granted<"api-keys:write">,
+  key: NewApiKeyRow,
+  at: Date,
+): Promise<ApiKeyRow> {
+  const { id, name, prefix, keyHash, permissions, sourceIps, expiresAt } = key;
+  const rows = await tx.query(insert, tx.tenantId, id, at, name, prefix, keyHash, permissions, sourceIps, expiresAt);
+  return rows[0] as ApiKeyRow; // an INSERT that did not throw returns its row
+}
+
+/** Ends a key's life at `expiresAt`, or sooner if it was to expire before, in favour of another. */
+export async function replaceApiKey(
+  tx: TenantTx,
+  _granted: Granted<"api-keys:write">,
+  id: string,
+  replacedBy: string,
+  expiresAt: Date,
+  at: Date,
+): Promise<ApiKeyRow> {
+  const rows = await tx.query(replace, tx.tenantId, id, at, replacedBy, expiresAt.toISOString());
+  return rows[0] as ApiKeyRow; // the caller holds the row's lock
+}
+
+export async function deleteApiKey(tx: TenantTx, _granted: Granted<"api-keys:write">, id: string): Promise<void> {
+  await tx.query(remove, tx.tenantId, id);
+}
+
+/** Finds the key with a hash, whichever tenant it belongs to. Row-level security shows the presenter that row alone. */
+export async function findPresentedKey(database: Database, keyHash: Buffer): Promise<PresentedKeyRow | undefined> {
+  const scope = { kind: "presented-key", keyHash: keyHash.toString("hex") } as const;
+  return (await database.snapshot(scope, (transaction: Transaction) => transaction.query(selectPresented, keyHash)))[0];
+}
+
+/** Notes when keys were last used. Derived, so no version is raised. */
+export async function touchApiKeys(
+  database: Database,
+  tenantId: string,
+  uses: ReadonlyMap<string, Date>,
+): Promise<void> {
+  await database.transaction({ kind: "tenant", tenantId }, (transaction) =>
+    transaction.query(touch, [...uses.keys()], [...uses.values()]),
+  );
+}

@@ -1,0 +1,98 @@
+import type { Permission } from "@gatehouse/contract/permissions";
+import { type Gateway, type GatewayStatus, redactedToken } from "@gatehouse/contract/records/gateway";
+import { isoTimestamp } from "../../platform/db/column-types.ts";
+import type { SecretBox } from "../../platform/secrets/master-key.ts";
+
+/** A gateway as `gatewayJson` selects it. */
+export interface GatewayJson {
+  readonly id: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly name: string;
+  readonly description: string;
+  readonly wireguard_port: number;
+  readonly status: GatewayStatus;
+  readonly error: string;
+  readonly deployed_on: string | null;
+  readonly last_online: string | null;
+  readonly relay_enabled: boolean;
+  readonly endpoint: string;
+  /** In base64; null unless it was asked for. */
+  readonly token: string | null;
+}
+
+/**
+ * SQL for a gateway as one json value.
+ *
+ * @param alias the name of the row of `gateways`
+ * @param withToken the placeholder of a boolean: whether the caller may see tokens
+ */
+export function gatewayJson(alias: string, withToken: string): string {
+  const fields = [
+    "id",
+    "created_at",
+    "updated_at",
+    "name",
+    "description",
+    "wireguard_port",
+    "status",
+    "error",
+    "deployed_on",
+    "last_online",
+    "relay_enabled",
+    "endpoint",
+  ].map((field) => `'${field}', ${alias}.${field}`);
+  const token = `'token', CASE WHEN ${withToken}::boolean THEN encode(${alias}.token_ciphertext, 'base64') END`;
+  return `json_build_object(${[...fields, token].join(", ")})`;
+}
+
+/** Shows the tokens of gateways to callers who may see them, and a placeholder to all others. */
+export interface TokenViewer {
+  /** Whether tokens need be fetched at all. */
+  readonly maySee: boolean;
+  show(gatewayId: string, sealed: string | null): string;
+}
+
+/** What a token's ciphertext is bound to, so that it decrypts in its own row only. */
+export function tokenContext(tenantId: string, gatewayId: string): string {
+  return `gateway:${tenantId}:${gatewayId}`;
+}
+
+/** @param caller whose permissions decide, and the tenant whose gateways they are */
+export function tokenViewer(caller: {
+  readonly permissions: ReadonlySet<Permission>;
+  readonly tenantId: string;
+  readonly secrets: { readonly gatewayTokens: SecretBox };
+}): TokenViewer {
+  const { permissions, tenantId, secrets } = caller;
+  return {
+    maySee: permissions.has("gateways:token"),
+    show: (gatewayId, sealed) =>
+      sealed === null
+        ? redactedToken
+        : secrets.gatewayTokens.open(Buffer.from(sealed, "base64"), tokenContext(tenantId, gatewayId)),
+  };
+}
+
+/** A viewer that shows no token: for the audit record. */
+export const noTokens: TokenViewer = { maySee: false, show: () => redactedToken };
+
+/** A gateway as other records embed it: without its resources, which would make every list as long as the network. */
+export function embeddedGatewayView(row: GatewayJson, tokens: TokenViewer): Gateway {
+  return {
+    id: row.id,
+    createdAt: isoTimestamp(row.created_at),
+    deployedOn: row.deployed_on === null ? null : isoTimestamp(row.deployed_on),
+    updatedAt: isoTimestamp(row.updated_at),
+    name: row.name,
+    ...(row.description === "" ? {} : { description: row.description }),
+    wireguardPort: String(row.wireguard_port),
+    status: row.status,
+    ...(row.error === "" ? {} : { error: row.error }),
+    token: tokens.show(row.id, row.token),
+    ...(row.last_online === null ? {} : { lastOnline: isoTimestamp(row.last_online) }),
+    relayEnabled: row.relay_enabled,
+    ...(row.endpoint === "" ? {} : { endpoint: row.endpoint }),
+    autoDiscoverEndpoint: row.endpoint === "",
+  };
+}

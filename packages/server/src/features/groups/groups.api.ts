@@ -1,0 +1,2 @@
+/** What other features may ask of groups. */
+export { createDefaultGroup } from "./groups.built-in.ts";

@@ -1,0 +1,31 @@
+import type { Granted } from "../../platform/authorization/granted.ts";
+import { statement } from "../../platform/db/statement.ts";
+import { newId } from "../../platform/ids.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+
+const insertDefault = statement<never, [tenantId: string, id: string, at: Date, roleId: string]>(
+  "groups.insert_default",
+  `WITH made AS (
+     INSERT INTO groups (tenant_id, id, created_at, updated_at, name, description, is_default, is_saml_default_group)
+     VALUES ($1, $2, $3, $3, 'Default', 'Every user whom nobody put into another group.', true, true)
+     RETURNING tenant_id, id
+   )
+   INSERT INTO group_roles (tenant_id, group_id, role_id) SELECT tenant_id, id, $4 FROM made`,
+);
+
+/**
+ * Makes the tenant's default group, which is its SAML default group too at first.
+ *
+ * @param roleId the role that its members inherit
+ * @returns its id
+ */
+export async function createDefaultGroup(
+  tx: TenantTx,
+  _granted: Granted<"groups:write">,
+  at: Date,
+  roleId: string,
+): Promise<string> {
+  const id = newId();
+  await tx.query(insertDefault, tx.tenantId, id, at, roleId);
+  return id;
+}

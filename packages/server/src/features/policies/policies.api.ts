@@ -1,0 +1,3 @@
+/** What other features may ask of policies. */
+export { createDefaultPolicy } from "./policies.built-in.ts";
+export { activePoliciesNaming, type NamedPolicy } from "./policies.queries.ts";

@@ -1,0 +1,4 @@
+/** What other features may ask of protocols. */
+export { createBuiltInProtocols } from "./protocols.built-in.ts";
+export { knownProtocols } from "./protocols.queries.ts";
+export { protocolView } from "./protocols.view.ts";

@@ -1,0 +1,131 @@
+import type * as operations from "@gatehouse/contract/operations/resources.operations";
+import type { Resource } from "@gatehouse/contract/records/resource";
+import { AppError, bodyField } from "../../platform/app-error.ts";
+import type { Call } from "../../platform/call.ts";
+import { pageOfItems } from "../../platform/db/list-statement.ts";
+import { newId } from "../../platform/ids.ts";
+import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
+import { askable, requireKnown } from "../../platform/references.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { type CanonicalAddress, checkAddress, insertAddresses, repeatedAddresses } from "../addresses/addresses.api.ts";
+import { knownGateways, noTokens, tokenViewer } from "../gateways/gateways.api.ts";
+import { activePoliciesNaming } from "../policies/policies.api.ts";
+import { knownProtocols } from "../protocols/protocols.api.ts";
+import * as queries from "./resources.queries.ts";
+import { resourceView } from "./resources.view.ts";
+
+export async function listResources(call: Call<typeof operations.listResources>): Promise<Outcome> {
+  const tokens = tokenViewer(call);
+  const { rows, total } = await call.read((tx) => queries.listResources(tx, call.listQuery, tokens.maySee));
+  const items = rows.map((row) => resourceView(row, tokens));
+  return { kind: "page", page: pageOfItems(call.listQuery, items, total) };
+}
+
+export async function readResource(call: Call<typeof operations.readResource>): Promise<Outcome> {
+  const tokens = tokenViewer(call);
+  const row = await call.read((tx) => queries.readResource(tx, call.parameters.id, tokens.maySee));
+  if (row === undefined) throw new AppError("not_found");
+  return record(resourceView(row, tokens), row.version);
+}
+
+export async function createResource(call: Call<typeof operations.createResource>): Promise<Outcome> {
+  const { name, type, description = "", addresses: requested } = call.body;
+  const addresses = canonicalAddresses(call.body);
+  const tokens = tokenViewer(call);
+  return call.command(async (tx) => {
+    const id = newId();
+    const known = await knownProtocols(tx, askable(requested.flatMap(({ protocols }) => protocols)));
+    for (const [index, { protocols: ids }] of requested.entries()) {
+      requireKnown({ pointer: `/addresses/${index}/protocols`, noun: "protocol", ids }, known);
+    }
+    await queries.insertResource(tx, call.granted, { id, name, type, description }, call.now);
+    const owned = addresses.map((address, index) => ({ ...address, protocols: requested[index]?.protocols ?? [] }));
+    await insertAddresses(tx, call.granted, id, owned, call.now);
+    const row = await requireResource(tx, id, tokens.maySee);
+    tx.record({ type: "resource", id, name, after: resourceView(row, noTokens) });
+    return created(resourceView(row, tokens), row.version, `/tenants/resources/${id}`);
+  });
+}
+
+/** @throws AppError invalid_address, duplicate_address */
+function canonicalAddresses({
+  type,
+  addresses,
+}: {
+  readonly type: Resource["type"];
+  readonly addresses: readonly { readonly address: string }[];
+}): readonly CanonicalAddress[] {
+  const checks = addresses.map(({ address }) => checkAddress(address, type));
+  const errors = checks.flatMap((check, index) =>
+    check.ok ? [] : [bodyField(`/addresses/${index}/address`, check.message)],
+  );
+  if (errors.length > 0) throw new AppError("invalid_address", { errors });
+  const canonical = checks.flatMap((check) => (check.ok ? [check.value] : []));
+  const repeated = repeatedAddresses(canonical);
+  if (repeated.length > 0) throw new AppError("duplicate_address", { errors: repeated });
+  return canonical;
+}
+
+export async function updateResource(call: Call<typeof operations.updateResource>): Promise<Outcome> {
+  const { id } = call.parameters;
+  return call.command(async (tx) => {
+    const row = await lockForChange(call, tx, id);
+    const before = resourceView(await requireResource(tx, id), noTokens);
+    const { name, description = row.description } = call.body;
+    await queries.updateResource(tx, call.granted, { ...row, name, description }, call.now);
+    const after = await requireResource(tx, id);
+    tx.record({ type: "resource", id, name, before, after: resourceView(after, noTokens) });
+    return empty(after.version);
+  });
+}
+
+export async function deleteResource(call: Call<typeof operations.deleteResource>): Promise<Outcome> {
+  const { id } = call.parameters;
+  return call.command(async (tx) => {
+    const row = await lockForChange(call, tx, id);
+    const policies = await activePoliciesNaming(tx, id);
+    if (policies.length > 0) {
+      throw new AppError("resource_in_use", {
+        detail: `Active policies name the resource ${row.name}: ${policies.map(({ name }) => name).join(", ")}.`,
+        errors: policies.map((policy) => ({ pointer: `/tenants/policies/${policy.id}`, message: policy.name })),
+      });
+    }
+    const before = resourceView(await requireResource(tx, id), noTokens);
+    await queries.deleteResource(tx, call.granted, id);
+    tx.record({ type: "resource", id, name: row.name, before });
+    return empty();
+  });
+}
+
+export async function configureLoadBalancing(call: Call<typeof operations.configureLoadBalancing>): Promise<Outcome> {
+  const { id } = call.parameters;
+  const { loadBalancingMode, gateways } = call.body;
+  return call.command(async (tx) => {
+    const row = await lockForChange(call, tx, id);
+    requireKnown({ pointer: "/gateways", noun: "gateway", ids: gateways }, await knownGateways(tx, askable(gateways)));
+    const before = resourceView(await requireResource(tx, id), noTokens);
+    await queries.replaceResourceGateways(tx, call.granted, id, gateways);
+    await queries.updateResource(tx, call.granted, { ...row, load_balancing_mode: loadBalancingMode }, call.now);
+    const after = await requireResource(tx, id);
+    tx.record({ type: "resource", id, name: row.name, before, after: resourceView(after, noTokens) });
+    return empty(after.version);
+  });
+}
+
+/** @throws AppError not_found, precondition_failed */
+async function lockForChange(
+  call: { requireVersion(version: number): void },
+  tx: TenantTx,
+  id: string,
+): Promise<queries.ResourceRow> {
+  const row = await queries.lockResource(tx, id);
+  if (row === undefined) throw new AppError("not_found");
+  call.requireVersion(row.version);
+  return row;
+}
+
+async function requireResource(tx: TenantTx, id: string, withToken = false): Promise<queries.WholeResourceRow> {
+  const row = await queries.readResource(tx, id, withToken);
+  if (row === undefined) throw new AppError("not_found");
+  return row;
+}

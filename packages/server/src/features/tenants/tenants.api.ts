@@ -1,0 +1,21 @@
+/** What the rest of the server may ask of tenants. */
+import { timingSafeEqual } from "node:crypto";
+import type { Caller } from "../../http/caller.ts";
+import { AppError } from "../../platform/app-error.ts";
+import { hashToken } from "../../platform/secrets/tokens.ts";
+
+export { type Installation, type SetUpSettings, setUpInstallation } from "./set-up-installation.ts";
+
+const operator: Caller = {
+  actor: { type: "operator", name: "Operator" },
+  permissions: new Set(),
+  tenantId: undefined,
+};
+
+/** @returns a check of the operator's key that takes the same time whatever is presented */
+export function operatorAuthenticator(operatorKeyHash: Buffer): (key: string) => Caller {
+  return (key) => {
+    if (!timingSafeEqual(hashToken(key), operatorKeyHash)) throw new AppError("invalid_api_key");
+    return operator;
+  };
+}

@@ -1,0 +1,153 @@
+import { AppError } from "../../platform/app-error.ts";
+import type { Transaction } from "../../platform/db/database.ts";
+import { withConstraints } from "../../platform/db/database-errors.ts";
+import { countStatement, type ListSource, pageStatement } from "../../platform/db/list-statement.ts";
+import { statement } from "../../platform/db/statement.ts";
+import type { ListQuery } from "../../platform/list-query.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+
+export interface TenantRow {
+  readonly id: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly version: number;
+  readonly name: string;
+  readonly owner_email: string;
+}
+
+const columns = "id, created_at, updated_at, version, name, owner_email";
+
+const source: ListSource = {
+  table: "tenants",
+  inTenant: false,
+  select: columns,
+  columns: {
+    id: { value: "item.id" },
+    name: { value: "item.name", key: "item.name_key" },
+    createdAt: { value: "item.created_at" },
+    ownerEmail: { value: "item.owner_email" },
+  },
+};
+
+const insert = statement<TenantRow, [id: string, at: Date, name: string, ownerEmail: string]>(
+  "tenants.insert",
+  `WITH made AS (
+     INSERT INTO tenants (id, created_at, updated_at, name, owner_email) VALUES ($1, $2, $2, $3, $4)
+     RETURNING ${columns}
+   ), counted AS (
+     INSERT INTO tenant_generations (tenant_id) SELECT id FROM made
+   )
+   SELECT * FROM made`,
+);
+const selectOne = statement<TenantRow, [id: string]>("tenants.read", `SELECT ${columns} FROM tenants WHERE id = $1`);
+const selectForChange = statement<TenantRow, [id: string]>(
+  "tenants.lock",
+  `SELECT ${columns} FROM tenants WHERE id = $1 FOR UPDATE`,
+);
+const remove = statement<never, [id: string]>("tenants.delete", "DELETE FROM tenants WHERE id = $1");
+const selectAny = statement<{ exists: boolean }, []>("tenants.any", "SELECT EXISTS (SELECT FROM tenants)");
+
+const appendEvent = statement<
+  never,
+  [
+    id: string,
+    at: Date,
+    operation: string,
+    tenantId: string,
+    before: string | null,
+    after: string | null,
+    requestId: string,
+    sourceAddress: string | null,
+  ]
+>(
+  "tenants.append_event",
+  `INSERT INTO operator_events (id, created_at, operation, tenant_id, before, after, request_id, source_address)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+);
+
+/** @throws AppError name_taken */
+export async function insertTenant(tx: TenantTx, at: Date, name: string, ownerEmail: string): Promise<TenantRow> {
+  const nameTaken = () =>
+    new AppError("name_taken", {
+      detail: `A tenant is already called ${JSON.stringify(name)}.`,
+      errors: [{ pointer: "/name", message: "is taken" }],
+    });
+  const rows = await withConstraints(
+    { tenants_name_unique: nameTaken },
+    tx.query(insert, tx.tenantId, at, name, ownerEmail),
+  );
+  return rows[0] as TenantRow; // an INSERT that did not throw returns its row
+}
+
+export async function readTenant(transaction: Transaction, id: string): Promise<TenantRow | undefined> {
+  return (await transaction.query(selectOne, id))[0];
+}
+
+export async function lockTenant(transaction: Transaction, id: string): Promise<TenantRow | undefined> {
+  return (await transaction.query(selectForChange, id))[0];
+}
+
+/** Deletes the tenant; every table of its follows by foreign key. */
+export async function deleteTenant(tx: TenantTx): Promise<void> {
+  await tx.query(remove, tx.tenantId);
+}
+
+export async function hasTenants(transaction: Transaction): Promise<boolean> {
+  return (await transaction.query(selectAny))[0]?.exists === true;
+}
+
+export async function listTenants(
+  transaction: Transaction,
+  query: ListQuery,
+): Promise<{ readonly rows: TenantRow[]; readonly total: number }> {
+  const page = pageStatement<TenantRow>(source, query);
+  const count = countStatement(source, query);
+  const [rows, counts] = await Promise.all([
+    transaction.query(page.statement, ...page.parameters),
+    transaction.query(count.statement, ...count.parameters),
+  ]);
+  return { rows, total: counts[0]?.count ?? 0 };
+}
+
+const announce = statement<never, [tenantId: string, at: Date, changes: string]>(
+  "tenants.announce_deletion",
+  `WITH bumped AS (
+     UPDATE tenant_generations SET generation = generation + 1 WHERE tenant_id = $1 RETURNING generation
+   )
+   INSERT INTO outbox (tenant_id, generation, created_at, changes) SELECT $1, generation, $2, $3::jsonb FROM bumped`,
+);
+
+/** Tells every replica, through the outbox, that the tenant is about to be gone. */
+export async function announceDeletion(tx: TenantTx, at: Date): Promise<void> {
+  const changes = JSON.stringify([{ type: "tenant", id: tx.tenantId, change: "deleted" }]);
+  await tx.query(announce, tx.tenantId, at, changes);
+}
+
+/** What the operator did, in a record that outlives the tenant. */
+export async function appendOperatorEvent(
+  transaction: Transaction,
+  event: {
+    readonly id: string;
+    readonly at: Date;
+    readonly operation: string;
+    readonly tenantId: string;
+    readonly before?: object;
+    readonly after?: object;
+    readonly requestId: string;
+    readonly sourceAddress: string | undefined;
+  },
+): Promise<void> {
+  const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value));
+  const { id, at, operation, tenantId, before, after, requestId, sourceAddress } = event;
+  await transaction.query(
+    appendEvent,
+    id,
+    at,
+    operation,
+    tenantId,
+    json(before),
+    json(after),
+    requestId,
+    sourceAddress ?? null,
+  );
+}

@@ -1,0 +1,112 @@
+/** The HTTP server: every operation of the contract, the documentation, and the health checks. */
+import type { Socket } from "node:net";
+import { errorDefinitions } from "@gatehouse/contract/errors";
+import type { Operation } from "@gatehouse/contract/operation";
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
+import { AppError } from "../platform/app-error.ts";
+import { newId } from "../platform/ids.ts";
+import type { Log } from "../platform/log.ts";
+import { mountDocumentation } from "./documentation.ts";
+import { type HealthOptions, mountHealth } from "./health.ts";
+import { type MountOptions, mount } from "./mount.ts";
+import { problemMediaType, problemOf, replyWithProblem } from "./problem.ts";
+import type { Route } from "./route.ts";
+
+/** 1 MiB (contract). */
+const maximumBodyBytes = 1_048_576;
+/** How long a whole request may take to arrive, in milliseconds. */
+const requestTimeoutMs = 30_000;
+
+export interface AppOptions extends MountOptions, HealthOptions {
+  readonly log: Log;
+  readonly routes: readonly Route[];
+  /** Addresses and CIDRs of proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
+}
+
+export function createApp(options: AppOptions): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: options.log as FastifyBaseLogger, // pino's, which Fastify's type describes in part
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: () => newId(),
+    bodyLimit: maximumBodyBytes,
+    requestTimeout: requestTimeoutMs,
+    connectionTimeout: 0,
+    keepAliveTimeout: 65_000,
+    forceCloseConnections: "idle",
+    return503OnClosing: false,
+    trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
+    routerOptions: { maxParamLength: 200 },
+    clientErrorHandler: answerClientError,
+  });
+  readBodies(app);
+  app.decorateRequest("caller", undefined);
+  app.addHook("onRequest", async (request, reply) => {
+    reply.header("X-Request-Id", request.id);
+  });
+  app.setErrorHandler(replyWithProblem);
+  const methodsOf = methodFinder(options.routes.map(({ operation }) => operation));
+  app.setNotFoundHandler((request, reply) => {
+    const methods = methodsOf(request.url.split("?", 1)[0] ?? "/");
+    if (methods.length === 0) {
+      return replyWithProblem(new AppError("no_such_operation"), request, reply);
+    }
+    reply.header("Allow", methods.join(", "));
+    const detail = `The path takes ${methods.join(", ")}, not ${request.method}.`;
+    return replyWithProblem(new AppError("method_not_allowed", { detail }), request, reply);
+  });
+  for (const route of options.routes) mount(app, route, options);
+  mountHealth(app, options);
+  mountDocumentation(
+    app,
+    options.routes.map(({ operation }) => operation),
+  );
+  return app;
+}
+
+/** JSON bodies only, read whole; an empty one is none, whatever its type claims. */
+function readBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  const parse = app.getDefaultJsonParser("error", "error");
+  app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
+    if (body === "") done(null, undefined);
+    else parse(request, String(body), done);
+  });
+}
+
+/** Finds the methods that a path takes, for answering 405. Only asked when nothing matched. */
+function methodFinder(operations: readonly Operation[]): (path: string) => readonly string[] {
+  const patterns = operations.map(({ method, path }) => ({
+    method,
+    pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`),
+  }));
+  return (path) =>
+    [...new Set(patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))].sort();
+}
+
+/** Answers what never became a request: headers too large, too slow, or no HTTP at all. */
+function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const code =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? "header_too_large"
+      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? "request_timeout"
+        : "invalid_parameter";
+  const detail =
+    code === "invalid_parameter" ? "The request is not valid HTTP/1.1." : errorDefinitions[code].explanation;
+  const requestId = newId();
+  const body = JSON.stringify(problemOf(new AppError(code, { detail }), "/", requestId));
+  const { status, title } = errorDefinitions[code];
+  const head = [
+    `HTTP/1.1 ${status} ${title}`,
+    `Content-Type: ${problemMediaType}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
+    "Connection: close",
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+}

@@ -1,0 +1,150 @@
+/** Mounts an operation: authentication, authorization, validation, the call, the reply; in the order the contract sets. */
+import { createHash } from "node:crypto";
+import type { Operation } from "@gatehouse/contract/operation";
+import type { Permission } from "@gatehouse/contract/permissions";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { AppError } from "../platform/app-error.ts";
+import { authorize, type Granted } from "../platform/authorization/granted.ts";
+import { Call } from "../platform/call.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { CommandRunner } from "../platform/command.ts";
+import type { IdempotencyRequest } from "../platform/idempotency.queries.ts";
+import { isUuid } from "../platform/ids.ts";
+import { type ListQuery, parseListQuery, type QueryParameters } from "../platform/list-query.ts";
+import { type Authenticator, type Caller, presentedKey } from "./caller.ts";
+import { replyWithOutcome } from "./replies.ts";
+import type { Route } from "./route.ts";
+import { compileBodyCheck } from "./validation.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set before the body is read, for every operation. */
+    caller: Caller | undefined;
+  }
+}
+
+export interface MountOptions {
+  readonly runner: CommandRunner;
+  readonly authenticator: Authenticator;
+  readonly clock: Clock;
+}
+
+const nilUuid = "00000000-0000-0000-0000-000000000000";
+
+type Parameters = Readonly<Record<string, string>>;
+
+export function mount(app: FastifyInstance, { operation, handler }: Route, options: MountOptions): void {
+  const checkBody = compileBodyCheck(operation);
+  const { access } = operation;
+
+  const authenticate = async (request: FastifyRequest): Promise<void> => {
+    const key = presentedKey(request.headers.apikey);
+    if (access === "operator") {
+      request.caller = await options.authenticator.operatorKey(key);
+      return;
+    }
+    const caller = await options.authenticator.tenantKey(key, request.ip);
+    authorize(caller.permissions, access);
+    request.caller = caller;
+  };
+
+  app.route({
+    method: operation.method,
+    url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
+    // 401 and 403 come before anything of the body is read or judged.
+    onRequest: authenticate,
+    handler: async (request, reply) => {
+      const { caller } = request;
+      if (caller === undefined) throw new AppError("missing_api_key");
+      const parameters = request.params as Parameters; // the router gives texts
+      checkUuids(operation, parameters);
+      const listQuery = checkQuery(operation, request.query as QueryParameters); // the parser gives texts and lists
+      // Before the check of the body, which trims it: a repeated request is the same bytes again.
+      const idempotency = idempotencyOf(operation, request, caller);
+      checkBody(request.body);
+      checkStringIds(operation, parameters);
+      const call = new Call<Operation>(
+        {
+          runner: options.runner,
+          operation,
+          parameters,
+          body: request.body,
+          listQuery,
+          actor: caller.actor,
+          permissions: caller.permissions,
+          tenantId: caller.tenantId,
+          requestId: request.id,
+          sourceAddress: request.ip,
+          ifMatch: request.headers["if-match"],
+          idempotency,
+          now: options.clock.now(),
+        } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just checked against the declaration
+        grantedTo(operation, caller),
+      );
+      return replyWithOutcome(operation, await handler(call), reply);
+    },
+  });
+}
+
+function grantedTo(operation: Operation, caller: Caller): Granted<Permission> {
+  // Operations of the operator have no tenant permission to prove; their queries ask for none.
+  return operation.access === "operator"
+    ? (undefined as unknown as Granted<Permission>)
+    : authorize(caller.permissions, operation.access);
+}
+
+function checkUuids(operation: Operation, parameters: Parameters): void {
+  for (const [name, kind] of Object.entries(operation.parameters ?? {})) {
+    const value = parameters[name] ?? "";
+    if (kind === "uuid" && !isUuid(value)) {
+      throw new AppError("invalid_parameter", {
+        detail: `The path parameter ${name} must be a UUID, not ${JSON.stringify(value.slice(0, 80))}.`,
+        errors: [{ pointer: name, message: "must be a UUID" }],
+      });
+    }
+  }
+}
+
+/** A text that is no id is no record's id; asking the database would only be an error there. */
+function checkStringIds(operation: Operation, parameters: Parameters): void {
+  for (const [name, kind] of Object.entries(operation.parameters ?? {})) {
+    if (kind === "string" && !isUuid(parameters[name] ?? "")) throw new AppError("not_found");
+  }
+}
+
+function checkQuery(operation: Operation, query: QueryParameters): ListQuery | undefined {
+  if (operation.success.kind === "page") {
+    const parsed = parseListQuery(operation.success.list, query);
+    if (parsed.ok) return parsed.value;
+    const { parameter, message } = parsed.problem;
+    throw new AppError("invalid_parameter", {
+      detail: `${parameter.slice(0, 200)} ${message}.`,
+      errors: [{ pointer: parameter.slice(0, 200), message }],
+    });
+  }
+  const [unknown] = Object.keys(query);
+  if (unknown === undefined) return undefined;
+  throw new AppError("invalid_parameter", {
+    detail: `The operation takes no query parameter ${JSON.stringify(unknown.slice(0, 80))}.`,
+    errors: [{ pointer: unknown.slice(0, 200), message: "is not a parameter of this operation" }],
+  });
+}
+
+function idempotencyOf(operation: Operation, request: FastifyRequest, caller: Caller): IdempotencyRequest | undefined {
+  const key = request.headers["idempotency-key"];
+  if (operation.method !== "POST" || key === undefined) return undefined;
+  if (typeof key !== "string" || key.length === 0 || key.length > 255) {
+    throw new AppError("invalid_parameter", { detail: "Idempotency-Key must have 1 to 255 characters." });
+  }
+  const path = request.url.split("?", 1)[0] ?? "";
+  return {
+    tenantId: caller.tenantId ?? nilUuid,
+    callerId: caller.actor.id ?? nilUuid,
+    keyHash: sha256(key),
+    requestHash: sha256(`${operation.id}\n${path}\n${JSON.stringify(request.body ?? null)}`),
+  };
+}
+
+function sha256(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

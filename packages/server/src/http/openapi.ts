@@ -1,0 +1,216 @@
+/** The OpenAPI 3.0.3 document, made from the declarations that also validate and document every operation. */
+import { type ErrorCode, errorDefinitions } from "@gatehouse/contract/errors";
+import { filterOperators, type ListDeclaration, operatorsFor, pageOf } from "@gatehouse/contract/list";
+import { errorsOf, isWrite, type Operation } from "@gatehouse/contract/operation";
+import { Problem } from "@gatehouse/contract/problem";
+import { componentKeyword, trimKeyword } from "@gatehouse/contract/schema";
+import type { TSchema } from "typebox";
+
+type Json = Record<string, unknown>;
+
+export function openApiDocument(operations: readonly Operation[]): Json {
+  const schemas: Json = {};
+  const problem = schemaOf(Problem, schemas);
+  const paths: Record<string, Json> = {};
+  for (const operation of operations) {
+    const path = paths[operation.path] ?? {};
+    path[operation.method.toLowerCase()] = describeOperation(operation, schemas);
+    paths[operation.path] = path;
+  }
+  return {
+    openapi: "3.0.3",
+    info: {
+      title: "Gatehouse Zero Trust Network Access Administration API",
+      version: "1.0",
+      description:
+        "Administers who may reach which private network resources. The tenant is the one that the API key belongs to.",
+      license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" },
+    },
+    servers: [{ url: "/", description: "This installation" }],
+    security: [{ apiKey: [] }],
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({
+      name,
+      description: tagDescriptions[name] ?? name,
+    })),
+    paths,
+    components: {
+      schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
+      securitySchemes: {
+        apiKey: { type: "apiKey", in: "header", name: "apikey", description: "A key of the tenant." },
+        operatorKey: { type: "apiKey", in: "header", name: "apikey", description: "The operator's key." },
+      },
+      responses: {
+        Problem: {
+          description: "An error, as RFC 9457 problem details.",
+          content: { "application/problem+json": { schema: problem } },
+        },
+      },
+      headers: {
+        ETag: { description: "The record's version, for If-Match.", schema: { type: "string" } },
+        Location: { description: "The path of what was created.", schema: { type: "string" } },
+        "X-Request-Id": {
+          description: "Finds the request in the log and the audit record.",
+          schema: { type: "string" },
+        },
+      },
+      parameters: headerParameters,
+    },
+  };
+}
+
+const tagDescriptions: Readonly<Record<string, string>> = {
+  Policies: "Who may access which resources under which conditions.",
+  Users: "People who reach the network.",
+  Groups: "Sets of users that policies name.",
+  Roles: "What their holders may administer.",
+  Devices: "Machines that users reach the network with.",
+  Gateways: "Where traffic enters the network.",
+  Resources: "What policies give access to.",
+  Addresses: "Where resources are found.",
+  Protocols: "How resources are spoken to.",
+  "Admission rules": "Conditions that requests must meet beside a policy.",
+  "API keys": "Keys for this API.",
+  Events: "The audit record.",
+  Operator: "Tenants of the installation. These operations take the operator's key.",
+};
+
+const headerParameters = {
+  IfMatch: {
+    name: "If-Match",
+    in: "header",
+    description: "The ETag of the version that the change is meant for; another one is refused with 412.",
+    schema: { type: "string" },
+  },
+  IdempotencyKey: {
+    name: "Idempotency-Key",
+    in: "header",
+    description: "Makes the request safe to send again for 24 hours: it is done once and answered the same.",
+    schema: { type: "string", minLength: 1, maxLength: 255 },
+  },
+};
+
+/** A schema as OpenAPI 3.0 writes it; components are collected and referred to. */
+function schemaOf(schema: unknown, schemas: Json): unknown {
+  if (Array.isArray(schema)) return schema.map((item) => schemaOf(item, schemas));
+  if (schema === null || typeof schema !== "object") return schema;
+  const entries = Object.entries(schema).filter(([key]) => !leftOut.has(key));
+  const converted = Object.fromEntries(entries.map(([key, value]) => [key, schemaOf(value, schemas)]));
+  const name = (schema as Json)[componentKeyword];
+  if (typeof name !== "string") return converted;
+  schemas[name] = converted;
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** Keywords of ours, and `propertyNames`, which OpenAPI 3.0 does not have. */
+const leftOut = new Set<string>([componentKeyword, trimKeyword, "propertyNames"]);
+
+function describeOperation(operation: Operation, schemas: Json): Json {
+  return {
+    operationId: operation.id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: [operation.description, accessText(operation)].filter(Boolean).join("\n\n"),
+    ...(operation.access === "operator" ? { security: [{ operatorKey: [] }] } : {}),
+    ...(operation.access === "operator" ? {} : { "x-permission": operation.access }),
+    parameters: parametersOf(operation),
+    ...(operation.body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { "application/json": { schema: schemaOf(operation.body, schemas) } },
+          },
+        }),
+    responses: responsesOf(operation, schemas),
+  };
+}
+
+function accessText(operation: Operation): string {
+  return operation.access === "operator"
+    ? "Takes the operator's key."
+    : `Needs a key with the permission \`${operation.access}\`.`;
+}
+
+function parametersOf(operation: Operation): unknown[] {
+  const path = Object.entries(operation.parameters ?? {}).map(([name, kind]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: kind === "uuid" ? { type: "string", format: "uuid" } : { type: "string" },
+  }));
+  const query = operation.success.kind === "page" ? listParameters(operation.success.list) : [];
+  const headers: unknown[] = [];
+  if (isWrite(operation) && path.length > 0) headers.push({ $ref: "#/components/parameters/IfMatch" });
+  if (operation.method === "POST") headers.push({ $ref: "#/components/parameters/IdempotencyKey" });
+  return [...path, ...query, ...headers];
+}
+
+function listParameters(list: ListDeclaration): unknown[] {
+  const count = (name: string, minimum: number, description: string, rest: Json = {}) => ({
+    name,
+    in: "query",
+    description,
+    schema: { type: "integer", minimum, ...rest },
+  });
+  const filters = Object.entries(list.filter).map(([field, kind]) => ({
+    name: `filter[${field}]`,
+    in: "query",
+    description: `Equal to. \`filter[${field}][operator]\` compares by ${operatorsFor(kind).join(", ")}.`,
+    schema:
+      kind.kind === "enum"
+        ? { type: "string", enum: [...kind.values] }
+        : kind.kind === "boolean"
+          ? { type: "boolean" }
+          : { type: "string", ...(kind.kind === "uuid" ? { format: "uuid" } : {}) },
+  }));
+  return [
+    count("limit", 1, "Items on a page; above 100 it is taken for 100.", { default: 10 }),
+    count("offset", 0, "Items to skip.", { default: 0 }),
+    count("page[limit]", 1, "The same as limit."),
+    count("page[offset]", 0, "The same as offset."),
+    {
+      name: "sort",
+      in: "query",
+      description: `\`field\`, \`-field\`, \`field:asc\` or \`field:desc\`, repeated or separated by commas. Fields: ${list.sort.join(", ")}. Operators of filters: ${filterOperators.join(", ")}.`,
+      schema: { type: "array", items: { type: "string" } },
+      style: "form",
+      explode: true,
+    },
+    ...filters,
+  ];
+}
+
+function responsesOf(operation: Operation, schemas: Json): Json {
+  const responses: Json = { [operation.success.status]: successOf(operation, schemas) };
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of errorsOf(operation)) {
+    const { status } = errorDefinitions[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const problem = { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } };
+  for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
+    const lines = codes.map((code) => `\`${code}\`: ${errorDefinitions[code].title}.`);
+    responses[status] = { description: lines.join("\n\n"), content: problem };
+  }
+  return responses;
+}
+
+function successOf(operation: Operation, schemas: Json): Json {
+  const { success } = operation;
+  const headers: Json = { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" } };
+  if (success.kind === "empty") return { description: "Done; there is nothing to show.", headers };
+  if (success.kind === "record") headers.ETag = { $ref: "#/components/headers/ETag" };
+  if (success.status === 201) headers.Location = { $ref: "#/components/headers/Location" };
+  const schema: TSchema =
+    success.kind === "page"
+      ? pageOf(success.item)
+      : success.kind === "array"
+        ? { type: "array", items: success.item }
+        : success.body;
+  const description = { record: "The record.", records: "The records.", page: "A page.", array: "All of them." };
+  return {
+    description: description[success.kind],
+    headers,
+    content: { "application/json": { schema: schemaOf(schema, schemas) } },
+  };
+}

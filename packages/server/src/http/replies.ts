@@ -1,0 +1,59 @@
+/** Puts an outcome into HTTP. */
+import { Readable } from "node:stream";
+import type { Operation } from "@gatehouse/contract/operation";
+import type { FastifyReply } from "fastify";
+import { entityTag } from "../platform/call.ts";
+import type { Outcome } from "../platform/outcome.ts";
+
+const json = "application/json; charset=utf-8";
+
+export async function replyWithOutcome(
+  operation: Operation,
+  outcome: Outcome & { readonly replayed?: true },
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  reply.status(operation.success.status);
+  if ("version" in outcome && outcome.version !== undefined) reply.header("ETag", entityTag(outcome.version));
+  if (outcome.replayed === true) reply.header("Idempotent-Replayed", "true");
+  switch (outcome.kind) {
+    case "empty":
+      // Of one operation the contract says: 200, without a body.
+      return operation.success.status === 204 ? reply.send() : reply.header("Content-Length", "0").send("");
+    case "record":
+      if (outcome.location !== undefined) reply.header("Location", outcome.location);
+      return reply.header("Content-Type", json).send(JSON.stringify(outcome.body));
+    case "page":
+      return reply.header("Content-Type", json).send(JSON.stringify(outcome.page));
+    case "array":
+      return reply.header("Content-Type", json).send(await jsonArray(outcome.batches));
+  }
+}
+
+/**
+ * A JSON array as a stream that is never ahead of its reader. The first batch is read before anything is sent, so that
+ * an error at the start is still answered as one; a later one ends the connection, and the array stays open.
+ */
+async function jsonArray(batches: AsyncIterable<readonly unknown[]>): Promise<string | Readable> {
+  const iterator = batches[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  if (first.done === true) return "[]";
+  const second = await iterator.next();
+  if (second.done === true) return JSON.stringify(first.value);
+  const early = [first.value, second.value];
+  async function* text() {
+    let separator = "[";
+    for (;;) {
+      const items = early.shift() ?? (await nextOf(iterator));
+      if (items === undefined) break;
+      yield separator + JSON.stringify(items).slice(1, -1);
+      separator = ",";
+    }
+    yield "]";
+  }
+  return Readable.from(text(), { objectMode: false });
+}
+
+async function nextOf<T>(iterator: AsyncIterator<T>): Promise<T | undefined> {
+  const next = await iterator.next();
+  return next.done === true ? undefined : next.value;
+}

@@ -1,0 +1,183 @@
+/** Checks bodies against the schemas of the operations, and says in words what is wrong with them. */
+import type { Operation } from "@gatehouse/contract/operation";
+import type { ProblemField } from "@gatehouse/contract/problem";
+import { componentKeyword, trimKeyword } from "@gatehouse/contract/schema";
+import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from "ajv";
+import addFormatsModule from "ajv-formats";
+import type { TSchema } from "typebox";
+import { AppError } from "../platform/app-error.ts";
+
+/** Fields that one answer lists at most. */
+const reportedFields = 50;
+
+// The package is CommonJS, whose default export TypeScript and Node see one level apart.
+const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default;
+
+const ajv = createAjv();
+
+function createAjv(): Ajv {
+  const instance = new Ajv({ allErrors: true, strict: false, ownProperties: true, verbose: true });
+  addFormats(instance, ["uuid", "date-time", "uri-reference"]);
+  instance.addFormat("email", { type: "string", validate: isEmail });
+  instance.addKeyword({
+    keyword: trimKeyword,
+    type: "string",
+    schemaType: "boolean",
+    modifying: true,
+    errors: false,
+    // Its place in the order of keywords is what makes it work: trimmed first, measured after.
+    before: "maxLength",
+    validate: (
+      _on: boolean,
+      text: string,
+      _schema: unknown,
+      context?: { parentData: unknown; parentDataProperty: string | number },
+    ) => {
+      const holder = context?.parentData;
+      if (holder !== null && typeof holder === "object")
+        Reflect.set(holder, context?.parentDataProperty ?? "", text.trim());
+      return true;
+    },
+  });
+  instance.addKeyword(componentKeyword);
+  return instance;
+}
+
+/** RFC 5321, 4.1.2 and 4.5.3.1: dot-string local part of at most 64 octets, a domain of two or more labels, 254 in all. */
+function isEmail(text: string): boolean {
+  const at = text.lastIndexOf("@");
+  const local = text.slice(0, at);
+  const domain = text.slice(at + 1);
+  return (
+    at > 0 &&
+    Buffer.byteLength(text) <= 254 &&
+    Buffer.byteLength(local) <= 64 &&
+    /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u.test(local) &&
+    /^([\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u.test(domain)
+  );
+}
+
+/** Compiles a check for tests that hold answers against their declarations. */
+export function compileCheck(schema: TSchema): (value: unknown) => readonly ProblemField[] {
+  const check = ajv.compile(schema);
+  return (value) => (check(value) ? [] : describe(check.errors ?? []));
+}
+
+/** Either one form, or an array of it: which one a body means is plain, so its errors need not speak of both. */
+interface Forms {
+  readonly whole: ValidateFunction;
+  readonly single?: ValidateFunction;
+  readonly list?: ValidateFunction;
+}
+
+function compileForms(schema: TSchema): Forms {
+  const branches = "anyOf" in schema && Array.isArray(schema.anyOf) ? (schema.anyOf as TSchema[]) : []; // JSON Schema
+  const single = branches.find((branch) => "type" in branch && branch.type === "object");
+  const list = branches.find((branch) => "type" in branch && branch.type === "array");
+  return {
+    whole: ajv.compile(schema),
+    ...(single === undefined ? {} : { single: ajv.compile(single) }),
+    ...(list === undefined ? {} : { list: ajv.compile(list) }),
+  };
+}
+
+/**
+ * Makes the check of an operation's body. It trims what is declared to be trimmed, in place.
+ *
+ * @throws the check: AppError invalid_json, invalid_body
+ */
+export function compileBodyCheck(operation: Operation): (body: unknown) => void {
+  const { body: schema } = operation;
+  if (schema === undefined) return refuseBody;
+  const forms = compileForms(schema);
+  return (body) => {
+    if (body === undefined) throw new AppError("invalid_json", { detail: "The operation needs a JSON body." });
+    const check = (Array.isArray(body) ? forms.list : forms.single) ?? forms.whole;
+    if (check(body)) return;
+    const errors = describe(check.errors ?? []);
+    const [first] = errors;
+    throw new AppError("invalid_body", {
+      detail:
+        first === undefined ? "The body is not as declared." : `${first.pointer || "The body"}: ${first.message}.`,
+      errors,
+    });
+  };
+}
+
+/** Clients that send `{}` or nothing are fine; a field is one that the operation does not know. */
+function refuseBody(body: unknown): void {
+  if (body === undefined || body === null) return;
+  const [field] = typeof body === "object" ? Object.keys(body) : [];
+  if (typeof body === "object" && !Array.isArray(body) && field === undefined) return;
+  const errors =
+    field === undefined || Array.isArray(body) ? [] : [{ pointer: `/${escape(field)}`, message: "is not known" }];
+  throw new AppError("invalid_body", { detail: "The operation takes no body.", errors });
+}
+
+/** A token of a JSON Pointer (RFC 6901, section 3). */
+function escape(token: string): string {
+  return token.slice(0, 200).replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+function describe(errors: readonly ErrorObject[]): ProblemField[] {
+  const fields = new Map<string, string>();
+  for (const error of errors) {
+    const field = describeOne(error);
+    if (field !== undefined && !fields.has(field.pointer)) fields.set(field.pointer, field.message);
+    if (fields.size === reportedFields) break;
+  }
+  return [...fields].map(([pointer, message]) => ({ pointer, message }));
+}
+
+function describeOne(error: ErrorObject): ProblemField | undefined {
+  const { instancePath: at, params, parentSchema } = error;
+  switch (error.keyword) {
+    // The branches say what is wrong, or the declaration's description does.
+    case "anyOf":
+      return {
+        pointer: at,
+        message: `is not of the declared form: ${String(parentSchema?.description ?? error.message)}`,
+      };
+    case "additionalProperties":
+      return {
+        pointer: `${at}/${escape(String(params.additionalProperty))}`,
+        message: "is not a field of this operation",
+      };
+    case "required":
+      return { pointer: `${at}/${escape(String(params.missingProperty))}`, message: "is required" };
+    case "propertyNames":
+      return {
+        pointer: `${at}/${escape(String(params.propertyName))}`,
+        message: "is not a permitted name: letters, digits and _, at most 64, not starting with a digit",
+      };
+    case "enum":
+      return { pointer: at, message: `must be one of ${(params.allowedValues as unknown[]).join(", ")}` };
+    case "pattern":
+      return { pointer: at, message: patternMessage(parentSchema) };
+    case "format":
+      return {
+        pointer: at,
+        message: formatMessages[String(params.format)] ?? `must be of the format ${params.format}`,
+      };
+    case "minLength":
+      return {
+        pointer: at,
+        message: params.limit === 1 ? "must not be empty" : `must have at least ${params.limit} characters`,
+      };
+    case "maxLength":
+      return { pointer: at, message: `must have at most ${params.limit} characters` };
+    default:
+      return { pointer: at, message: error.message ?? "is not as declared" };
+  }
+}
+
+const formatMessages: Readonly<Record<string, string>> = {
+  uuid: "must be a UUID",
+  email: "must be an e-mail address",
+  "date-time": "must be a time in ISO 8601, such as 2026-01-31T12:00:00.000Z",
+};
+
+function patternMessage(schema: AnySchemaObject | undefined): string {
+  if (String(schema?.pattern).startsWith("^[^\\u0000")) return "must not contain control characters";
+  return typeof schema?.description === "string" ? `must be: ${schema.description}` : "is not of the declared form";
+}

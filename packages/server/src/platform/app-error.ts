@@ -1,0 +1,40 @@
+import { type ErrorCode, errorDefinitions } from "@gatehouse/contract/errors";
+import type { ProblemField } from "@gatehouse/contract/problem";
+
+export interface AppErrorOptions {
+  /** What was wrong this time, with which value. The public face: never a secret, never an internal. */
+  readonly detail?: string;
+  /** The fields concerned, by JSON Pointer. */
+  readonly errors?: readonly ProblemField[];
+  /** After how many seconds trying again makes sense. */
+  readonly retryAfterSeconds?: number;
+  /** The private side: logged, never answered. */
+  readonly cause?: unknown;
+}
+
+/** An error with a public face (code, detail, fields) and a private cause. `http/` turns it into problem+json. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly detail: string;
+  readonly errors: readonly ProblemField[] | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ErrorCode, options: AppErrorOptions = {}) {
+    const detail = options.detail ?? errorDefinitions[code].explanation;
+    super(`${code}: ${detail}`, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "AppError";
+    this.code = code;
+    this.detail = detail;
+    this.errors = options.errors;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+
+  get status(): number {
+    return errorDefinitions[this.code].status;
+  }
+}
+
+/** A field of the body that refers to nothing, or breaks a rule. */
+export function bodyField(pointer: string, message: string): ProblemField {
+  return { pointer, message };
+}

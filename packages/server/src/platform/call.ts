@@ -1,0 +1,143 @@
+/** One authenticated request to an operation: who asks, for what, and the transactions it may run. */
+import type { BodyOf, Operation, ParametersOf } from "@gatehouse/contract/operation";
+import type { Permission } from "@gatehouse/contract/permissions";
+import { AppError } from "./app-error.ts";
+import type { Actor, Origin } from "./audit/change.ts";
+import type { Granted } from "./authorization/granted.ts";
+import { type CommandRunner, runCommand, type Secrets } from "./command.ts";
+import type { Scope, Transaction } from "./db/database.ts";
+import type { IdempotencyRequest } from "./idempotency.queries.ts";
+import type { ListQuery } from "./list-query.ts";
+import type { Outcome } from "./outcome.ts";
+import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
+
+export interface CallOptions<O extends Operation> {
+  readonly runner: CommandRunner;
+  readonly operation: O;
+  readonly parameters: ParametersOf<O>;
+  readonly body: BodyOf<O>;
+  readonly listQuery: ListQuery | undefined;
+  readonly actor: Actor;
+  readonly permissions: ReadonlySet<Permission>;
+  /** Undefined for the operator. */
+  readonly tenantId: string | undefined;
+  readonly requestId: string;
+  readonly sourceAddress: string | undefined;
+  readonly ifMatch: string | undefined;
+  readonly idempotency: IdempotencyRequest | undefined;
+  readonly now: Date;
+}
+
+export class Call<O extends Operation> {
+  readonly #options: CallOptions<O>;
+  readonly granted: Granted<Extract<O["access"], Permission>>;
+
+  constructor(options: CallOptions<O>, granted: Granted<Extract<O["access"], Permission>>) {
+    this.#options = options;
+    this.granted = granted;
+  }
+
+  get parameters(): ParametersOf<O> {
+    return this.#options.parameters;
+  }
+
+  get body(): BodyOf<O> {
+    return this.#options.body;
+  }
+
+  /** What a paginated list was asked for. */
+  get listQuery(): ListQuery {
+    const { listQuery, operation } = this.#options;
+    if (listQuery === undefined) throw new Error(`${operation.id} is no paginated list`);
+    return listQuery;
+  }
+
+  get now(): Date {
+    return this.#options.now;
+  }
+
+  get actor(): Actor {
+    return this.#options.actor;
+  }
+
+  /** Every permission that the caller holds. */
+  get permissions(): ReadonlySet<Permission> {
+    return this.#options.permissions;
+  }
+
+  /** The tenant that the caller's key belongs to. */
+  get tenantId(): string {
+    const { tenantId, operation } = this.#options;
+    if (tenantId === undefined) throw new Error(`${operation.id} is not an operation inside a tenant`);
+    return tenantId;
+  }
+
+  get secrets(): Secrets {
+    return this.#options.runner.secrets;
+  }
+
+  get origin(): Origin {
+    const { actor, operation, requestId, sourceAddress, now } = this.#options;
+    return { actor, operation: operation.id, requestId, sourceAddress, at: now };
+  }
+
+  get idempotency(): IdempotencyRequest | undefined {
+    return this.#options.idempotency;
+  }
+
+  /**
+   * Reads in one round trip and one snapshot; `work` asks for all its queries before it first waits.
+   *
+   * @throws AppError database_unavailable
+   */
+  read<T>(work: (tx: TenantTx) => Promise<T>): Promise<T> {
+    const { tenantId } = this;
+    return this.#options.runner.database.snapshot({ kind: "tenant", tenantId }, (transaction) =>
+      work({ tenantId, query: transaction.query }),
+    );
+  }
+
+  /** As `read`, but over every tenant: for operations of the operator. */
+  readAsOperator<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#options.runner.database.snapshot({ kind: "operator" }, work);
+  }
+
+  /**
+   * Runs a command: one transaction with its audit and outbox entries, and its stored reply where the caller sent an
+   * Idempotency-Key. May run `work` more than once, so it must change nothing but the database.
+   */
+  command(work: (tx: CommandTx) => Promise<Outcome>): Promise<Outcome> {
+    const { tenantId } = this;
+    return this.commandIn({ kind: "tenant", tenantId }, tenantId, work);
+  }
+
+  /** As `command`, in a scope of the caller's choosing: for operations of the operator. */
+  commandIn(scope: Scope, tenantId: string, work: (tx: CommandTx) => Promise<Outcome>): Promise<Outcome> {
+    return runCommand(
+      this.#options.runner,
+      { scope, tenantId, origin: this.origin, idempotency: this.idempotency },
+      work,
+    );
+  }
+
+  /**
+   * Checks the caller's If-Match against the version of the record that the command is about to change.
+   *
+   * @throws AppError precondition_failed
+   */
+  requireVersion(version: number): void {
+    const { ifMatch } = this.#options;
+    if (ifMatch === undefined || ifMatch.trim() === "*") return;
+    const current = entityTag(version);
+    // Strong comparison (RFC 9110, section 13.1.1): a weak tag matches nothing.
+    if (ifMatch.split(",").some((tag) => tag.trim() === current)) return;
+    throw new AppError("precondition_failed", {
+      detail: `If-Match is ${ifMatch.slice(0, 200)}, but the record's ETag is now ${current}.`,
+    });
+  }
+}
+
+/** The ETag of a record's version. */
+export function entityTag(version: number): string {
+  return `"${version}"`;
+}

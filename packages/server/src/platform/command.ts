@@ -1,0 +1,74 @@
+/** The one way to change something: a transaction with its audit entry, its outbox entry and its stored reply. */
+import { appendToRecord } from "./audit/audit.queries.ts";
+import type { Change, Origin } from "./audit/change.ts";
+import type { Database, Scope, Transaction } from "./db/database.ts";
+import { claimReply, type IdempotencyRequest, storeReply } from "./idempotency.queries.ts";
+import type { Outcome } from "./outcome.ts";
+import type { SecretBox } from "./secrets/master-key.ts";
+import type { CommandTx } from "./tenancy/tenant-tx.ts";
+
+/** The boxes of everything that is stored encrypted. */
+export interface Secrets {
+  /** Replies to requests with an Idempotency-Key. */
+  readonly replies: SecretBox;
+  readonly gatewayTokens: SecretBox;
+}
+
+/** What commands run on. */
+export interface CommandRunner {
+  readonly database: Database;
+  readonly secrets: Secrets;
+  /** Called after each commit: there is news in the outbox. */
+  readonly committed: () => void;
+}
+
+export interface CommandScope {
+  readonly scope: Scope;
+  /** Whose audit record and outbox the changes belong to. */
+  readonly tenantId: string;
+  readonly origin: Origin;
+  readonly idempotency: IdempotencyRequest | undefined;
+}
+
+/** A command's outcome, and whether it was done before and is only told again. */
+export interface Replayed {
+  readonly replayed?: true;
+}
+
+/**
+ * @param work may run more than once; changes nothing but the database
+ * @returns the outcome, or the stored one of the same request
+ */
+export async function runCommand(
+  runner: CommandRunner,
+  command: CommandScope,
+  work: (tx: CommandTx) => Promise<Outcome>,
+): Promise<Outcome & Replayed> {
+  const { scope, tenantId, origin, idempotency } = command;
+  let changes: Change[] = [];
+
+  const perform = async (transaction: Transaction): Promise<Outcome & Replayed> => {
+    changes = [];
+    if (idempotency !== undefined) {
+      const earlier = await claimReply(transaction, runner.secrets.replies, idempotency, origin.at);
+      if (earlier !== undefined) return { ...earlier, replayed: true };
+    }
+    return work({
+      tenantId,
+      query: transaction.query,
+      record: (change) => changes.push(change),
+    });
+  };
+
+  const finish = (transaction: Transaction, outcome: Outcome & Replayed): Promise<unknown> => {
+    if (outcome.replayed === true) return Promise.resolve();
+    return Promise.all([
+      changes.length === 0 ? undefined : appendToRecord(transaction, tenantId, origin, changes),
+      idempotency === undefined ? undefined : storeReply(transaction, runner.secrets.replies, idempotency, outcome),
+    ]);
+  };
+
+  const outcome = await runner.database.transaction(scope, perform, finish);
+  if (changes.length > 0) runner.committed();
+  return outcome;
+}

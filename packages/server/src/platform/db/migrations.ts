@@ -1,0 +1,160 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { applicationRole, type Connection } from "./database.ts";
+
+/** Kept beside the sources: the build does not copy SQL, so the path leads there from `dist` too. */
+const folder = fileURLToPath(new URL("../../../src/migrations/", import.meta.url));
+
+/** Any number, as long as every replica uses the same: they take turns. */
+const migrationLock = 7_226_410_773;
+
+/** PostgreSQL 15, as `server_version_num` writes it. */
+const oldestServer = 150_000;
+
+export class MigrationError extends Error {
+  override readonly name = "MigrationError";
+}
+
+interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly text: string;
+  readonly checksum: string;
+}
+
+/** The migrations of this version of Gatehouse, in order. */
+export function knownMigrations(): readonly Migration[] {
+  return readdirSync(folder)
+    .filter((name) => /^\d{4}_.*\.sql$/.test(name))
+    .sort()
+    .map((name) => {
+      const text = readFileSync(folder + name, "utf8");
+      return {
+        version: Number(name.slice(0, 4)),
+        name,
+        text,
+        checksum: createHash("sha256").update(text).digest("hex"),
+      };
+    });
+}
+
+/**
+ * Brings the database to this version's schema, each migration in a transaction of its own; several replicas may start at
+ * once. Safe to call at every start.
+ *
+ * @returns the names of the migrations that were applied now
+ * @throws MigrationError with a remedy, when the database cannot be used or is newer than this program
+ */
+export async function migrate(connection: Connection): Promise<readonly string[]> {
+  const client = new pg.Client({
+    ...connection,
+    application_name: "gatehouse migrate",
+    connectionTimeoutMillis: 5_000,
+  });
+  await client.connect();
+  try {
+    await checkServer(client);
+    await client.query("SELECT pg_advisory_lock($1)", [migrationLock]);
+    await ensureRole(client);
+    await client.query(
+      "CREATE TABLE IF NOT EXISTS schema_migrations (version integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())",
+    );
+    const applied: string[] = [];
+    for (const migration of await pending(client)) {
+      await apply(client, migration);
+      applied.push(migration.name);
+    }
+    await client.query(`GRANT SELECT ON schema_migrations TO ${applicationRole}`);
+    return applied;
+  } finally {
+    await client.end();
+  }
+}
+
+async function checkServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ version: number; encoding: string }>(
+    "SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding",
+  );
+  const server = rows[0];
+  if (server === undefined || server.version < oldestServer) {
+    throw new MigrationError(
+      `Gatehouse needs PostgreSQL 15 or newer; this server is ${Math.floor((server?.version ?? 0) / 10_000)}.`,
+    );
+  }
+  if (server.encoding !== "UTF8") {
+    throw new MigrationError(`The database's encoding is ${server.encoding}. Create it with ENCODING 'UTF8'.`);
+  }
+}
+
+/** Makes the role that requests run as, or checks that an administrator's own is a safe one. */
+async function ensureRole(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ unsafe: boolean }>(
+    "SELECT rolsuper OR rolbypassrls AS unsafe FROM pg_roles WHERE rolname = $1",
+    [applicationRole],
+  );
+  const role = rows[0];
+  if (role?.unsafe === true) {
+    throw new MigrationError(
+      `The role ${applicationRole} can bypass row-level security. Run: ALTER ROLE ${applicationRole} NOSUPERUSER NOBYPASSRLS`,
+    );
+  }
+  try {
+    if (role === undefined) await client.query(`CREATE ROLE ${applicationRole} NOLOGIN`);
+    await client.query(`GRANT ${applicationRole} TO CURRENT_USER`);
+    await client.query(`GRANT USAGE ON SCHEMA public TO ${applicationRole}`);
+  } catch (error) {
+    if (role !== undefined && (await mayBecomeApplicationRole(client))) return;
+    throw new MigrationError(
+      `The database user may not create the role ${applicationRole}. As a superuser, run: CREATE ROLE ${applicationRole} NOLOGIN; GRANT ${applicationRole} TO <the user in GATEHOUSE_DATABASE_URL>; GRANT USAGE ON SCHEMA public TO ${applicationRole}`,
+      { cause: error },
+    );
+  }
+}
+
+async function mayBecomeApplicationRole(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ may: boolean }>("SELECT pg_has_role($1, 'MEMBER') AS may", [applicationRole]);
+  return rows[0]?.may === true;
+}
+
+async function pending(client: pg.Client): Promise<readonly Migration[]> {
+  const { rows } = await client.query<{ version: number; name: string; checksum: string }>(
+    "SELECT version, name, checksum FROM schema_migrations ORDER BY version",
+  );
+  const known = new Map(knownMigrations().map((migration) => [migration.version, migration]));
+  for (const row of rows) {
+    const migration = known.get(row.version);
+    if (migration === undefined) {
+      throw new MigrationError(
+        `The database has the migration ${row.name}, which this version of Gatehouse does not know. Start the newer version that made it.`,
+      );
+    }
+    if (migration.checksum !== row.checksum) {
+      throw new MigrationError(
+        `The migration ${row.name} was applied with another text than this version has. Restore the file, or start the version that applied it.`,
+      );
+    }
+    known.delete(row.version);
+  }
+  return [...known.values()];
+}
+
+async function apply(client: pg.Client, migration: Migration): Promise<void> {
+  await client.query("BEGIN");
+  try {
+    await client.query(migration.text);
+    await client.query("INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)", [
+      migration.version,
+      migration.name,
+      migration.checksum,
+    ]);
+    await client.query("COMMIT");
+  } catch (error) {
+    await client.query("ROLLBACK");
+    const message = error instanceof Error ? error.message : String(error);
+    throw new MigrationError(`The migration ${migration.name} failed and was rolled back: ${message}`, {
+      cause: error,
+    });
+  }
+}

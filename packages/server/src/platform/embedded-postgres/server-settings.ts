@@ -1,0 +1,46 @@
+/** The only port a unix socket needs is the one in its name. */
+export const serverPort = 5432;
+export const serverSocketName = `.s.PGSQL.${serverPort}`;
+
+/**
+ * Settings for a small machine. Durability keeps PostgreSQL's defaults (`fsync`, `synchronous_commit`,
+ * `full_page_writes` on): an acknowledged write survives a power loss.
+ */
+const smallMachine: Readonly<Record<string, string>> = {
+  max_connections: "60", // Gatehouse pools; each connection costs memory
+  shared_buffers: "128MB",
+  max_wal_size: "512MB", // bounds the disk that a quiet installation needs
+  jit: "off", // compiling costs more than our short queries take
+  max_parallel_workers_per_gather: "0", // many short queries at once beat one that takes every core
+  timezone: "UTC",
+  // One line per event, and no row contents in it: a DETAIL or STATEMENT line could show a secret.
+  log_line_prefix: "%b: ",
+  log_error_verbosity: "terse",
+  log_min_error_statement: "panic",
+  log_timezone: "UTC",
+};
+
+/** What the supervisor relies on; cannot be overridden. */
+function fixedSettings(socketDirectory: string): Record<string, string> {
+  return {
+    // No network: the packaged OpenSSL is old, and a socket in a 0700 folder needs no password.
+    listen_addresses: "",
+    port: String(serverPort),
+    // The value is a comma-separated list, so the path is quoted.
+    unix_socket_directories: `"${socketDirectory.replaceAll('"', '""')}"`,
+    unix_socket_permissions: "0700",
+    // The supervisor reads the log from stderr.
+    log_destination: "stderr",
+    logging_collector: "off",
+  };
+}
+
+/** The server's command line: nothing is kept in the cluster's postgresql.conf, so an upgrade brings new settings. */
+export function serverArguments(
+  clusterDir: string,
+  socketDirectory: string,
+  extra: Readonly<Record<string, string>>,
+): string[] {
+  const settings = { ...smallMachine, ...extra, ...fixedSettings(socketDirectory) };
+  return ["-D", clusterDir, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])];
+}

@@ -1,0 +1,93 @@
+import type { Clock } from "../clock.ts";
+import type { Database } from "../db/database.ts";
+import type { Log } from "../log.ts";
+import { type OutboxEntry, type OutboxPosition, readOutbox } from "./outbox.queries.ts";
+
+/** How often the outbox is read when nobody says that there is news, in milliseconds. */
+const intervalMs = 250;
+/** Commands that finish within this time share one reading, in milliseconds. */
+const gatherMs = 5;
+
+export interface OutboxFollowerOptions {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Tells this replica what every replica changed: at once when it is told that there is news, and by a timer in any case.
+ * Subscribers may hear an entry twice, and out of order between tenants; they must be idempotent.
+ */
+export class OutboxFollower {
+  readonly #options: OutboxFollowerOptions;
+  readonly #subscribers: ((entry: OutboxEntry) => void)[] = [];
+  #position: OutboxPosition | undefined;
+  #currentAsOf = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  #reading: Promise<void> | undefined;
+  #again = false;
+  #failing = false;
+  #stopped = false;
+
+  constructor(options: OutboxFollowerOptions) {
+    this.#options = options;
+  }
+
+  subscribe(subscriber: (entry: OutboxEntry) => void): void {
+    this.#subscribers.push(subscriber);
+  }
+
+  /** The moment, by `clock.elapsedMs()`, up to which every committed change has been told to the subscribers. */
+  get currentAsOf(): number {
+    return this.#currentAsOf;
+  }
+
+  /** Reads the position to follow from. Call before serving. */
+  async start(): Promise<void> {
+    await this.#read();
+    this.#schedule(intervalMs);
+  }
+
+  /** There may be news: read soon. */
+  wake(): void {
+    if (this.#reading !== undefined) this.#again = true;
+    else this.#schedule(gatherMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#reading;
+  }
+
+  #schedule(afterMs: number): void {
+    if (this.#stopped) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#reading = this.#read().finally(() => {
+        this.#reading = undefined;
+        this.#schedule(this.#again ? gatherMs : intervalMs);
+        this.#again = false;
+      });
+    }, afterMs);
+    this.#timer.unref();
+  }
+
+  async #read(): Promise<void> {
+    const { database, clock, log } = this.#options;
+    const startedAt = clock.elapsedMs();
+    try {
+      const { entries, position } = await readOutbox(database, this.#position);
+      for (const entry of entries) {
+        for (const subscriber of this.#subscribers) subscriber(entry);
+      }
+      this.#position = position;
+      this.#currentAsOf = startedAt;
+      if (this.#failing) log.info("the outbox can be read again");
+      this.#failing = false;
+    } catch (error) {
+      if (!this.#failing) log.warn({ err: error }, "the outbox cannot be read; cached keys are checked each time");
+      this.#failing = true;
+    }
+  }
+}

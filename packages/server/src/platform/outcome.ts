@@ -1,0 +1,54 @@
+import type { Page } from "@gatehouse/contract/list";
+
+/** What an operation answers, before it is put into HTTP. */
+export type Outcome =
+  | {
+      readonly kind: "record";
+      readonly body: unknown;
+      /** Becomes the ETag. */
+      readonly version?: number;
+      /** The path of what was created. */
+      readonly location?: string;
+    }
+  | { readonly kind: "page"; readonly page: Page<unknown> }
+  | { readonly kind: "array"; readonly batches: AsyncIterable<readonly unknown[]> }
+  | { readonly kind: "empty"; readonly version?: number };
+
+/** A record that was read or changed. */
+export function record(body: object, version: number): Outcome {
+  return { kind: "record", body, version };
+}
+
+/** A record that was created. */
+export function created(body: object, version: number, location: string): Outcome {
+  return { kind: "record", body, version, location };
+}
+
+/** Nothing to show; `version` is the record's new one, where it lives on. */
+export function empty(version?: number): Outcome {
+  return version === undefined ? { kind: "empty" } : { kind: "empty", version };
+}
+
+/** Items that one reading of a streamed list fetches. */
+const batchSize = 500;
+
+/**
+ * A list that may be longer than memory: read and sent in batches, in order of id, each in a transaction of its own.
+ *
+ * @param readBatch reads at most `limit` items with an id above `afterId` ("00000000-…" at first), ordered by id
+ */
+export function streamed<T extends { readonly id: string }>(
+  readBatch: (afterId: string, limit: number) => Promise<readonly T[]>,
+): Outcome {
+  async function* batches() {
+    let afterId = "00000000-0000-0000-0000-000000000000";
+    for (;;) {
+      const items = await readBatch(afterId, batchSize);
+      if (items.length > 0) yield items;
+      const last = items.at(-1);
+      if (last === undefined || items.length < batchSize) return;
+      afterId = last.id;
+    }
+  }
+  return { kind: "array", batches: batches() };
+}

@@ -1,0 +1,187 @@
+/** A whole server in the test's own process, over the shared database, and clients that call it as users would. */
+import { randomBytes } from "node:crypto";
+import { pageOf } from "@gatehouse/contract/list";
+import type { Operation } from "@gatehouse/contract/operation";
+import { operations } from "@gatehouse/contract/operations/all";
+import type { Permission } from "@gatehouse/contract/permissions";
+import { Problem } from "@gatehouse/contract/problem";
+import Type from "typebox";
+import { expect, inject } from "vitest";
+import { type Composition, compose } from "../compose.ts";
+import { compileCheck } from "../http/validation.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Connection } from "../platform/db/database.ts";
+import { createLog } from "../platform/log.ts";
+import { generateToken, tokenPrefixes } from "../platform/secrets/tokens.ts";
+
+export interface TestServerOptions {
+  readonly connection?: Connection;
+  readonly clock?: Clock;
+  readonly bootstrapApiKey?: string;
+  readonly operatorKey?: string;
+}
+
+/** The key that encrypts stored secrets in tests: the same for all, since they share a database. */
+export const testMasterKey = Buffer.alloc(32, 7);
+
+export interface TestServer extends Composition {
+  readonly operatorKey: string;
+  /** A client with the operator's key. */
+  readonly operator: TestClient;
+  /** Makes a tenant of the test's own. */
+  newTenant(): Promise<TestTenant>;
+  client(key: string | undefined): TestClient;
+}
+
+export interface TestTenant {
+  readonly id: string;
+  readonly key: string;
+  /** A client with the tenant's first key, which holds every permission. */
+  readonly client: TestClient;
+  /** Makes a key with these permissions only. */
+  keyWith(...permissions: Permission[]): Promise<string>;
+}
+
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const operatorKey = options.operatorKey ?? generateToken(tokenPrefixes.operator);
+  const composition = await compose({
+    connection: options.connection ?? inject("database"),
+    poolSize: 8,
+    masterKey: testMasterKey,
+    trustedProxies: [],
+    log: createLog("silent"),
+    setUp: {
+      operatorKey,
+      bootstrapApiKey: options.bootstrapApiKey,
+      tenantName: "First tenant",
+      ownerEmail: "owner@example.com",
+    },
+    ...(options.clock === undefined ? {} : { clock: options.clock }),
+  });
+  await composition.app.ready();
+  const client = (key: string | undefined) => new TestClient(composition, key);
+  return {
+    ...composition,
+    operatorKey,
+    operator: client(operatorKey),
+    client,
+    async newTenant() {
+      const name = `Tenant ${randomBytes(6).toString("hex")}`;
+      const made = await client(operatorKey).post("/operator/tenants", { name, ownerEmail: "owner@example.com" });
+      expect(made.status).toBe(201);
+      const key: string = made.body.apiKey.key;
+      const tenantClient = client(key);
+      return {
+        id: made.body.tenant.id,
+        key,
+        client: tenantClient,
+        async keyWith(...permissions) {
+          const { status, body } = await tenantClient.post("/tenants/api-keys", { name: "Test key", permissions });
+          expect(status).toBe(201);
+          return body.key;
+        },
+      };
+    },
+  };
+}
+
+export interface TestReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Parsed JSON; tests say what they expect of it. */
+  // biome-ignore lint/suspicious/noExplicitAny: what a body holds is what the tests find out
+  readonly body: any;
+  readonly text: string;
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Calls the server; every reply is held against the declaration of the operation that gave it. */
+export class TestClient {
+  readonly #composition: Composition;
+  readonly #key: string | undefined;
+
+  constructor(composition: Composition, key: string | undefined) {
+    this.#composition = composition;
+    this.#key = key;
+  }
+
+  get(path: string, headers: Headers = {}): Promise<TestReply> {
+    return this.send("GET", path, undefined, headers);
+  }
+  post(path: string, body?: unknown, headers: Headers = {}): Promise<TestReply> {
+    return this.send("POST", path, body, headers);
+  }
+  put(path: string, body?: unknown, headers: Headers = {}): Promise<TestReply> {
+    return this.send("PUT", path, body, headers);
+  }
+  patch(path: string, body?: unknown, headers: Headers = {}): Promise<TestReply> {
+    return this.send("PATCH", path, body, headers);
+  }
+  delete(path: string, headers: Headers = {}): Promise<TestReply> {
+    return this.send("DELETE", path, undefined, headers);
+  }
+
+  async send(method: Operation["method"], path: string, body?: unknown, headers: Headers = {}): Promise<TestReply> {
+    const response = await this.#composition.app.inject({
+      method,
+      url: path,
+      headers: {
+        ...(this.#key === undefined ? {} : { apikey: this.#key }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { payload: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const type = String(response.headers["content-type"] ?? "");
+    const reply: TestReply = {
+      status: response.statusCode,
+      headers: Object.fromEntries(
+        Object.entries(response.headers).map(([name, value]) => [
+          name,
+          value === undefined ? undefined : String(value),
+        ]),
+      ),
+      text: response.body,
+      body: type.includes("json") && response.body !== "" ? JSON.parse(response.body) : undefined,
+    };
+    requireDeclared(method, path, reply);
+    return reply;
+  }
+}
+
+const checkProblem = compileCheck(Problem);
+
+const declared = operations.map((operation) => ({
+  operation,
+  pattern: new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`),
+  check: bodyCheck(operation),
+}));
+
+function bodyCheck({ success }: Operation) {
+  if (success.kind === "empty") return undefined;
+  if (success.kind === "page") return compileCheck(pageOf(success.item));
+  return compileCheck(success.kind === "array" ? Type.Array(success.item) : success.body);
+}
+
+/** The operation that a request goes to: a literal path before one with parameters. */
+function operationFor(method: string, path: string) {
+  const bare = path.split("?", 1)[0] ?? "";
+  const candidates = declared.filter(({ operation, pattern }) => operation.method === method && pattern.test(bare));
+  return candidates.find(({ operation }) => operation.path === bare) ?? candidates[0];
+}
+
+function requireDeclared(method: string, path: string, reply: TestReply): void {
+  const what = `${method} ${path} answered ${reply.status} ${reply.text.slice(0, 500)}`;
+  expect(reply.headers["x-request-id"], what).toBeTruthy();
+  if (reply.status >= 400) {
+    expect(reply.headers["content-type"], what).toMatch("application/problem+json");
+    expect(checkProblem(reply.body), what).toEqual([]);
+    return;
+  }
+  const found = operationFor(method, path);
+  if (found === undefined) return;
+  expect(reply.status, what).toBe(found.operation.success.status);
+  if (found.check === undefined) expect(reply.text, what).toBe("");
+  else expect(found.check(reply.body), what).toEqual([]);
+}

@@ -1,0 +1,14 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  // Tests read the TypeScript sources of every workspace, never a stale build.
+  ssr: { resolve: { conditions: ["gatehouse-source", "node"] } },
+  resolve: { conditions: ["gatehouse-source", "node"] },
+  test: {
+    include: ["packages/*/src/**/*.test.ts", "bench/src/**/*.test.ts", "test/**/*.test.ts"],
+    server: { deps: { inline: [/@gatehouse\//] } },
+    globalSetup: ["packages/server/src/testing/database-setup.ts"],
+    testTimeout: 20_000,
+    hookTimeout: 60_000,
+  },
+});
