@@ -109,7 +109,8 @@ export const errorDefinitions = {
   device_limit_reached: {
     status: 409,
     title: "The user has as many devices as allowed",
-    explanation: "The limit is the user's maxDevices, else the largest of the user's groups, else 5.",
+    explanation:
+      "The limit is the user's maxDevices, else the largest of the user's groups, else 5. Deactivated devices count.",
     remedy: "Delete a device of the user, or raise maxDevices of the user or of one of the groups.",
   },
   user_not_deactivated: {
@@ -226,7 +227,7 @@ export const errorDefinitions = {
     status: 422,
     title: "The address is not allowed",
     explanation:
-      "The text is no IP address, CIDR, host name or `*.domain`; or a private resource names addresses that are globally reachable or belong to the device pool 100.64.0.0/10.",
+      "The text is no IP address, CIDR, host name or `*.domain`; or a private resource names addresses that are globally reachable or belong to the device pool 100.64.0.0/10; or one of `sourceIps` is no IP address or CIDR.",
     remedy: "Correct the addresses that `errors` lists.",
   },
   duplicate_address: {

@@ -31,7 +31,7 @@ export const createAdmissionRule = operation({
   access: "admission-rules:write",
   body: closedObject({ name: Name, rule: RuleText, hasTimeConstraint: HasTimeConstraint }),
   success: { status: 201, kind: "record", body: AdmissionRule },
-  errors: ["name_taken", "invalid_rule"],
+  errors: ["name_taken", "invalid_rule", "invalid_combination"],
 });
 
 export const readAdmissionRule = operation({
@@ -60,7 +60,7 @@ export const updateAdmissionRule = operation({
     hasTimeConstraint: Type.Optional(HasTimeConstraint),
   }),
   success: { status: 200, kind: "record", body: AdmissionRule },
-  errors: ["name_taken", "invalid_rule", "predefined_record"],
+  errors: ["name_taken", "invalid_rule", "invalid_combination", "predefined_record"],
 });
 
 export const deleteAdmissionRule = operation({

@@ -40,7 +40,7 @@ export const createApiKey = operation({
     ),
   }),
   success: { status: 201, kind: "record", body: NewApiKey },
-  errors: ["invalid_combination", "grants_exceed_caller"],
+  errors: ["invalid_combination", "invalid_address", "grants_exceed_caller"],
 });
 
 export const readApiKey = operation({

@@ -11,10 +11,10 @@ const settings = {
   mode: Type.Optional(
     oneOf([...policyModes, "REMOTE"], { description: "INTERNET policies only. REMOTE means INTERNET_ACCESS_POINT." }),
   ),
-  allGroups: Type.Optional(Type.Boolean({ default: false })),
-  allUsers: Type.Optional(Type.Boolean({ default: false })),
-  allDevices: Type.Optional(Type.Boolean({ default: false })),
-  allResources: Type.Optional(Type.Boolean({ default: false })),
+  allGroups: Type.Optional(Type.Boolean()),
+  allUsers: Type.Optional(Type.Boolean()),
+  allDevices: Type.Optional(Type.Boolean()),
+  allResources: Type.Optional(Type.Boolean()),
   groups: Type.Optional(idList("Groups whose members the policy applies to.")),
   users: Type.Optional(idList("Users whom the policy applies to.")),
   devices: Type.Optional(idList("Devices that the policy applies to.")),
@@ -32,6 +32,14 @@ const settings = {
   description: Type.Optional(Description),
 };
 
+/** Only where a policy is made: absent from a patch, a flag stays as it is. */
+const offAtFirst = {
+  allGroups: Type.Optional(Type.Boolean({ default: false })),
+  allUsers: Type.Optional(Type.Boolean({ default: false })),
+  allDevices: Type.Optional(Type.Boolean({ default: false })),
+  allResources: Type.Optional(Type.Boolean({ default: false })),
+};
+
 export const createPolicy = operation({
   id: "createPolicy",
   method: "POST",
@@ -40,9 +48,9 @@ export const createPolicy = operation({
   summary: "Create a policy",
   description: "It goes last among the policies of its type, before the default one.",
   access: "policies:write",
-  body: closedObject({ name: Name, type: oneOf(policyTypes), action: Type.Boolean(), ...settings }),
+  body: closedObject({ name: Name, type: oneOf(policyTypes), action: Type.Boolean(), ...settings, ...offAtFirst }),
   success: { status: 201, kind: "record", body: Policy },
-  errors: ["name_taken", "unknown_reference", "invalid_combination"],
+  errors: ["name_taken", "unknown_reference", "invalid_address", "invalid_combination"],
 });
 
 export const listPolicies = operation({
@@ -100,7 +108,7 @@ export const updatePolicy = operation({
     ...settings,
   }),
   success: { status: 200, kind: "record", body: Policy },
-  errors: ["name_taken", "unknown_reference", "invalid_combination", "policy_is_default"],
+  errors: ["name_taken", "unknown_reference", "invalid_address", "invalid_combination", "policy_is_default"],
 });
 
 export const deletePolicy = operation({

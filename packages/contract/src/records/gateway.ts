@@ -7,10 +7,11 @@ export type GatewayStatus = (typeof gatewayStatuses)[number];
 /** What stands in place of a gateway's token for callers without `gateways:token`. */
 export const redactedToken = "<redacted>";
 
-const GatewayResource = component("GatewayResource", "A resource as a gateway shows it.", {
+export const GatewayResource = component("GatewayResource", "A resource as a gateway shows it.", {
   id: Uuid,
   name: Name,
 });
+export type GatewayResource = Static<typeof GatewayResource>;
 
 export const Gateway = component("Gateway", "A network gateway: its configuration and its state.", {
   ...identity,

@@ -26,7 +26,7 @@ const GroupMember = component("GroupMember", "A user as a group shows it.", {
 export const Group = component("Group", "A set of users that policies name, with the roles its members inherit.", {
   ...groupFields,
   roles: Type.Array(Role),
-  deleteable: Type.Boolean({ description: "False for the tenant's default group." }),
+  deleteable: Type.Boolean({ description: "False for the tenant's default group and its SAML default group." }),
   users: Type.Array(GroupMember),
 });
 export type Group = Static<typeof Group>;

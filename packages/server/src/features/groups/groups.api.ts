@@ -1,2 +1,4 @@
 /** What other features may ask of groups. */
 export { createDefaultGroup } from "./groups.built-in.ts";
+export { defaultGroupId, knownGroups, largestDeviceLimit } from "./groups.queries.ts";
+export { type PolicyGroupJson, policyGroupJson, policyGroupView } from "./groups.view.ts";

@@ -1,2 +1,6 @@
 /** What other features may ask of users. */
+
+export { activateUser, type EnrollingUser, lockUserForEnrolment } from "./enrolling-user.ts";
 export { createOwner } from "./users.built-in.ts";
+export { knownUsers } from "./users.queries.ts";
+export { type PolicyUserJson, policyUserJson, policyUserView } from "./users.view.ts";

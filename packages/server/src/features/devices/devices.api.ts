@@ -1,0 +1,12 @@
+/** What other features may ask of devices. */
+
+export { knownDevices } from "./devices.queries.ts";
+export {
+  type DeviceJson,
+  deviceJson,
+  deviceView,
+  type PolicyDeviceJson,
+  policyDeviceJson,
+  policyDeviceView,
+} from "./devices.view.ts";
+export { disownDevices } from "./disown-devices.ts";

@@ -1,0 +1,147 @@
+import type { Device } from "@gatehouse/contract/records/device";
+import { AppError } from "../../platform/app-error.ts";
+import type { Granted } from "../../platform/authorization/granted.ts";
+import { withConstraints } from "../../platform/db/database-errors.ts";
+import { listPage } from "../../platform/db/list-page.queries.ts";
+import type { ListSource } from "../../platform/db/list-statement.ts";
+import { statement } from "../../platform/db/statement.ts";
+import type { ListQuery } from "../../platform/list-query.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { type DeviceJson, deviceJson } from "./devices.view.ts";
+
+export interface DeviceRow {
+  readonly version: number;
+  readonly device: DeviceJson;
+}
+
+const wholeDevice = `item.version, ${deviceJson("item")} AS device`;
+
+const source: ListSource = {
+  table: "devices",
+  select: wholeDevice,
+  columns: {
+    id: { value: "item.id" },
+    name: { value: "item.name", key: "item.name_key" },
+    createdAt: { value: "item.created_at" },
+    lastConnection: { value: "item.last_connection" },
+    hardwareId: { value: "item.hardware_id" },
+    active: { value: "item.active" },
+    "user.id": { value: "item.user_id" },
+  },
+};
+
+const selectMany = statement<DeviceRow, [tenantId: string, ids: readonly string[]]>(
+  "devices.read",
+  `SELECT ${wholeDevice} FROM devices AS item
+   WHERE item.tenant_id = $1 AND item.id = ANY ($2::uuid[]) ORDER BY item.id`,
+);
+const selectOfUser = statement<DeviceRow, [tenantId: string, userId: string]>(
+  "devices.lock_of_user",
+  `SELECT ${wholeDevice} FROM devices AS item
+   WHERE item.tenant_id = $1 AND item.user_id = $2 ORDER BY item.id FOR UPDATE OF item`,
+);
+const countOfUser = statement<{ count: number }, [tenantId: string, userId: string]>(
+  "devices.count_of_user",
+  "SELECT count(*) AS count FROM devices WHERE tenant_id = $1 AND user_id = $2",
+);
+const insert = statement<
+  never,
+  [
+    tenantId: string,
+    id: string,
+    at: Date,
+    name: string,
+    userId: string,
+    hardwareId: string,
+    publicKey: string,
+    appVersion: string,
+    os: string,
+    osVersion: string,
+    posture: string | null,
+  ]
+>(
+  "devices.insert",
+  `INSERT INTO devices (tenant_id, id, created_at, updated_at, name, user_id, hardware_id, public_key, app_version, os,
+                        os_version, posture)
+   VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+);
+const disown = statement<never, [tenantId: string, ids: readonly string[], at: Date]>(
+  "devices.disown",
+  `UPDATE devices SET active = false, user_id = NULL, updated_at = $3, version = version + 1
+   WHERE tenant_id = $1 AND id = ANY ($2::uuid[])`,
+);
+const selectKnown = statement<{ id: string }, [tenantId: string, ids: readonly string[]]>(
+  "devices.known",
+  // FOR KEY SHARE: what was found cannot be deleted before the transaction that refers to it ends.
+  "SELECT id FROM devices WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) FOR KEY SHARE",
+);
+
+export function listDevices(
+  tx: TenantTx,
+  query: ListQuery,
+): Promise<{ readonly rows: DeviceRow[]; readonly total: number }> {
+  return listPage(tx, source, query);
+}
+
+/** The devices with these ids, those that there are, ordered by id. */
+export function readDevices(tx: TenantTx, ids: readonly string[]): Promise<DeviceRow[]> {
+  return ids.length === 0 ? Promise.resolve([]) : tx.query(selectMany, tx.tenantId, ids);
+}
+
+/** The user's devices, kept from changing until the transaction ends. */
+export function lockDevicesOfUser(tx: TenantTx, userId: string): Promise<DeviceRow[]> {
+  return tx.query(selectOfUser, tx.tenantId, userId);
+}
+
+/** How many devices the user has, deactivated ones too. */
+export async function countDevicesOfUser(tx: TenantTx, userId: string): Promise<number> {
+  return (await tx.query(countOfUser, tx.tenantId, userId))[0]?.count ?? 0;
+}
+
+export interface NewDevice {
+  readonly id: string;
+  readonly name: string;
+  readonly userId: string;
+  readonly hardwareId: string;
+  readonly publicKey: string;
+  readonly appVersion: string;
+  readonly os: string;
+  readonly osVersion: string;
+  readonly posture: Device["posture"];
+}
+
+/** @throws AppError device_key_taken */
+export async function insertDevice(
+  tx: TenantTx,
+  _granted: Granted<"devices:write">,
+  device: NewDevice,
+  at: Date,
+): Promise<void> {
+  const { id, name, userId, hardwareId, publicKey, appVersion, os, osVersion, posture } = device;
+  const facts = posture === undefined ? null : JSON.stringify(posture);
+  const keyTaken = () =>
+    new AppError("device_key_taken", {
+      detail: `Another device has the public key ${publicKey}.`,
+      errors: [{ pointer: "/publicKey", message: "is taken" }],
+    });
+  await withConstraints(
+    { devices_public_key_unique: keyTaken },
+    tx.query(insert, tx.tenantId, id, at, name, userId, hardwareId, publicKey, appVersion, os, osVersion, facts),
+  );
+}
+
+/** Deactivates devices and takes their users off them. */
+export async function disownDevices(
+  tx: TenantTx,
+  _granted: Granted<"users:write">,
+  ids: readonly string[],
+  at: Date,
+): Promise<void> {
+  await tx.query(disown, tx.tenantId, ids, at);
+}
+
+/** Which of the ids are devices of the tenant. They cannot be deleted before the transaction ends. */
+export async function knownDevices(tx: TenantTx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  return new Set((await tx.query(selectKnown, tx.tenantId, ids)).map(({ id }) => id));
+}

@@ -1,0 +1,9 @@
+import * as operations from "@gatehouse/contract/operations/devices.operations";
+import { type Route, route } from "../../http/route.ts";
+import * as commands from "./devices.commands.ts";
+
+export const deviceRoutes: readonly Route[] = [
+  route(operations.listDevices, commands.listDevices),
+  route(operations.enrolDevice, commands.enrolDevice),
+  route(operations.readDevice, commands.readDevice),
+];

@@ -1,0 +1,35 @@
+import type { DeviceStatus } from "@gatehouse/contract/records/device";
+import type { UserStatus } from "@gatehouse/contract/records/user";
+
+/** How long after its last handshake a device counts as connected, in milliseconds (contract, "Status transitions"). */
+const onlineForMs = 180_000;
+
+/** Devices that a user may have when neither the user nor a group says how many (contract, "Operations"). */
+const defaultDeviceLimit = 5;
+
+export interface DeviceState {
+  readonly active: boolean;
+  /** Null when the user was deleted. */
+  readonly userStatus: UserStatus | null;
+  /** ISO 8601; undefined before the first connection. */
+  readonly lastConnection: string | undefined;
+}
+
+/** What a device's `status` is (contract, "Status transitions"). */
+export function deviceStatus({ active, userStatus, lastConnection }: DeviceState, now: Date): DeviceStatus {
+  if (!active || userStatus === null || userStatus === "inactive") return "Deactivated";
+  if (lastConnection === undefined) return "Offline";
+  return now.getTime() - Date.parse(lastConnection) <= onlineForMs ? "Online" : "Offline";
+}
+
+export interface DeviceLimits {
+  /** The user's maxDevices; null leaves it to the groups. */
+  readonly ofUser: number | null;
+  /** The largest maxDevices of the user's groups; null for a user without groups. */
+  readonly ofGroups: number | null;
+}
+
+/** How many devices a user may have (contract, "Operations"). */
+export function deviceLimit({ ofUser, ofGroups }: DeviceLimits): number {
+  return ofUser ?? ofGroups ?? defaultDeviceLimit;
+}

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../../testing/test-server.ts";
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.close());
+
+test("the audit record tells who changed what, before and after", async () => {
+  const { client } = await server.newTenant();
+  const made = await client.post("/tenants/users", { email: "ann@example.com" });
+  const changed = await client.put(`/tenants/users/${made.body.id}`, { firstName: "Ann" });
+  await client.delete(`/tenants/users/${made.body.id}`);
+  const { body } = await client.get(`/tenants/events?filter[target.id]=${made.body.id}&sort=-createdAt`);
+  expect(body.total).toBe(3);
+  const [deletion, change, creation] = body.data;
+  expect(creation).toMatchObject({
+    operation: "createUsers",
+    actor: { type: "api-key", name: "First key" },
+    target: { type: "user", id: made.body.id, name: "ann@example.com" },
+    after: made.body,
+    requestId: made.headers["x-request-id"],
+    sourceAddress: "127.0.0.1",
+  });
+  expect(creation).not.toHaveProperty("before");
+  expect(change).toMatchObject({ operation: "updateUserProfile", before: made.body, after: changed.body });
+  expect(deletion).toMatchObject({ operation: "deleteUser", before: changed.body });
+  expect(deletion).not.toHaveProperty("after");
+  expect(deletion.generation).toBe(creation.generation + 2);
+});
+
+test("the total is that of all entries without filters, and of those that match with them", async () => {
+  const { client } = await server.newTenant();
+  const before = (await client.get("/tenants/events")).body.total;
+  const emails = ["ann@example.com", "ben@example.com"];
+  await client.post(
+    "/tenants/users",
+    emails.map((email) => ({ email })),
+  );
+  expect((await client.get("/tenants/events?limit=1")).body).toMatchObject({ total: before + 2, hasNext: true });
+  expect((await client.get("/tenants/events?filter[operation]=createUsers&limit=1")).body.total).toBe(2);
+});
+
+test("entries are found by actor, request, kind of target and time", async () => {
+  const { client } = await server.newTenant();
+  const made = await client.post("/tenants/groups", { name: "Engineering" });
+  const { body } = await client.get(`/tenants/events?filter[target.id]=${made.body.id}`);
+  const [event] = body.data;
+  const found = async (filter: string) => {
+    const reply = await client.get(`/tenants/events?limit=100&${filter}`);
+    return reply.body.data.map(({ id }: { id: string }) => id);
+  };
+  expect(await found(`filter[requestId]=${event.requestId}`)).toEqual([event.id]);
+  expect(await found(`filter[actor.id]=${event.actor.id}`)).toEqual([event.id]);
+  expect(await found("filter[target.type]=group")).toEqual([event.id]);
+  expect(await found(`filter[id]=${event.id}`)).toEqual([event.id]);
+  expect(await found(`filter[createdAt][gte]=${event.createdAt}`)).toContain(event.id);
+  expect(await found(`filter[createdAt][gt]=${event.createdAt}`)).toEqual([]);
+});
+
+test("another tenant's entries are out of sight", async () => {
+  const [tenant, stranger] = [await server.newTenant(), await server.newTenant()];
+  const { body: group } = await stranger.client.post("/tenants/groups", { name: "Theirs" });
+  const { body } = await tenant.client.get(`/tenants/events?filter[target.id]=${group.id}`);
+  expect(body).toMatchObject({ total: 0, data: [] });
+});

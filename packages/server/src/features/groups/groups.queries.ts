@@ -1,0 +1,176 @@
+import { AppError } from "../../platform/app-error.ts";
+import type { Granted } from "../../platform/authorization/granted.ts";
+import { withConstraints } from "../../platform/db/database-errors.ts";
+import { listPage } from "../../platform/db/list-page.queries.ts";
+import type { ListSource } from "../../platform/db/list-statement.ts";
+import { statement } from "../../platform/db/statement.ts";
+import type { ListQuery } from "../../platform/list-query.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { roleJson } from "../roles/roles.api.ts";
+import { groupMemberJson, policyGroupJson, type WholeGroup } from "./groups.view.ts";
+
+export interface GroupRow extends WholeGroup {
+  readonly version: number;
+}
+
+const wholeGroup = `item.version, item.is_default, ${policyGroupJson("item")} AS "group",
+  (SELECT json_agg(${roleJson("role")} ORDER BY role.id)
+   FROM group_roles AS given JOIN roles AS role ON role.tenant_id = given.tenant_id AND role.id = given.role_id
+   WHERE given.tenant_id = item.tenant_id AND given.group_id = item.id) AS roles,
+  (SELECT json_agg(${groupMemberJson("member")} ORDER BY member.id)
+   FROM group_members AS joined JOIN users AS member ON member.tenant_id = joined.tenant_id AND member.id = joined.user_id
+   WHERE joined.tenant_id = item.tenant_id AND joined.group_id = item.id) AS users`;
+
+const source: ListSource = {
+  table: "groups",
+  select: wholeGroup,
+  columns: {
+    id: { value: "item.id" },
+    name: { value: "item.name", key: "item.name_key" },
+    createdAt: { value: "item.created_at" },
+    isSamlDefaultGroup: { value: "item.is_saml_default_group" },
+    "users.id": {
+      value: "joined.user_id",
+      within: (predicate) =>
+        `EXISTS (SELECT FROM group_members AS joined
+                 WHERE joined.tenant_id = item.tenant_id AND joined.group_id = item.id AND ${predicate})`,
+    },
+  },
+};
+
+const selectOne = statement<GroupRow, [tenantId: string, id: string]>(
+  "groups.read",
+  `SELECT ${wholeGroup} FROM groups AS item WHERE item.tenant_id = $1 AND item.id = $2`,
+);
+const insert = statement<
+  never,
+  [
+    tenantId: string,
+    id: string,
+    at: Date,
+    name: string,
+    description: string,
+    maxDevices: number,
+    isSamlDefaultGroup: boolean,
+    idpMapping: readonly string[],
+    roleIds: readonly string[],
+  ]
+>(
+  "groups.insert",
+  `WITH made AS (
+     INSERT INTO groups (tenant_id, id, created_at, updated_at, name, description, max_devices,
+                         is_saml_default_group, idp_mapping)
+     VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8)
+     RETURNING tenant_id, id
+   )
+   INSERT INTO group_roles (tenant_id, group_id, role_id)
+   SELECT made.tenant_id, made.id, given.role_id FROM made, unnest($9::uuid[]) AS given (role_id)`,
+);
+const lockDefault = statement<{ id: string }, [tenantId: string]>(
+  "groups.lock_default",
+  "SELECT id FROM groups WHERE tenant_id = $1 AND is_default FOR NO KEY UPDATE",
+);
+const selectSamlDefault = statement<{ id: string }, [tenantId: string]>(
+  "groups.saml_default",
+  "SELECT id FROM groups WHERE tenant_id = $1 AND is_saml_default_group FOR NO KEY UPDATE",
+);
+const unmarkSamlDefault = statement<never, [tenantId: string, id: string, at: Date]>(
+  "groups.unmark_saml_default",
+  `UPDATE groups SET is_saml_default_group = false, updated_at = $3, version = version + 1
+   WHERE tenant_id = $1 AND id = $2`,
+);
+const selectDefault = statement<{ id: string }, [tenantId: string]>(
+  "groups.default",
+  "SELECT id FROM groups WHERE tenant_id = $1 AND is_default FOR KEY SHARE",
+);
+const selectLargestLimit = statement<{ limit: number | null }, [tenantId: string, userId: string]>(
+  "groups.largest_device_limit",
+  `SELECT max(groups.max_devices) AS limit
+   FROM group_members AS joined
+   JOIN groups ON groups.tenant_id = joined.tenant_id AND groups.id = joined.group_id
+   WHERE joined.tenant_id = $1 AND joined.user_id = $2`,
+);
+const selectKnown = statement<{ id: string }, [tenantId: string, ids: readonly string[]]>(
+  "groups.known",
+  // FOR KEY SHARE: what was found cannot be deleted before the transaction that refers to it ends.
+  "SELECT id FROM groups WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) FOR KEY SHARE",
+);
+
+export function listGroups(
+  tx: TenantTx,
+  query: ListQuery,
+): Promise<{ readonly rows: GroupRow[]; readonly total: number }> {
+  return listPage(tx, source, query);
+}
+
+export async function readGroup(tx: TenantTx, id: string): Promise<GroupRow | undefined> {
+  return (await tx.query(selectOne, tx.tenantId, id))[0];
+}
+
+export interface NewGroup {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly maxDevices: number;
+  readonly isSamlDefaultGroup: boolean;
+  readonly idpMapping: readonly string[];
+  readonly roleIds: readonly string[];
+}
+
+/** @throws AppError name_taken */
+export async function insertGroup(
+  tx: TenantTx,
+  _granted: Granted<"groups:write">,
+  group: NewGroup,
+  at: Date,
+): Promise<void> {
+  const { id, name, description, maxDevices, isSamlDefaultGroup, idpMapping, roleIds } = group;
+  const nameTaken = () =>
+    new AppError("name_taken", {
+      detail: `A group is already called ${JSON.stringify(name)}.`,
+      errors: [{ pointer: "/name", message: "is taken" }],
+    });
+  await withConstraints(
+    { groups_name_unique: nameTaken },
+    tx.query(insert, tx.tenantId, id, at, name, description, maxDevices, isSamlDefaultGroup, idpMapping, roleIds),
+  );
+}
+
+/**
+ * Finds the SAML default group and keeps every other transaction from moving the mark until this one ends.
+ *
+ * The tenant's default group is locked first, and always: whoever waited for the marked group alone would find, once it
+ * is free, that another one is marked now.
+ */
+export async function lockSamlDefaultGroup(tx: TenantTx): Promise<string | undefined> {
+  const [, marked] = await Promise.all([tx.query(lockDefault, tx.tenantId), tx.query(selectSamlDefault, tx.tenantId)]);
+  return marked[0]?.id;
+}
+
+/** Takes the SAML default mark off a group. */
+export async function unmarkSamlDefaultGroup(
+  tx: TenantTx,
+  _granted: Granted<"groups:write">,
+  id: string,
+  at: Date,
+): Promise<void> {
+  await tx.query(unmarkSamlDefault, tx.tenantId, id, at);
+}
+
+/** The group that users join whom nobody put into another one. It cannot be deleted before the transaction ends. */
+export async function defaultGroupId(tx: TenantTx): Promise<string> {
+  const [group] = await tx.query(selectDefault, tx.tenantId);
+  if (group === undefined) throw new Error(`the tenant ${tx.tenantId} has no default group`);
+  return group.id;
+}
+
+/** The largest `maxDevices` of the user's groups; null for a user without groups. */
+export async function largestDeviceLimit(tx: TenantTx, userId: string): Promise<number | null> {
+  return (await tx.query(selectLargestLimit, tx.tenantId, userId))[0]?.limit ?? null;
+}
+
+/** Which of the ids are groups of the tenant. They cannot be deleted before the transaction ends. */
+export async function knownGroups(tx: TenantTx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  return new Set((await tx.query(selectKnown, tx.tenantId, ids)).map(({ id }) => id));
+}

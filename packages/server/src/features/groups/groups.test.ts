@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+
+const unknownId = "01980000-0000-7000-8000-000000000000";
+
+let server: TestServer;
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  tenant = await server.newTenant();
+});
+afterAll(() => server.close());
+
+async function roleId(of: TestTenant, type: string): Promise<string> {
+  const { body } = await of.client.get("/tenants/roles");
+  return body.find((role: { type: string }) => role.type === type).id;
+}
+
+describe("createGroup", () => {
+  test("makes a group with five devices a member, no roles and no members where nothing else is said", async () => {
+    const made = await tenant.client.post("/tenants/groups", { name: " Engineering " });
+    expect(made).toMatchObject({
+      status: 201,
+      headers: { etag: '"1"', location: `/tenants/groups/${made.body.id}` },
+      body: {
+        name: "Engineering",
+        maxDevices: 5,
+        isSamlDefaultGroup: false,
+        idpMapping: [],
+        roles: [],
+        deleteable: true,
+        users: [],
+      },
+    });
+    expect(made.body).not.toHaveProperty("description");
+    const read = await tenant.client.get(`/tenants/groups/${made.body.id}`);
+    expect(read).toMatchObject({ status: 200, headers: { etag: '"1"' } });
+    expect(read.body).toEqual(made.body);
+  });
+
+  test("stores everything that is given", async () => {
+    const support = await roleId(tenant, "SUPPORT");
+    const made = await tenant.client.post("/tenants/groups", {
+      name: "Support desk",
+      description: "First line",
+      roles: [support.toUpperCase()],
+      maxDevices: 0,
+      idpMapping: ["support", "desk"],
+    });
+    expect(made).toMatchObject({
+      status: 201,
+      body: {
+        description: "First line",
+        roles: [{ id: support, type: "SUPPORT" }],
+        maxDevices: 0,
+        idpMapping: ["support", "desk"],
+      },
+    });
+  });
+
+  test("refuses a name that is taken", async () => {
+    await tenant.client.post("/tenants/groups", { name: "Sales" });
+    expect(await tenant.client.post("/tenants/groups", { name: "Sales " })).toMatchObject({
+      status: 409,
+      body: { code: "name_taken", errors: [{ pointer: "/name" }] },
+    });
+  });
+
+  test("refuses roles that do not exist, and those of another tenant", async () => {
+    const stranger = await server.newTenant();
+    const roles = [await roleId(tenant, "ADMIN"), unknownId, await roleId(stranger, "ADMIN")];
+    expect(await tenant.client.post("/tenants/groups", { name: "Lost", roles })).toMatchObject({
+      status: 422,
+      body: { code: "unknown_reference", errors: [{ pointer: "/roles/1" }, { pointer: "/roles/2" }] },
+    });
+  });
+
+  test("refuses the owner's role", async () => {
+    const roles = [await roleId(tenant, "ADMIN"), await roleId(tenant, "OWNER")];
+    expect(await tenant.client.post("/tenants/groups", { name: "Owners", roles })).toMatchObject({
+      status: 422,
+      body: { code: "role_not_assignable", errors: [{ pointer: "/roles/1" }] },
+    });
+  });
+});
+
+describe("the SAML default group", () => {
+  test("is one: a new one takes the mark off the one before, which is recorded too", async () => {
+    const { client } = await server.newTenant();
+    const { body: before } = await client.get("/tenants/groups?filter[isSamlDefaultGroup]=true");
+    expect(before).toMatchObject({ total: 1, data: [{ name: "Default", deleteable: false }] });
+    const made = await client.post("/tenants/groups", { name: "Single sign-on", isSamlDefaultGroup: true });
+    expect(made.body).toMatchObject({ isSamlDefaultGroup: true, deleteable: false });
+    const [{ id }] = before.data;
+    const released = await client.get(`/tenants/groups/${id}`);
+    // Still the tenant's own default group, and so not deleteable.
+    expect(released).toMatchObject({
+      headers: { etag: '"2"' },
+      body: { isSamlDefaultGroup: false, deleteable: false },
+    });
+    const { body: events } = await client.get("/tenants/events?filter[operation]=createGroup");
+    expect(events.data).toMatchObject([
+      { target: { type: "group", id }, before: { isSamlDefaultGroup: true }, after: { isSamlDefaultGroup: false } },
+      { target: { type: "group", id: made.body.id }, after: { isSamlDefaultGroup: true } },
+    ]);
+    expect(events.data[0].after).not.toHaveProperty("users");
+  });
+
+  test("is one also when many ask at once", async () => {
+    const { client } = await server.newTenant();
+    const replies = await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        client.post("/tenants/groups", { name: `Group ${index}`, isSamlDefaultGroup: true }),
+      ),
+    );
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 201));
+    const { body } = await client.get("/tenants/groups?filter[isSamlDefaultGroup]=true");
+    expect(body.total).toBe(1);
+  });
+});
+
+describe("listGroups", () => {
+  test("shows members, finds the groups of a user, and sorts by name without regard to case", async () => {
+    const { client } = await server.newTenant();
+    const beta = (await client.post("/tenants/groups", { name: "beta" })).body.id;
+    await client.post("/tenants/groups", { name: "Alpha" });
+    const user = (await client.post("/tenants/users", { email: "Ann@example.com", groups: [beta] })).body;
+    const sorted = await client.get("/tenants/groups?sort=name");
+    expect(sorted.body.total).toBe(3);
+    expect(sorted.body.data.map(({ name }: { name: string }) => name)).toEqual(["Alpha", "beta", "Default"]);
+    const found = await client.get(`/tenants/groups?filter[users.id]=${user.id}`);
+    expect(found.body).toMatchObject({
+      total: 1,
+      data: [{ id: beta, users: [{ id: user.id, email: "Ann@example.com", createdAt: user.createdAt }] }],
+    });
+    expect(found.body.data[0].users[0]).not.toHaveProperty("firstName");
+  });
+});
+
+test("a group that does not exist is not found", async () => {
+  expect(await tenant.client.get(`/tenants/groups/${unknownId}`)).toMatchObject({
+    status: 404,
+    body: { code: "not_found" },
+  });
+});

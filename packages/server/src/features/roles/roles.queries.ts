@@ -1,0 +1,39 @@
+import type { RoleType } from "@gatehouse/contract/permissions";
+import { statement } from "../../platform/db/statement.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { type RoleJson, roleJson } from "./roles.view.ts";
+
+export interface RoleRow {
+  readonly version: number;
+  readonly role: RoleJson;
+}
+
+const columns = `version, ${roleJson("roles")} AS role`;
+
+const selectMany = statement<RoleRow, [tenantId: string, afterId: string, limit: number]>(
+  "roles.list",
+  `SELECT ${columns} FROM roles WHERE tenant_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
+);
+const selectOne = statement<RoleRow, [tenantId: string, id: string]>(
+  "roles.read",
+  `SELECT ${columns} FROM roles WHERE tenant_id = $1 AND id = $2`,
+);
+const selectKnown = statement<{ id: string; type: RoleType }, [tenantId: string, ids: readonly string[]]>(
+  "roles.known",
+  // FOR KEY SHARE: what was found cannot be deleted before the transaction that refers to it ends.
+  "SELECT id, type FROM roles WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) FOR KEY SHARE",
+);
+
+export function listRoles(tx: TenantTx, afterId: string, limit: number): Promise<RoleRow[]> {
+  return tx.query(selectMany, tx.tenantId, afterId, limit);
+}
+
+export async function readRole(tx: TenantTx, id: string): Promise<RoleRow | undefined> {
+  return (await tx.query(selectOne, tx.tenantId, id))[0];
+}
+
+/** Which of the ids are roles of the tenant, and of which type. They cannot be deleted before the transaction ends. */
+export async function knownRoles(tx: TenantTx, ids: readonly string[]): Promise<ReadonlyMap<string, RoleType>> {
+  if (ids.length === 0) return new Map();
+  return new Map((await tx.query(selectKnown, tx.tenantId, ids)).map(({ id, type }) => [id, type]));
+}

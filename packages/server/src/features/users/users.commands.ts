@@ -1,0 +1,124 @@
+import type * as operations from "@gatehouse/contract/operations/users.operations";
+import { AppError } from "../../platform/app-error.ts";
+import type { Call } from "../../platform/call.ts";
+import { pageOfItems } from "../../platform/db/list-statement.ts";
+import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { disownDevices } from "../devices/devices.api.ts";
+import { type Invitation, inviteUsers } from "./invite-users.ts";
+import * as queries from "./users.queries.ts";
+import { deactivated, reactivated } from "./users.rules.ts";
+import { userView } from "./users.view.ts";
+
+export async function listUsers(call: Call<typeof operations.listUsers>): Promise<Outcome> {
+  const { rows, total } = await call.read((tx) => queries.listUsers(tx, call.listQuery));
+  const items = rows.map((row) => userView(row, call.now));
+  return { kind: "page", page: pageOfItems(call.listQuery, items, total) };
+}
+
+export async function readUser(call: Call<typeof operations.readUser>): Promise<Outcome> {
+  const [row] = await call.read((tx) => queries.readUsers(tx, [call.parameters.id]));
+  if (row === undefined) throw new AppError("not_found");
+  return record(userView(row, call.now), row.version);
+}
+
+export async function createUsers(call: Call<typeof operations.createUsers>): Promise<Outcome> {
+  const { body } = call;
+  const single = !Array.isArray(body);
+  const invitations: Invitation[] = (single ? [body] : body).map(({ email, groups = [] }, index) => ({
+    email,
+    groupIds: groups,
+    pointer: single ? "" : `/${index}`,
+  }));
+  return call.command(async (tx) => {
+    const rows = await inviteUsers(tx, call.granted, invitations, call.now);
+    const views = rows.map((row) => userView(row, call.now));
+    for (const view of views) tx.record({ type: "user", id: view.id, name: view.email, after: view });
+    const [view] = views;
+    const [row] = rows;
+    if (!single || view === undefined || row === undefined) return { kind: "record", body: views };
+    return created(view, row.version, `/tenants/users/${view.id}`);
+  });
+}
+
+export async function updateUserProfile(call: Call<typeof operations.updateUserProfile>): Promise<Outcome> {
+  return changeUser(call, (tx, row) => {
+    const { firstName = row.first_name, lastName = row.last_name, image = row.image } = call.body;
+    const profile = { ...row, first_name: firstName, last_name: lastName, image };
+    return queries.updateUser(tx, call.granted, profile, call.now);
+  });
+}
+
+export async function updateUserSettings(call: Call<typeof operations.updateUserSettings>): Promise<Outcome> {
+  return changeUser(call, (tx, row) => {
+    const { maxDevices = row.max_devices, attributes = row.attributes } = call.body;
+    return queries.updateUser(tx, call.granted, { ...row, max_devices: maxDevices, attributes }, call.now);
+  });
+}
+
+export async function deactivateUser(call: Call<typeof operations.deactivateUser>): Promise<Outcome> {
+  return changeUser(call, (tx, row) => {
+    const state = deactivated(row);
+    return state === undefined ? undefined : queries.updateUserStatus(tx, call.granted, row.id, state, call.now);
+  });
+}
+
+export async function reactivateUser(call: Call<typeof operations.reactivateUser>): Promise<Outcome> {
+  return changeUser(call, (tx, row) => {
+    const state = reactivated(row);
+    if (state === undefined) {
+      throw new AppError("user_not_deactivated", { detail: `The user ${row.email} is ${row.status}.` });
+    }
+    return queries.updateUserStatus(tx, call.granted, row.id, state, call.now);
+  });
+}
+
+export async function deleteUser(call: Call<typeof operations.deleteUser>): Promise<Outcome> {
+  return call.command(async (tx) => {
+    const row = await lockForChange(call, tx);
+    const before = await requireUser(tx, row.id);
+    await disownDevices(tx, call.granted, row.id, call.now);
+    await queries.deleteUser(tx, call.granted, row.id);
+    tx.record({ type: "user", id: row.id, name: row.email, before: userView(before, call.now) });
+    return empty();
+  });
+}
+
+type UserCall = Pick<Call<typeof operations.deactivateUser>, "parameters" | "now" | "requireVersion" | "command">;
+
+/**
+ * What the commands that change one user have in common: the lock, the If-Match, the audit entry, the answer.
+ *
+ * @param change changes the row; undefined when it already is as it should be
+ * @throws AppError not_found, precondition_failed
+ */
+async function changeUser(
+  call: UserCall,
+  change: (tx: TenantTx, row: queries.UserRow) => Promise<void> | undefined,
+): Promise<Outcome> {
+  return call.command(async (tx) => {
+    const row = await lockForChange(call, tx);
+    const before = await requireUser(tx, row.id);
+    const changing = change(tx, row);
+    if (changing === undefined) return record(userView(before, call.now), before.version);
+    await changing;
+    const after = await requireUser(tx, row.id);
+    const view = userView(after, call.now);
+    tx.record({ type: "user", id: row.id, name: row.email, before: userView(before, call.now), after: view });
+    return record(view, after.version);
+  });
+}
+
+/** @throws AppError not_found, precondition_failed */
+async function lockForChange(call: UserCall, tx: TenantTx): Promise<queries.UserRow> {
+  const row = await queries.lockUser(tx, call.parameters.id);
+  if (row === undefined) throw new AppError("not_found");
+  call.requireVersion(row.version);
+  return row;
+}
+
+async function requireUser(tx: TenantTx, id: string): Promise<queries.WholeUserRow> {
+  const [row] = await queries.readUsers(tx, [id]);
+  if (row === undefined) throw new AppError("not_found");
+  return row;
+}

@@ -1,0 +1,229 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { setLastConnection } from "../../testing/last-connection.queries.ts";
+import { startTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
+
+const unknownId = "01980000-0000-7000-8000-000000000000";
+
+let server: TestServer;
+let client: TestClient;
+let tenantId: string;
+
+beforeAll(async () => {
+  server = await startTestServer();
+});
+beforeEach(async () => {
+  const tenant = await server.newTenant();
+  client = tenant.client;
+  tenantId = tenant.id;
+});
+afterAll(() => server.close());
+
+async function newUser(email = "ann@example.com") {
+  return (await client.post("/tenants/users", { email })).body;
+}
+
+async function newDevice(userId: string) {
+  const publicKey = randomBytes(32).toString("base64");
+  return (await client.post("/tenants/devices", { name: "Laptop", userId, hardwareId: "HW1", publicKey })).body;
+}
+
+async function eventsOf(id: string) {
+  return (await client.get(`/tenants/events?filter[target.id]=${id}&limit=100`)).body.data;
+}
+
+test("the owner is there from the start, in the default group, with the owner's role", async () => {
+  const { body } = await client.get("/tenants/users");
+  expect(body).toMatchObject({
+    total: 1,
+    data: [
+      {
+        email: "owner@example.com",
+        status: "active",
+        isOwner: true,
+        roles: [{ type: "OWNER" }],
+        groups: [{ name: "Default" }],
+        devices: [],
+      },
+    ],
+  });
+});
+
+describe("updateUserProfile", () => {
+  test('changes what is given, clears what is "", keeps the rest', async () => {
+    const { id } = await newUser();
+    const first = await client.put(`/tenants/users/${id}`, { firstName: "Ann", lastName: "Lee", image: "/ann.png" });
+    expect(first).toMatchObject({
+      status: 200,
+      headers: { etag: '"2"' },
+      body: { firstName: "Ann", lastName: "Lee", image: "/ann.png" },
+    });
+    const second = await client.put(`/tenants/users/${id}`, { lastName: "" }, { "if-match": '"2"' });
+    expect(second).toMatchObject({
+      status: 200,
+      headers: { etag: '"3"' },
+      body: { firstName: "Ann", image: "/ann.png" },
+    });
+    expect(second.body).not.toHaveProperty("lastName");
+    expect((await client.get(`/tenants/users/${id}`)).body).toEqual(second.body);
+  });
+
+  test("refuses what is no part of the profile", async () => {
+    const { id } = await newUser();
+    expect(await client.put(`/tenants/users/${id}`, { email: "other@example.com" })).toMatchObject({
+      status: 400,
+      body: { code: "invalid_body", errors: [{ pointer: "/email" }] },
+    });
+  });
+});
+
+describe("updateUserSettings", () => {
+  test("sets the device limit and replaces the attributes; null and {} unset them", async () => {
+    const { id } = await newUser();
+    const path = `/tenants/users/${id}`;
+    const attributes = { department: "Engineering", grade: 7, remote: true };
+    expect((await client.patch(path, { maxDevices: 3, attributes })).body).toMatchObject({ maxDevices: 3, attributes });
+    const replaced = await client.patch(path, { attributes: { title: "Lead" } });
+    expect(replaced.body).toMatchObject({ maxDevices: 3 });
+    expect(replaced.body.attributes).toEqual({ title: "Lead" });
+    const unset = await client.patch(path, { maxDevices: null, attributes: {} });
+    expect(unset).toMatchObject({ headers: { etag: '"4"' }, body: { maxDevices: null } });
+    expect(unset.body.attributes).toEqual({});
+  });
+});
+
+describe("deactivateUser and reactivateUser", () => {
+  test("restore a pending user to pending, and an active one to active", async () => {
+    const [pending, active] = [await newUser(), await newUser("ben@example.com")];
+    await newDevice(active.id);
+    for (const [{ id }, status] of [
+      [pending, "pending"],
+      [active, "active"],
+    ]) {
+      expect(await client.patch(`/tenants/users/${id}/deactivate`)).toMatchObject({
+        status: 200,
+        body: { status: "inactive" },
+      });
+      expect(await client.post(`/tenants/users/${id}/reactivate`)).toMatchObject({ status: 201, body: { status } });
+    }
+  });
+
+  test("deactivating twice changes and records nothing the second time", async () => {
+    const { id } = await newUser();
+    const once = await client.patch(`/tenants/users/${id}/deactivate`);
+    const twice = await client.patch(`/tenants/users/${id}/deactivate`);
+    expect(twice).toMatchObject({ status: 200, headers: { etag: '"2"' } });
+    expect(twice.body).toEqual(once.body);
+    expect(await eventsOf(id)).toHaveLength(2);
+  });
+
+  test("shows the user's devices as Deactivated for as long", async () => {
+    const { id } = await newUser();
+    await newDevice(id);
+    const inactive = await client.patch(`/tenants/users/${id}/deactivate`);
+    expect(inactive.body.devices).toMatchObject([{ status: "Deactivated", active: true }]);
+    const restored = await client.post(`/tenants/users/${id}/reactivate`);
+    expect(restored.body.devices).toMatchObject([{ status: "Offline", active: true }]);
+  });
+
+  test("reactivating a user who is not deactivated is refused", async () => {
+    const { id } = await newUser();
+    expect(await client.post(`/tenants/users/${id}/reactivate`)).toMatchObject({
+      status: 409,
+      body: { code: "user_not_deactivated" },
+    });
+  });
+});
+
+describe("deleteUser", () => {
+  test("keeps the devices as records, deactivated and without user, and records each change", async () => {
+    const { id } = await newUser();
+    const devices = [await newDevice(id), await newDevice(id)];
+    expect(await client.delete(`/tenants/users/${id}`)).toMatchObject({ status: 204, text: "" });
+    expect((await client.get(`/tenants/users/${id}`)).status).toBe(404);
+    for (const device of devices) {
+      const kept = await client.get(`/tenants/devices/${device.id}`);
+      expect(kept).toMatchObject({
+        headers: { etag: '"2"' },
+        body: { name: "Laptop", active: false, status: "Deactivated", publicKey: device.publicKey },
+      });
+      expect(kept.body).not.toHaveProperty("user");
+      expect((await eventsOf(device.id)).at(-1)).toMatchObject({
+        operation: "deleteUser",
+        before: { active: true, user: { id } },
+        after: kept.body,
+      });
+    }
+    expect((await eventsOf(id)).at(-1)).toMatchObject({ operation: "deleteUser", before: { id, devices } });
+    expect((await client.get("/tenants/users")).body.total).toBe(1);
+    expect((await client.get("/tenants/devices")).body.total).toBe(2);
+  });
+
+  test("frees the address", async () => {
+    const { id } = await newUser();
+    await client.delete(`/tenants/users/${id}`);
+    expect((await client.post("/tenants/users", { email: "ann@example.com" })).status).toBe(201);
+  });
+
+  test("may delete the owner", async () => {
+    const [owner] = (await client.get("/tenants/users")).body.data;
+    expect((await client.delete(`/tenants/users/${owner.id}`)).status).toBe(204);
+  });
+});
+
+describe("every operation on one user", () => {
+  const each: [string, (path: string, headers?: Record<string, string>) => ReturnType<TestClient["get"]>][] = [
+    ["updateUserProfile", (path, headers) => client.put(path, { firstName: "Ann" }, headers)],
+    ["updateUserSettings", (path, headers) => client.patch(path, { maxDevices: 1 }, headers)],
+    ["deleteUser", (path, headers) => client.delete(path, headers)],
+    ["deactivateUser", (path, headers) => client.patch(`${path}/deactivate`, undefined, headers)],
+    ["reactivateUser", (path, headers) => client.post(`${path}/reactivate`, undefined, headers)],
+  ];
+  test.each(each)("%s answers 404 for an unknown id and 412 for an old version", async (_operation, call) => {
+    expect(await call(`/tenants/users/${unknownId}`, { "if-match": '"7"' })).toMatchObject({
+      status: 404,
+      body: { code: "not_found" },
+    });
+    const { id } = await newUser();
+    expect(await call(`/tenants/users/${id}`, { "if-match": '"7"' })).toMatchObject({
+      status: 412,
+      body: { code: "precondition_failed" },
+    });
+  });
+});
+
+describe("listUsers", () => {
+  const emails = async (query: string) => {
+    const { body } = await client.get(`/tenants/users?${query}`);
+    expect(body.total).toBe(body.data.length);
+    return body.data.map(({ email }: { email: string }) => email);
+  };
+
+  test("sorts without regard to case; those without a value come last", async () => {
+    const ann = await newUser("Zoe.Ann@example.com");
+    const ben = await newUser("ben@example.com");
+    await client.put(`/tenants/users/${ann.id}`, { firstName: "ann", lastName: "Zimmer" });
+    await client.put(`/tenants/users/${ben.id}`, { firstName: "Ben", lastName: "adler" });
+    await setLastConnection(server, tenantId, "users", ben.id, new Date("2026-01-31T12:00:00.000Z"));
+    const owner = "owner@example.com";
+    expect(await emails("sort=email")).toEqual(["ben@example.com", owner, "Zoe.Ann@example.com"]);
+    expect(await emails("sort=firstName")).toEqual(["Zoe.Ann@example.com", "ben@example.com", owner]);
+    expect(await emails("sort=lastName:asc")).toEqual(["ben@example.com", "Zoe.Ann@example.com", owner]);
+    expect(await emails("sort=createdAt")).toEqual([owner, "Zoe.Ann@example.com", "ben@example.com"]);
+    expect((await emails("sort=lastConnection"))[0]).toBe("ben@example.com");
+  });
+
+  test("filters by address without regard to case, status, group and role", async () => {
+    const group = (await client.post("/tenants/groups", { name: "Engineering" })).body.id;
+    await client.post("/tenants/users", { email: "Ann@Example.com", groups: [group] });
+    const owner = "owner@example.com";
+    expect(await emails("filter[email]=ANN@example.com")).toEqual(["Ann@Example.com"]);
+    expect(await emails("filter[email][in]=ann@example.com,nobody@example.com")).toEqual(["Ann@Example.com"]);
+    expect(await emails("filter[email][ne]=ann@example.com")).toEqual([owner]);
+    expect(await emails("filter[email][ilike]=%25@EXAMPLE.com")).toHaveLength(2);
+    expect(await emails("filter[status]=pending")).toEqual(["Ann@Example.com"]);
+    expect(await emails(`filter[groups.id]=${group}`)).toEqual(["Ann@Example.com"]);
+    expect(await emails(`filter[groups.id][ne]=${group}`)).toEqual([owner]);
+    expect(await emails("filter[roles.type]=OWNER")).toEqual([owner]);
+  });
+});

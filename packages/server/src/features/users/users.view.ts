@@ -1,0 +1,104 @@
+import type { PolicyUser, User, UserStatus } from "@gatehouse/contract/records/user";
+import { isoTimestamp } from "../../platform/db/column-types.ts";
+import { jsonObject } from "../../platform/db/json-object.ts";
+import { type DeviceJson, deviceView } from "../devices/devices.api.ts";
+import { type RoleJson, roleView } from "../roles/roles.api.ts";
+
+/** A user as `policyUserJson` selects it. */
+export interface PolicyUserJson {
+  readonly id: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly last_connection: string | null;
+  readonly email: string;
+  readonly status: UserStatus;
+  readonly first_name: string;
+  readonly last_name: string;
+  readonly is_owner: boolean;
+  readonly max_devices: number | null;
+  readonly image: string;
+}
+
+/**
+ * SQL for a user as policies show it, as one json value.
+ *
+ * @param alias the name of the row of `users`
+ */
+export function policyUserJson(alias: string): string {
+  return jsonObject(alias, [
+    "id",
+    "created_at",
+    "updated_at",
+    "last_connection",
+    "email",
+    "status",
+    "first_name",
+    "last_name",
+    "is_owner",
+    "max_devices",
+    "image",
+  ]);
+}
+
+export function policyUserView(row: PolicyUserJson): PolicyUser {
+  return {
+    id: row.id,
+    createdAt: isoTimestamp(row.created_at),
+    updatedAt: isoTimestamp(row.updated_at),
+    ...(row.last_connection === null ? {} : { lastConnection: isoTimestamp(row.last_connection) }),
+    email: row.email,
+    status: row.status,
+    ...(row.first_name === "" ? {} : { firstName: row.first_name }),
+    ...(row.last_name === "" ? {} : { lastName: row.last_name }),
+    isOwner: row.is_owner,
+    maxDevices: row.max_devices,
+    ...(row.image === "" ? {} : { image: row.image }),
+  };
+}
+
+interface UserGroupJson {
+  readonly id: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly name: string;
+  readonly description: string;
+}
+
+/**
+ * SQL for a group as users show it, as one json value.
+ *
+ * @param alias the name of the row of `groups`
+ */
+export function userGroupJson(alias: string): string {
+  return jsonObject(alias, ["id", "created_at", "updated_at", "name", "description"]);
+}
+
+function userGroupView(row: UserGroupJson): User["groups"][number] {
+  return {
+    id: row.id,
+    createdAt: isoTimestamp(row.created_at),
+    updatedAt: isoTimestamp(row.updated_at),
+    name: row.name,
+    ...(row.description === "" ? {} : { description: row.description }),
+  };
+}
+
+/** A user with everything that its record embeds. */
+export interface WholeUser {
+  readonly user: PolicyUserJson;
+  readonly attributes: User["attributes"];
+  readonly roles: RoleJson[] | null;
+  readonly groups: UserGroupJson[] | null;
+  readonly devices: DeviceJson[] | null;
+}
+
+/** @param now what the status of the user's devices is seen from */
+export function userView(row: WholeUser, now: Date): User {
+  return {
+    ...policyUserView(row.user),
+    attributes: row.attributes,
+    roles: (row.roles ?? []).map(roleView),
+    groups: (row.groups ?? []).map(userGroupView),
+    devices: (row.devices ?? []).map((device) => deviceView(device, now)),
+  };
+}
