@@ -42,6 +42,11 @@ export function repeatedAddresses(addresses: readonly CanonicalAddress[]): reado
       seen.add(text);
       return [];
     }
-    return [{ pointer: `/addresses/${index}/address`, message: `${text} stands in the resource already` }];
+    return [repetition(`/addresses/${index}/address`, text)];
   });
+}
+
+/** Says of a field that the resource has its address already. */
+export function repetition(pointer: string, text: string): ProblemField {
+  return { pointer, message: `${text} stands in the resource already` };
 }

@@ -29,3 +29,14 @@ export function addressJson(alias: string): string {
 export function addressView(row: AddressJson, type: ResourceType): Address {
   return { id: row.id, address: row.address, isIp: row.is_ip, type, protocols: row.protocols ?? [] };
 }
+
+/** An address as the audit record keeps it: with the resource that owns it, which its own record does not name. */
+export function auditedAddress(row: {
+  readonly whole: AddressJson;
+  readonly resource_id: string;
+  readonly resource_name: string;
+  readonly resource_type: ResourceType;
+}): Address & { readonly resource: { readonly id: string; readonly name: string } } {
+  const resource = { id: row.resource_id, name: row.resource_name };
+  return { ...addressView(row.whole, row.resource_type), resource };
+}

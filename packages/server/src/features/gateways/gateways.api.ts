@@ -1,9 +1,10 @@
 /** What other features may ask of gateways. */
-export { knownGateways } from "./gateways.queries.ts";
+export { gatewaysOfAddress, knownGateways } from "./gateways.queries.ts";
 export {
   embeddedGatewayView,
   type GatewayJson,
   gatewayJson,
+  gatewayView,
   noTokens,
   type TokenViewer,
   tokenViewer,

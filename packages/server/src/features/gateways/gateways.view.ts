@@ -1,5 +1,10 @@
 import type { Permission } from "@gatehouse/contract/permissions";
-import { type Gateway, type GatewayStatus, redactedToken } from "@gatehouse/contract/records/gateway";
+import {
+  type Gateway,
+  type GatewayResource,
+  type GatewayStatus,
+  redactedToken,
+} from "@gatehouse/contract/records/gateway";
 import { isoTimestamp } from "../../platform/db/column-types.ts";
 import type { SecretBox } from "../../platform/secrets/master-key.ts";
 
@@ -77,7 +82,7 @@ export function tokenViewer(caller: {
 /** A viewer that shows no token: for the audit record. */
 export const noTokens: TokenViewer = { maySee: false, show: () => redactedToken };
 
-/** A gateway as other records embed it: without its resources, which would make every list as long as the network. */
+/** A gateway as other records embed it: without its resources (docs/decisions/0008-embedded-gateways.md). */
 export function embeddedGatewayView(row: GatewayJson, tokens: TokenViewer): Gateway {
   return {
     id: row.id,
@@ -95,4 +100,12 @@ export function embeddedGatewayView(row: GatewayJson, tokens: TokenViewer): Gate
     ...(row.endpoint === "" ? {} : { endpoint: row.endpoint }),
     autoDiscoverEndpoint: row.endpoint === "",
   };
+}
+
+/** A gateway as its own record: with the resources reachable through it. */
+export function gatewayView(
+  row: { readonly gateway: GatewayJson; readonly resources: GatewayResource[] | null },
+  tokens: TokenViewer,
+): Gateway {
+  return { ...embeddedGatewayView(row.gateway, tokens), resources: row.resources ?? [] };
 }

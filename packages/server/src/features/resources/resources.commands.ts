@@ -23,9 +23,11 @@ export async function listResources(call: Call<typeof operations.listResources>)
 
 export async function readResource(call: Call<typeof operations.readResource>): Promise<Outcome> {
   const tokens = tokenViewer(call);
-  const row = await call.read((tx) => queries.readResource(tx, call.parameters.id, tokens.maySee));
-  if (row === undefined) throw new AppError("not_found");
-  return record(resourceView(row, tokens), row.version);
+  return call.readRecord({
+    secret: tokens.maySee,
+    load: (tx) => queries.readResource(tx, call.parameters.id, tokens.maySee),
+    present: (row) => record(resourceView(row, tokens), row.version),
+  });
 }
 
 export async function createResource(call: Call<typeof operations.createResource>): Promise<Outcome> {
@@ -39,7 +41,10 @@ export async function createResource(call: Call<typeof operations.createResource
       requireKnown({ pointer: `/addresses/${index}/protocols`, noun: "protocol", ids }, known);
     }
     await queries.insertResource(tx, call.granted, { id, name, type, description }, call.now);
-    const owned = addresses.map((address, index) => ({ ...address, protocols: requested[index]?.protocols ?? [] }));
+    const owned = addresses.map((address, index) => ({
+      ...address,
+      protocols: askable(requested[index]?.protocols ?? []),
+    }));
     await insertAddresses(tx, call.granted, id, owned, call.now);
     const row = await requireResource(tx, id, tokens.maySee);
     tx.record({ type: "resource", id, name, after: resourceView(row, noTokens) });
@@ -102,9 +107,10 @@ export async function configureLoadBalancing(call: Call<typeof operations.config
   const { loadBalancingMode, gateways } = call.body;
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, id);
-    requireKnown({ pointer: "/gateways", noun: "gateway", ids: gateways }, await knownGateways(tx, askable(gateways)));
+    const gatewayIds = askable(gateways);
+    requireKnown({ pointer: "/gateways", noun: "gateway", ids: gateways }, await knownGateways(tx, gatewayIds));
     const before = resourceView(await requireResource(tx, id), noTokens);
-    await queries.replaceResourceGateways(tx, call.granted, id, gateways);
+    await queries.replaceResourceGateways(tx, call.granted, id, gatewayIds);
     await queries.updateResource(tx, call.granted, { ...row, load_balancing_mode: loadBalancingMode }, call.now);
     const after = await requireResource(tx, id);
     tx.record({ type: "resource", id, name: row.name, before, after: resourceView(after, noTokens) });

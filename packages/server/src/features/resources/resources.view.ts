@@ -1,7 +1,9 @@
-import type { Resource } from "@gatehouse/contract/records/resource";
+import type { PolicyResource, Resource } from "@gatehouse/contract/records/resource";
+import { isoTimestamp } from "../../platform/db/column-types.ts";
+import { jsonObject } from "../../platform/db/json-object.ts";
 import { addressView } from "../addresses/addresses.api.ts";
 import { embeddedGatewayView, type TokenViewer } from "../gateways/gateways.api.ts";
-import type { WholeResourceRow } from "./resources.queries.ts";
+import type { ResourceRow, WholeResourceRow } from "./resources.queries.ts";
 
 export function resourceView(row: WholeResourceRow, tokens: TokenViewer): Resource {
   const gateways = (row.gateways ?? []).map((gateway) => embeddedGatewayView(gateway, tokens));
@@ -17,5 +19,29 @@ export function resourceView(row: WholeResourceRow, tokens: TokenViewer): Resour
     ...(row.description === "" ? {} : { description: row.description }),
     addresses: (row.addresses ?? []).map((address) => addressView(address, row.type)),
     gateways,
+  };
+}
+
+/** A resource as `policyResourceJson` selects it. */
+export type PolicyResourceJson = Omit<ResourceRow, "version">;
+
+/**
+ * SQL for a resource as policies show it, as one json value.
+ *
+ * @param alias the name of the row of `resources`
+ */
+export function policyResourceJson(alias: string): string {
+  return jsonObject(alias, ["id", "created_at", "updated_at", "name", "type", "load_balancing_mode", "description"]);
+}
+
+export function policyResourceView(row: PolicyResourceJson): PolicyResource {
+  return {
+    id: row.id,
+    createdAt: isoTimestamp(row.created_at),
+    updatedAt: isoTimestamp(row.updated_at),
+    name: row.name,
+    type: row.type,
+    loadBalancingMode: row.load_balancing_mode,
+    ...(row.description === "" ? {} : { description: row.description }),
   };
 }

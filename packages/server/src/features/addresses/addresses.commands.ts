@@ -1,0 +1,85 @@
+import type * as operations from "@gatehouse/contract/operations/addresses.operations";
+import { AppError, bodyField } from "../../platform/app-error.ts";
+import type { Call } from "../../platform/call.ts";
+import { empty, type Outcome, record, streamed } from "../../platform/outcome.ts";
+import { askable, requireKnown } from "../../platform/references.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { gatewaysOfAddress, gatewayView, tokenViewer } from "../gateways/gateways.api.ts";
+import { knownProtocols } from "../protocols/protocols.api.ts";
+import * as queries from "./addresses.queries.ts";
+import { checkAddress } from "./addresses.rules.ts";
+import { addressView, auditedAddress } from "./addresses.view.ts";
+
+export async function listAddresses(call: Call<typeof operations.listAddresses>): Promise<Outcome> {
+  return streamed(async (afterId, limit) => {
+    const rows = await call.read((tx) => queries.listAddresses(tx, afterId, limit));
+    return rows.map((row) => addressView(row.whole, row.resource_type));
+  });
+}
+
+export async function readAddress(call: Call<typeof operations.readAddress>): Promise<Outcome> {
+  const row = await call.read((tx) => queries.readAddress(tx, call.parameters.id));
+  if (row === undefined) throw new AppError("not_found");
+  return record(addressView(row.whole, row.resource_type), row.version);
+}
+
+export async function updateAddress(call: Call<typeof operations.updateAddress>): Promise<Outcome> {
+  const { id } = call.parameters;
+  const { address, protocols } = call.body;
+  return call.command(async (tx) => {
+    const row = await lockForChange(call, tx, id);
+    const check = checkAddress(address, row.resource_type);
+    if (!check.ok) throw new AppError("invalid_address", { errors: [bodyField("/address", check.message)] });
+    const ids = askable(protocols);
+    requireKnown({ pointer: "/protocols", noun: "protocol", ids: protocols }, await knownProtocols(tx, ids));
+    const before = await requireAddress(tx, id);
+    await queries.updateAddress(tx, call.granted, id, { ...check.value, protocols: ids }, call.now);
+    const after = await requireAddress(tx, id);
+    const name = after.whole.address;
+    tx.record({ type: "address", id, name, before: auditedAddress(before), after: auditedAddress(after) });
+    return record(addressView(after.whole, after.resource_type), after.version);
+  });
+}
+
+export async function deleteAddress(call: Call<typeof operations.deleteAddress>): Promise<Outcome> {
+  const { id } = call.parameters;
+  return call.command(async (tx) => {
+    await lockForChange(call, tx, id);
+    const before = await requireAddress(tx, id);
+    await queries.deleteAddress(tx, call.granted, id);
+    tx.record({ type: "address", id, name: before.whole.address, before: auditedAddress(before) });
+    return empty();
+  });
+}
+
+export async function listAddressGateways(call: Call<typeof operations.listAddressGateways>): Promise<Outcome> {
+  const { id } = call.parameters;
+  const tokens = tokenViewer(call);
+  const [address, gateways] = await call.read((tx) =>
+    Promise.all([queries.readAddress(tx, id), gatewaysOfAddress(tx, id, tokens.maySee)]),
+  );
+  if (address === undefined) throw new AppError("not_found");
+  // One batch: a resource has no more gateways than configureLoadBalancing takes.
+  async function* batches() {
+    yield gateways.map((row) => gatewayView(row, tokens));
+  }
+  return { kind: "array", batches: batches() };
+}
+
+/** @throws AppError not_found, precondition_failed */
+async function lockForChange(
+  call: { requireVersion(version: number): void },
+  tx: TenantTx,
+  id: string,
+): Promise<queries.AddressRow> {
+  const row = await queries.lockAddress(tx, id);
+  if (row === undefined) throw new AppError("not_found");
+  call.requireVersion(row.version);
+  return row;
+}
+
+async function requireAddress(tx: TenantTx, id: string): Promise<queries.WholeAddressRow> {
+  const row = await queries.readAddress(tx, id);
+  if (row === undefined) throw new AppError("not_found");
+  return row;
+}

@@ -1,0 +1,59 @@
+import { describe, expect, test } from "vitest";
+import { checkAddress, repeatedAddresses } from "./addresses.rules.ts";
+
+describe("an address of a PRIVATE resource", () => {
+  test.each([
+    ["10.1.2.3", "10.1.2.3", true],
+    ["10.0.0.0/8", "10.0.0.0/8", true],
+    ["172.16.0.0/12", "172.16.0.0/12", true],
+    ["192.168.10.7/32", "192.168.10.7/32", true],
+    ["192.0.2.0/24", "192.0.2.0/24", true],
+    ["FD00:0::1", "fd00::1", true],
+    ["2001:DB8::/32", "2001:db8::/32", true],
+    ["::ffff:10.0.0.1", "10.0.0.1", true],
+    ["Git.Corp.Example.com.", "git.corp.example.com", false],
+    ["*.Corp.Example.com", "*.corp.example.com", false],
+    ["intranet", "intranet", false],
+  ])("%s is stored as %s", (text, stored, isIp) => {
+    expect(checkAddress(text, "PRIVATE")).toEqual({ ok: true, value: { text: stored, isIp } });
+  });
+
+  test.each([
+    ["8.8.8.8", "8.8.8.8"],
+    ["2606:4700::1111", "2606:4700::1111"],
+    ["0.0.0.0/0", "1.0.0.0"],
+    // The first address beyond the private block of the wider one.
+    ["10.0.0.0/7", "11.0.0.0"],
+    ["192.168.0.0/15", "192.169.0.0"],
+    ["::/0", "::2"],
+  ])("%s is refused, for %s is globally reachable", (text, conflict) => {
+    const check = checkAddress(text, "PRIVATE");
+    expect(check).toEqual({ ok: false, message: expect.stringContaining(conflict) });
+  });
+
+  test.each(["100.64.0.0/10", "100.64.0.1", "100.127.255.255", "100.100.0.0/16", "::ffff:100.64.0.1"])(
+    "%s is refused, for devices get their addresses there",
+    (text) => {
+      expect(checkAddress(text, "PRIVATE")).toEqual({ ok: false, message: expect.stringContaining("100.64.0.0/10") });
+    },
+  );
+});
+
+test.each(["SAAS", "INTERNET"] as const)("a %s resource may name any address", (type) => {
+  for (const text of ["8.8.8.8", "0.0.0.0/0", "100.64.0.1", "10.0.0.1", "*.example.com"]) {
+    expect(checkAddress(text, type)).toMatchObject({ ok: true });
+  }
+});
+
+test.each(["", "*", "10.0.0.256", "10.0.0.7/24", "http://git.example.com", "git.example.com:22", "a b", "a..b"])(
+  "%j is no address of any resource",
+  (text) => {
+    for (const type of ["PRIVATE", "SAAS", "INTERNET"] as const) expect(checkAddress(text, type).ok).toBe(false);
+  },
+);
+
+test("an address repeats where another one is the same in canonical form, at each repetition", () => {
+  const canonical = ["git.example.com", "10.0.0.1", "git.example.com", "10.0.0.1/32", "git.example.com"];
+  const repeated = repeatedAddresses(canonical.map((text) => ({ text, isIp: false })));
+  expect(repeated.map(({ pointer }) => pointer)).toEqual(["/addresses/2/address", "/addresses/4/address"]);
+});

@@ -1,0 +1,308 @@
+import type { Resource } from "@gatehouse/contract/records/resource";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { make, makeId, unique } from "../../testing/operations/test-records.ts";
+import { startTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
+
+const unknownId = "01890000-0000-7000-8000-000000000000";
+
+let server: TestServer;
+let client: TestClient;
+let ssh: string;
+let https: string;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  client = (await server.newTenant()).client;
+  const { body } = await client.get("/tenants/protocols");
+  const named = (name: string) => body.find((protocol: { name: string }) => protocol.name === name).id;
+  ssh = named("SSH");
+  https = named("HTTPS");
+});
+afterAll(() => server.close());
+
+type Type = Resource["type"];
+
+async function makeResource(addresses: readonly string[], type: Type = "PRIVATE"): Promise<Resource> {
+  const { status, body, text } = await client.post("/tenants/resources", {
+    name: unique("Resource"),
+    type,
+    addresses: addresses.map((address) => ({ address, protocols: [ssh] })),
+  });
+  expect(status, text).toBe(201);
+  return body;
+}
+
+/** Makes an address in a resource of its own. */
+async function makeAddress(text = "10.0.0.1", type: Type = "PRIVATE"): Promise<Resource["addresses"][number]> {
+  const [address] = (await makeResource([text], type)).addresses;
+  if (address === undefined) throw new Error("the resource has one address");
+  return address;
+}
+
+describe("reading addresses", () => {
+  test("lists those of every resource in order of creation", async () => {
+    const { client: own } = await server.newTenant();
+    expect((await own.get("/tenants/addresses")).body).toEqual([]);
+    const resources = [await make("resource", own), await make("resource", own)];
+    const list = await own.get("/tenants/addresses");
+    expect(list.body).toEqual(resources.flatMap(({ addresses }) => addresses));
+  });
+
+  test("lists more addresses than one batch holds, each once", async () => {
+    const { client: own } = await server.newTenant();
+    const addresses = Array.from({ length: 500 }, (_, index) => ({ address: `host-${index}`, protocols: [] }));
+    await own.post("/tenants/resources", { name: "Many", type: "PRIVATE", addresses });
+    await own.post("/tenants/resources", { name: "More", type: "PRIVATE", addresses });
+    const { body } = await own.get("/tenants/addresses");
+    expect(body.map(({ address }: { address: string }) => address)).toEqual(
+      [...addresses, ...addresses].map(({ address }) => address),
+    );
+    expect(new Set(body.map(({ id }: { id: string }) => id)).size).toBe(1000);
+  });
+
+  test("shows one as its resource does, with the resource's type and an ETag", async () => {
+    const resource = await makeResource(["*.example.com"], "SAAS");
+    const [address] = resource.addresses;
+    const read = await client.get(`/tenants/addresses/${address?.id}`);
+    expect(read).toMatchObject({ status: 200, headers: { etag: '"1"' } });
+    expect(read.body).toEqual(address);
+    expect(read.body).toMatchObject({ address: "*.example.com", isIp: false, type: "SAAS", protocols: [{ id: ssh }] });
+  });
+
+  test("answers 404 for what is no id, nobody's, or another tenant's", async () => {
+    const foreign = await makeId("address", (await server.newTenant()).client);
+    for (const id of ["7", "not-an-id", unknownId, foreign]) {
+      for (const path of [`/tenants/addresses/${id}`, `/tenants/addresses/${id}/gateways`]) {
+        expect(await client.get(path)).toMatchObject({ status: 404, body: { code: "not_found" } });
+      }
+      const change = await client.put(`/tenants/addresses/${id}`, { address: "10.0.0.1", protocols: [] });
+      expect(change).toMatchObject({ status: 404 });
+      expect(await client.delete(`/tenants/addresses/${id}`)).toMatchObject({ status: 404 });
+    }
+  });
+});
+
+describe("replacing an address", () => {
+  test("changes its text, isIp and protocols, in the order given", async () => {
+    const { id } = await makeAddress("git.example.com");
+    const body = { address: " 192.168.10.0/24 ", protocols: [https, ssh] };
+    const reply = await client.put(`/tenants/addresses/${id}`, body);
+    expect(reply).toMatchObject({ status: 200, headers: { etag: '"2"' } });
+    expect(reply.body).toMatchObject({
+      id,
+      address: "192.168.10.0/24",
+      isIp: true,
+      type: "PRIVATE",
+      protocols: [{ id: https }, { id: ssh }],
+    });
+    expect((await client.get(`/tenants/addresses/${id}`)).body).toEqual(reply.body);
+    const reordered = await client.put(`/tenants/addresses/${id}`, { ...body, protocols: [ssh, https] });
+    expect(reordered.body.protocols.map((protocol: { id: string }) => protocol.id)).toEqual([ssh, https]);
+  });
+
+  test("takes an empty list of protocols, and one protocol in two letter cases once", async () => {
+    const { id } = await makeAddress();
+    const none = await client.put(`/tenants/addresses/${id}`, { address: "10.0.0.1", protocols: [] });
+    expect(none).toMatchObject({ status: 200, body: { protocols: [] } });
+    const twice = await client.put(`/tenants/addresses/${id}`, {
+      address: "10.0.0.1",
+      protocols: [ssh, ssh.toUpperCase(), https],
+    });
+    expect(twice.body.protocols.map((protocol: { id: string }) => protocol.id)).toEqual([ssh, https]);
+  });
+
+  test("shows in the resource, whose own version stays", async () => {
+    const resource = await makeResource(["10.0.0.1"]);
+    const id = resource.addresses[0]?.id;
+    const changed = await client.put(`/tenants/addresses/${id}`, { address: "10.0.0.2", protocols: [https] });
+    const read = await client.get(`/tenants/resources/${resource.id}`);
+    expect(read.headers.etag).toBe('"1"');
+    expect(read.body).toEqual({ ...resource, addresses: [changed.body] });
+  });
+
+  test.each([
+    ["PRIVATE", "8.8.8.8"],
+    ["PRIVATE", "100.64.0.1"],
+    ["PRIVATE", "0.0.0.0/0"],
+    ["SAAS", "*"],
+    ["INTERNET", "https://example.com"],
+    ["INTERNET", "10.0.0.7/24"],
+  ] as const)("refuses in a %s resource the address %s", async (type, address) => {
+    const { id } = await makeAddress("host.example.com", type);
+    const reply = await client.put(`/tenants/addresses/${id}`, { address, protocols: [ssh] });
+    expect(reply).toMatchObject({ status: 422, body: { code: "invalid_address", errors: [{ pointer: "/address" }] } });
+  });
+
+  test("takes in a SAAS resource what a PRIVATE one may not have", async () => {
+    const { id } = await makeAddress("host.example.com", "SAAS");
+    const reply = await client.put(`/tenants/addresses/${id}`, { address: "8.8.8.8", protocols: [] });
+    expect(reply).toMatchObject({ status: 200, body: { address: "8.8.8.8", isIp: true, type: "SAAS" } });
+  });
+
+  test("refuses what another address of the resource is once in canonical form, and accepts its own text", async () => {
+    const { addresses } = await makeResource(["git.example.com", "wiki.example.com"]);
+    const path = `/tenants/addresses/${addresses[1]?.id}`;
+    const reply = await client.put(path, { address: "GIT.example.com.", protocols: [] });
+    expect(reply).toMatchObject({
+      status: 422,
+      body: { code: "duplicate_address", errors: [{ pointer: "/address" }] },
+    });
+    expect(await client.put(path, { address: "WIKI.example.com", protocols: [] })).toMatchObject({ status: 200 });
+  });
+
+  test("lets many resources name one address", async () => {
+    const { id } = await makeAddress("one.example.com");
+    await makeAddress("two.example.com");
+    const reply = await client.put(`/tenants/addresses/${id}`, { address: "two.example.com", protocols: [] });
+    expect(reply).toMatchObject({ status: 200 });
+  });
+
+  test("keeps a text once in a resource, however many ask for it at the same time", async () => {
+    const { id, addresses } = await makeResource(Array.from({ length: 6 }, (_, index) => `host-${index}.example.com`));
+    const replies = await Promise.all(
+      addresses.map((address) =>
+        client.put(`/tenants/addresses/${address.id}`, { address: "contested.example.com", protocols: [https] }),
+      ),
+    );
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, 422, 422, 422, 422, 422]);
+    for (const { status, body } of replies) if (status === 422) expect(body.code).toBe("duplicate_address");
+    const { body } = await client.get(`/tenants/resources/${id}`);
+    expect(new Set(body.addresses.map(({ address }: { address: string }) => address)).size).toBe(6);
+  });
+
+  test("answers two addresses that want each other's text without an error of the server", async () => {
+    const { addresses } = await makeResource(["one.example.com", "two.example.com"]);
+    const [one, two] = addresses;
+    const replies = await Promise.all([
+      client.put(`/tenants/addresses/${one?.id}`, { address: "two.example.com", protocols: [] }),
+      client.put(`/tenants/addresses/${two?.id}`, { address: "one.example.com", protocols: [] }),
+    ]);
+    for (const { status, body } of replies) expect([status, body.code]).toEqual([422, "duplicate_address"]);
+  });
+
+  test("refuses protocols that the tenant does not have, naming each", async () => {
+    const { id } = await makeAddress();
+    const foreign = await makeId("protocol", (await server.newTenant()).client);
+    const reply = await client.put(`/tenants/addresses/${id}`, {
+      address: "10.0.0.1",
+      protocols: [foreign, ssh, unknownId],
+    });
+    expect(reply).toMatchObject({ status: 422, body: { code: "unknown_reference" } });
+    expect(reply.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
+      "/protocols/0",
+      "/protocols/2",
+    ]);
+    expect((await client.get(`/tenants/addresses/${id}`)).headers.etag).toBe('"1"');
+  });
+
+  test.each([
+    ["/protocols", { address: "10.0.0.1" }],
+    ["/address", { protocols: [] }],
+    ["/address", { address: "  ", protocols: [] }],
+    ["/address", { address: 7, protocols: [] }],
+    ["/address", { address: "x".repeat(254), protocols: [] }],
+    ["/protocols/0", { address: "10.0.0.1", protocols: ["SSH"] }],
+    ["/protocols", { address: "10.0.0.1", protocols: [unknownId, unknownId] }],
+    ["/type", { address: "10.0.0.1", protocols: [], type: "SAAS" }],
+  ])("refuses with 400 at %s: %j", async (pointer, body) => {
+    const { id } = await makeAddress();
+    const reply = await client.put(`/tenants/addresses/${id}`, body);
+    expect(reply).toMatchObject({ status: 400, body: { code: "invalid_body", errors: [{ pointer }] } });
+  });
+
+  test("checks 404, then 412, then the fields", async () => {
+    const { id } = await makeAddress();
+    const bad = { address: "8.8.8.8", protocols: [] };
+    expect(await client.put(`/tenants/addresses/${unknownId}`, bad)).toMatchObject({ status: 404 });
+    const path = `/tenants/addresses/${id}`;
+    expect(await client.put(path, bad, { "if-match": '"2"' })).toMatchObject({ status: 412 });
+    expect(await client.put(path, bad, { "if-match": '"1"' })).toMatchObject({ status: 422 });
+    const good = { address: "10.0.0.9", protocols: [] };
+    expect(await client.put(path, good, { "if-match": '"1"' })).toMatchObject({ status: 200 });
+    expect(await client.put(path, good, { "if-match": '"1"' })).toMatchObject({ status: 412 });
+    expect(await client.put(path, good, { "if-match": "*" })).toMatchObject({ status: 200 });
+  });
+
+  test("races with deleting the resource or a protocol without an error of the server", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const resource = await makeResource(["10.0.0.1"]);
+      const protocol = await makeId("protocol", client);
+      const [changed, gone, dropped] = await Promise.all([
+        client.put(`/tenants/addresses/${resource.addresses[0]?.id}`, { address: "10.0.0.2", protocols: [protocol] }),
+        client.delete(`/tenants/resources/${resource.id}`),
+        client.delete(`/tenants/protocols/${protocol}`),
+      ]);
+      expect([200, 404, 422]).toContain(changed.status);
+      expect(gone.status).toBe(204);
+      expect([204, 409]).toContain(dropped.status);
+    }
+  });
+});
+
+describe("deleting an address", () => {
+  test("takes it out of its resource, whose own version stays", async () => {
+    const resource = await makeResource(["10.0.0.1", "10.0.0.2"]);
+    const [gone, stays] = resource.addresses;
+    expect(await client.delete(`/tenants/addresses/${gone?.id}`)).toMatchObject({ status: 204, text: "" });
+    expect(await client.get(`/tenants/addresses/${gone?.id}`)).toMatchObject({ status: 404 });
+    const read = await client.get(`/tenants/resources/${resource.id}`);
+    expect(read.headers.etag).toBe('"1"');
+    expect(read.body.addresses).toEqual([stays]);
+    expect(await client.delete(`/tenants/addresses/${gone?.id}`)).toMatchObject({ status: 404 });
+  });
+
+  test("leaves a resource without addresses, and frees its protocols", async () => {
+    const protocol = await makeId("protocol", client);
+    const { id } = await makeAddress();
+    await client.put(`/tenants/addresses/${id}`, { address: "10.0.0.1", protocols: [protocol] });
+    expect(await client.delete(`/tenants/protocols/${protocol}`)).toMatchObject({ status: 409 });
+    expect(await client.delete(`/tenants/addresses/${id}`)).toMatchObject({ status: 204 });
+    expect(await client.delete(`/tenants/protocols/${protocol}`)).toMatchObject({ status: 204 });
+  });
+
+  test("is refused for a stale If-Match", async () => {
+    const { id } = await makeAddress();
+    expect(await client.delete(`/tenants/addresses/${id}`, { "if-match": '"3"' })).toMatchObject({ status: 412 });
+    expect(await client.delete(`/tenants/addresses/${id}`, { "if-match": '"1"' })).toMatchObject({ status: 204 });
+  });
+
+  test("happens to all addresses of a deleted resource", async () => {
+    const resource = await makeResource(["10.0.0.1", "10.0.0.2"]);
+    await client.delete(`/tenants/resources/${resource.id}`);
+    for (const { id } of resource.addresses) {
+      expect(await client.get(`/tenants/addresses/${id}`)).toMatchObject({ status: 404 });
+    }
+  });
+});
+
+describe("the gateways of an address", () => {
+  test("are those of its resource in order of priority, whole", async () => {
+    const resource = await makeResource(["10.0.0.1"]);
+    const path = `/tenants/addresses/${resource.addresses[0]?.id}/gateways`;
+    expect(await client.get(path)).toMatchObject({ status: 200, body: [] });
+    const gateways = [await make("gateway", client), await make("gateway", client), await make("gateway", client)];
+    const order = [gateways[2], gateways[0], gateways[1]];
+    await client.post(`/tenants/resources/${resource.id}/loadBalancing`, {
+      loadBalancingMode: "MANUAL",
+      gateways: order.map(({ id }) => id),
+    });
+    const reply = await client.get(path);
+    const reached = [{ id: resource.id, name: resource.name }];
+    expect(reply.body).toEqual(order.map((gateway) => ({ ...gateway, resources: reached })));
+  });
+});
+
+test("the record of changes names the resource of an address", async () => {
+  const resource = await makeResource(["10.0.0.1"]);
+  const [address] = resource.addresses;
+  const changed = await client.put(`/tenants/addresses/${address?.id}`, { address: "10.0.0.2", protocols: [] });
+  await client.delete(`/tenants/addresses/${address?.id}`);
+  const { body } = await client.get(`/tenants/events?filter[target.id]=${address?.id}`);
+  const owner = { id: resource.id, name: resource.name };
+  const after = { ...changed.body, resource: owner };
+  const target = { type: "address", id: address?.id, name: "10.0.0.2" };
+  expect(body.data).toMatchObject([
+    { operation: "updateAddress", target, before: { ...address, resource: owner }, after },
+    { operation: "deleteAddress", target, before: after },
+  ]);
+});

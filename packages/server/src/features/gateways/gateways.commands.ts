@@ -1,0 +1,110 @@
+import type * as operations from "@gatehouse/contract/operations/gateways.operations";
+import { AppError, bodyField } from "../../platform/app-error.ts";
+import type { Call } from "../../platform/call.ts";
+import { newId } from "../../platform/ids.ts";
+import { created, empty, type Outcome, record, streamed } from "../../platform/outcome.ts";
+import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { policiesNamingGateway } from "../policies/policies.api.ts";
+import * as queries from "./gateways.queries.ts";
+import { checkEndpoint } from "./gateways.rules.ts";
+import { gatewayView, noTokens, tokenContext, tokenViewer } from "./gateways.view.ts";
+
+export async function listGateways(call: Call<typeof operations.listGateways>): Promise<Outcome> {
+  const tokens = tokenViewer(call);
+  return streamed(async (afterId, limit) => {
+    const rows = await call.read((tx) => queries.listGateways(tx, afterId, limit, tokens.maySee));
+    return rows.map((row) => gatewayView(row, tokens));
+  });
+}
+
+export async function readGateway(call: Call<typeof operations.readGateway>): Promise<Outcome> {
+  const tokens = tokenViewer(call);
+  const row = await call.read((tx) => queries.readGateway(tx, call.parameters.id, tokens.maySee));
+  if (row === undefined) throw new AppError("not_found");
+  return record(gatewayView(row, tokens), row.version);
+}
+
+export async function createGateway(call: Call<typeof operations.createGateway>): Promise<Outcome> {
+  const { name, wireguardPort, description = "" } = call.body;
+  const endpoint = canonicalEndpoint(call.body.endpoint ?? "");
+  const tokens = tokenViewer(call);
+  return call.command(async (tx) => {
+    const id = newId();
+    const token = generateToken(tokenPrefixes.gateway);
+    const tokenCiphertext = call.secrets.gatewayTokens.seal(token, tokenContext(tx.tenantId, id));
+    const settings = { name, description, wireguard_port: Number(wireguardPort), endpoint };
+    const secrets = { tokenCiphertext, tokenHash: hashToken(token) };
+    await queries.insertGateway(tx, call.granted, { id, ...settings, ...secrets }, call.now);
+    const row = await requireGateway(tx, id, tokens.maySee);
+    tx.record({ type: "gateway", id, name, after: gatewayView(row, noTokens) });
+    return created(gatewayView(row, tokens), row.version, `/tenants/gateways/${id}`);
+  });
+}
+
+export async function updateGateway(call: Call<typeof operations.updateGateway>): Promise<Outcome> {
+  const { id } = call.parameters;
+  const { body } = call;
+  const tokens = tokenViewer(call);
+  return call.command(async (tx) => {
+    const row = await lockForChange(call, tx, id);
+    const settings = {
+      name: body.name ?? row.name,
+      description: body.description ?? row.description,
+      wireguard_port: body.wireguardPort === undefined ? row.wireguard_port : Number(body.wireguardPort),
+      endpoint: body.endpoint === undefined ? row.endpoint : canonicalEndpoint(body.endpoint),
+    };
+    const before = gatewayView(await requireGateway(tx, id), noTokens);
+    await queries.updateGateway(tx, call.granted, id, settings, call.now);
+    const after = await requireGateway(tx, id, tokens.maySee);
+    tx.record({ type: "gateway", id, name: settings.name, before, after: gatewayView(after, noTokens) });
+    return record(gatewayView(after, tokens), after.version);
+  });
+}
+
+export async function deleteGateway(call: Call<typeof operations.deleteGateway>): Promise<Outcome> {
+  const { id } = call.parameters;
+  return call.command(async (tx) => {
+    const row = await lockForChange(call, tx, id);
+    const policies = await policiesNamingGateway(tx, id);
+    if (policies.length > 0) {
+      throw new AppError("gateway_in_use", {
+        detail: `Policies name the gateway ${row.name}: ${policies.map(({ name }) => name).join(", ")}.`,
+        errors: policies.map((policy) => ({ pointer: `/tenants/policies/${policy.id}`, message: policy.name })),
+      });
+    }
+    // Names the resources that lose the gateway. Their own versions stay: no command was given on them.
+    const before = gatewayView(await requireGateway(tx, id), noTokens);
+    await queries.deleteGateway(tx, call.granted, id);
+    tx.record({ type: "gateway", id, name: row.name, before });
+    return empty();
+  });
+}
+
+/** @throws AppError invalid_address */
+function canonicalEndpoint(text: string): string {
+  const check = checkEndpoint(text);
+  if (check.ok) return check.endpoint;
+  throw new AppError("invalid_address", {
+    detail: `/endpoint: ${check.message}.`,
+    errors: [bodyField("/endpoint", check.message)],
+  });
+}
+
+/** @throws AppError not_found, precondition_failed */
+async function lockForChange(
+  call: { requireVersion(version: number): void },
+  tx: TenantTx,
+  id: string,
+): Promise<queries.GatewayRow> {
+  const row = await queries.lockGateway(tx, id);
+  if (row === undefined) throw new AppError("not_found");
+  call.requireVersion(row.version);
+  return row;
+}
+
+async function requireGateway(tx: TenantTx, id: string, withToken = false): Promise<queries.WholeGatewayRow> {
+  const row = await queries.readGateway(tx, id, withToken);
+  if (row === undefined) throw new AppError("not_found");
+  return row;
+}
