@@ -1,3 +1,8 @@
 /** What other features may ask of policies. */
 export { createDefaultPolicy } from "./policies.built-in.ts";
-export { activePoliciesNaming, type NamedPolicy } from "./policies.queries.ts";
+export {
+  activePoliciesNaming,
+  type NamedPolicy,
+  policiesNamingGateway,
+  policiesUsingRule,
+} from "./policy-uses.queries.ts";

@@ -1,21 +1,156 @@
+import type { PolicyMode, PolicyType } from "@gatehouse/contract/records/policy";
+import { listPage } from "../../platform/db/list-page.queries.ts";
+import type { ListSource } from "../../platform/db/list-statement.ts";
 import { statement } from "../../platform/db/statement.ts";
+import type { ListQuery } from "../../platform/list-query.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { type AdmissionRuleJson, admissionRuleJson } from "../admission-rules/admission-rules.api.ts";
+import { type PolicyDeviceJson, policyDeviceJson } from "../devices/devices.api.ts";
+import { type GatewayJson, gatewayJson } from "../gateways/gateways.api.ts";
+import { type PolicyGroupJson, policyGroupJson } from "../groups/groups.api.ts";
+import { type PolicyResourceJson, policyResourceJson } from "../resources/resources.api.ts";
+import { type PolicyUserJson, policyUserJson } from "../users/users.api.ts";
+import type { PolicyList } from "./policies.rules.ts";
 
-/** A policy as errors name it. */
-export interface NamedPolicy {
+/** The policy's own columns. */
+export interface PolicyRow {
   readonly id: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly version: number;
   readonly name: string;
+  readonly type: PolicyType;
+  readonly order: number;
+  readonly is_default: boolean;
+  readonly active: boolean;
+  readonly action: boolean;
+  readonly mode: PolicyMode | null;
+  readonly all_groups: boolean;
+  readonly all_users: boolean;
+  readonly all_devices: boolean;
+  readonly all_resources: boolean;
+  readonly source_ips: string[];
+  readonly description: string;
 }
 
-const selectActiveNaming = statement<NamedPolicy, [tenantId: string, resourceId: string]>(
-  "policies.active_naming_resource",
-  `SELECT policy.id, policy.name
-   FROM policy_resources AS named
-   JOIN policies AS policy ON policy.tenant_id = named.tenant_id AND policy.id = named.policy_id
-   WHERE named.tenant_id = $1 AND named.resource_id = $2 AND policy.active ORDER BY policy.name_key LIMIT 50`,
+/** The policy with everything that its record embeds. */
+export interface WholePolicyRow extends PolicyRow {
+  readonly groups: PolicyGroupJson[] | null;
+  readonly users: PolicyUserJson[] | null;
+  readonly devices: PolicyDeviceJson[] | null;
+  readonly resources: PolicyResourceJson[] | null;
+  readonly gateways: GatewayJson[] | null;
+  readonly rule: AdmissionRuleJson;
+}
+
+const columns = [
+  "id",
+  "created_at",
+  "updated_at",
+  "version",
+  "name",
+  "type",
+  '"order"',
+  "is_default",
+  "active",
+  "action",
+  "mode",
+  "all_groups",
+  "all_users",
+  "all_devices",
+  "all_resources",
+  "source_ips",
+  "description",
+]
+  .map((column) => `item.${column}`)
+  .join(", ");
+
+/** Where each of a policy's lists is kept. */
+export const listTables = {
+  groups: { table: "policy_groups", column: "group_id" },
+  users: { table: "policy_users", column: "user_id" },
+  devices: { table: "policy_devices", column: "device_id" },
+  resources: { table: "policy_resources", column: "resource_id" },
+  gateways: { table: "policy_gateways", column: "gateway_id" },
+} as const satisfies Record<PolicyList, object>;
+
+/** Lists are shown in order of id, but gateways in the order that was given. */
+function embeddedList(list: PolicyList, json: (alias: string) => string): string {
+  const { table, column } = listTables[list];
+  const order = list === "gateways" ? "named.position" : "embedded.id";
+  return `(SELECT json_agg(${json("embedded")} ORDER BY ${order})
+     FROM ${table} AS named
+     JOIN ${list} AS embedded ON embedded.tenant_id = named.tenant_id AND embedded.id = named.${column}
+     WHERE named.tenant_id = item.tenant_id AND named.policy_id = item.id) AS ${list}`;
+}
+
+/** @param withToken the placeholder of a boolean: whether the caller may see gateways' tokens */
+function wholePolicy(withToken: string): string {
+  return [
+    columns,
+    embeddedList("groups", policyGroupJson),
+    embeddedList("users", policyUserJson),
+    embeddedList("devices", policyDeviceJson),
+    embeddedList("resources", policyResourceJson),
+    embeddedList("gateways", (alias) => gatewayJson(alias, withToken)),
+    `(SELECT ${admissionRuleJson("rule")} FROM admission_rules AS rule
+     WHERE rule.tenant_id = item.tenant_id AND rule.id = item.rule_id) AS rule`,
+  ].join(",\n    ");
+}
+
+function listSource(withToken: boolean): ListSource {
+  const linked = (list: PolicyList) => {
+    const { table, column } = listTables[list];
+    return {
+      value: `linked.${column}`,
+      within: (predicate: string) =>
+        `EXISTS (SELECT FROM ${table} AS linked
+                 WHERE linked.tenant_id = item.tenant_id AND linked.policy_id = item.id AND ${predicate})`,
+    };
+  };
+  return {
+    table: "policies",
+    select: wholePolicy(String(withToken)),
+    columns: {
+      id: { value: "item.id" },
+      name: { value: "item.name", key: "item.name_key" },
+      order: { value: 'item."order"' },
+      createdAt: { value: "item.created_at" },
+      type: { value: "item.type" },
+      active: { value: "item.active" },
+      action: { value: "item.action" },
+      "resources.id": linked("resources"),
+      "groups.id": linked("groups"),
+      "users.id": linked("users"),
+      "rule.id": { value: "item.rule_id" },
+    },
+  };
+}
+
+const sources = { withToken: listSource(true), withoutToken: listSource(false) };
+
+const selectWhole = statement<WholePolicyRow, [tenantId: string, id: string, withToken: boolean]>(
+  "policies.read",
+  `SELECT ${wholePolicy("$3")} FROM policies AS item WHERE item.tenant_id = $1 AND item.id = $2`,
+);
+const selectForChange = statement<PolicyRow, [tenantId: string, id: string]>(
+  "policies.lock",
+  `SELECT ${columns} FROM policies AS item WHERE item.tenant_id = $1 AND item.id = $2 FOR UPDATE`,
 );
 
-/** Active policies that list the resource, the first 50 by name. */
-export function activePoliciesNaming(tx: TenantTx, resourceId: string): Promise<NamedPolicy[]> {
-  return tx.query(selectActiveNaming, tx.tenantId, resourceId);
+export async function readPolicy(tx: TenantTx, id: string, withToken: boolean): Promise<WholePolicyRow | undefined> {
+  return (await tx.query(selectWhole, tx.tenantId, id, withToken))[0];
+}
+
+/** Reads the policy and keeps others from changing it until the transaction ends. */
+export async function lockPolicy(tx: TenantTx, id: string): Promise<PolicyRow | undefined> {
+  return (await tx.query(selectForChange, tx.tenantId, id))[0];
+}
+
+export function listPolicies(
+  tx: TenantTx,
+  query: ListQuery,
+  withToken: boolean,
+): Promise<{ readonly rows: WholePolicyRow[]; readonly total: number }> {
+  return listPage(tx, withToken ? sources.withToken : sources.withoutToken, query);
 }

@@ -1,0 +1,34 @@
+import type { ProblemField } from "@gatehouse/contract/problem";
+import { checkRuleText } from "@gatehouse/policy/admission-rules/check-rule";
+
+/** The text of a rule, and whether its author says that it depends on the time. */
+export interface RuleContent {
+  readonly rule: string;
+  readonly hasTimeConstraint: boolean;
+}
+
+export type RuleContentCheck =
+  | { readonly ok: true }
+  | {
+      readonly ok: false;
+      readonly code: "invalid_rule" | "invalid_combination";
+      readonly errors: readonly ProblemField[];
+    };
+
+/**
+ * Checks a rule before it is stored (contract, admission rule text): its text, and that one which reads `now` says so.
+ * Costs up to a few milliseconds.
+ */
+export function checkRuleContent({ rule, hasTimeConstraint }: RuleContent): RuleContentCheck {
+  const check = checkRuleText(rule);
+  if (!check.ok) {
+    const errors = check.problems.map(({ message, line, column }) => ({
+      pointer: "/rule",
+      message: `line ${line}, column ${column}: ${message}`,
+    }));
+    return { ok: false, code: "invalid_rule", errors };
+  }
+  if (!check.readsNow || hasTimeConstraint) return { ok: true };
+  const message = "must be true, because the rule reads `now`";
+  return { ok: false, code: "invalid_combination", errors: [{ pointer: "/hasTimeConstraint", message }] };
+}

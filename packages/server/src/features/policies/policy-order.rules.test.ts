@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+import type { PlacedPolicy } from "./policy-order.queries.ts";
+import { planOrder } from "./policy-order.rules.ts";
+
+function policiesOf(...ids: string[]): PlacedPolicy[] {
+  return ids.map((id, index) => ({ id, name: id.toUpperCase(), order: index + 1, is_default: id === "d" }));
+}
+
+describe("planOrder", () => {
+  test("moves only those whose place changes", () => {
+    expect(planOrder(policiesOf("a", "b", "c"), ["b", "a", "c"])).toEqual({
+      ok: true,
+      moved: [
+        { id: "b", name: "B", from: 2, order: 1 },
+        { id: "a", name: "A", from: 1, order: 2 },
+      ],
+    });
+    expect(planOrder(policiesOf("a", "b"), ["a", "b"])).toEqual({ ok: true, moved: [] });
+    expect(planOrder([], [])).toEqual({ ok: true, moved: [] });
+  });
+
+  test("the default policy may be left out or last", () => {
+    const moved = [
+      { id: "b", name: "B", from: 2, order: 1 },
+      { id: "a", name: "A", from: 1, order: 2 },
+    ];
+    expect(planOrder(policiesOf("a", "b", "d"), ["b", "a"])).toEqual({ ok: true, moved });
+    expect(planOrder(policiesOf("a", "b", "d"), ["b", "a", "d"])).toEqual({ ok: true, moved });
+    expect(planOrder(policiesOf("a", "b", "d"), ["b", "d", "a"])).toMatchObject({
+      ok: false,
+      errors: [{ pointer: "/policies/1", message: expect.stringContaining("always last") }],
+    });
+  });
+
+  test("takes ids in either letter case, and says what is unknown, repeated or missing", () => {
+    expect(planOrder(policiesOf("a", "b", "c"), ["A", "x", "a"])).toEqual({
+      ok: false,
+      detail: "The list leaves out 2 of the type's policies, and has 2 entries that do not belong.",
+      errors: [
+        { pointer: "/policies/1", message: 'no policy of this type has the id "x"' },
+        { pointer: "/policies/2", message: "A stands earlier in the list already" },
+        { pointer: "/policies", message: "B is missing, id b" },
+        { pointer: "/policies", message: "C is missing, id c" },
+      ],
+    });
+  });
+
+  test("reports 50 problems, of both kinds where there are both", () => {
+    const ids = Array.from({ length: 100 }, (_, index) => `p${index}`);
+    const strangers = ids.map((id) => `x${id}`);
+    const plan = planOrder(policiesOf(...ids), strangers);
+    const pointers = plan.ok ? [] : plan.errors.map(({ pointer }) => pointer);
+    expect(pointers).toHaveLength(50);
+    expect(pointers.filter((pointer) => pointer === "/policies")).toHaveLength(25);
+  });
+});
