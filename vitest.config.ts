@@ -1,5 +1,8 @@
 import { defineConfig } from "vitest/config";
 
+/** Where CI wants the results as JSON. */
+const report = process.env.GATEHOUSE_TEST_REPORT;
+
 export default defineConfig({
   // Tests read the TypeScript sources of every workspace, never a stale build.
   ssr: { resolve: { conditions: ["gatehouse-source", "node"] } },
@@ -8,6 +11,7 @@ export default defineConfig({
     include: ["packages/*/src/**/*.test.ts", "bench/src/**/*.test.ts", "test/**/*.test.ts"],
     server: { deps: { inline: [/@gatehouse\//] } },
     globalSetup: ["packages/server/src/testing/database-setup.ts"],
+    reporters: report === undefined ? ["default"] : ["default", ["json", { outputFile: report }]],
     testTimeout: 20_000,
     hookTimeout: 60_000,
   },

@@ -6,6 +6,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { AppError } from "../platform/app-error.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
+import { readBodies } from "./bodies.ts";
 import { mountDocumentation } from "./documentation.ts";
 import { type HealthOptions, mountHealth } from "./health.ts";
 import { type MountOptions, mount } from "./mount.ts";
@@ -14,30 +15,40 @@ import type { Route } from "./route.ts";
 
 /** 1 MiB (contract). */
 const maximumBodyBytes = 1_048_576;
-/** How long a whole request may take to arrive, in milliseconds. */
-const requestTimeoutMs = 30_000;
+const defaultRequestTimeoutMs = 30_000;
 
 export interface AppOptions extends MountOptions, HealthOptions {
   readonly log: Log;
   readonly routes: readonly Route[];
   /** Addresses and CIDRs of proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
+  /** How long a whole request may take to arrive, in milliseconds. */
+  readonly requestTimeoutMs?: number;
 }
 
 export function createApp(options: AppOptions): FastifyInstance {
+  const { requestTimeoutMs = defaultRequestTimeoutMs } = options;
   const app = Fastify({
     loggerInstance: options.log as FastifyBaseLogger, // pino's, which Fastify's type describes in part
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => newId(),
     bodyLimit: maximumBodyBytes,
     requestTimeout: requestTimeoutMs,
+    // Node looks for requests that are late only so often.
+    http: { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: requestTimeoutMs / 5 },
     connectionTimeout: 0,
     keepAliveTimeout: 65_000,
     forceCloseConnections: "idle",
     return503OnClosing: false,
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
-    routerOptions: { maxParamLength: 200 },
+    // Longer than any header may be: whether a parameter is an id, we say ourselves.
+    routerOptions: { maxParamLength: 65_536 },
     clientErrorHandler: answerClientError,
+    // Addresses that cannot be decoded never reach a route, nor the hooks.
+    frameworkErrors: (error, request, reply) => {
+      reply.header("X-Request-Id", request.id);
+      replyWithProblem(error, request, reply);
+    },
   });
   readBodies(app);
   app.decorateRequest("caller", undefined);
@@ -62,16 +73,6 @@ export function createApp(options: AppOptions): FastifyInstance {
     options.routes.map(({ operation }) => operation),
   );
   return app;
-}
-
-/** JSON bodies only, read whole; an empty one is none, whatever its type claims. */
-function readBodies(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers();
-  const parse = app.getDefaultJsonParser("error", "error");
-  app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
-    if (body === "") done(null, undefined);
-    else parse(request, String(body), done);
-  });
 }
 
 /** Finds the methods that a path takes, for answering 405. Only asked when nothing matched. */

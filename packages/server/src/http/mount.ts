@@ -56,10 +56,9 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     handler: async (request, reply) => {
       const { caller } = request;
       if (caller === undefined) throw new AppError("missing_api_key");
-      const parameters = request.params as Parameters; // the router gives texts
+      const parameters = canonicalIds(request.params as Parameters); // the router gives texts
       checkUuids(operation, parameters);
       const listQuery = checkQuery(operation, request.query as QueryParameters); // the parser gives texts and lists
-      // Before the check of the body, which trims it: a repeated request is the same bytes again.
       const idempotency = idempotencyOf(operation, request, caller);
       checkBody(request.body);
       checkStringIds(operation, parameters);
@@ -91,6 +90,13 @@ function grantedTo(operation: Operation, caller: Caller): Granted<Permission> {
   return operation.access === "operator"
     ? (undefined as unknown as Granted<Permission>)
     : authorize(caller.permissions, operation.access);
+}
+
+/** Ids as they are stored and told: in lower case (RFC 9562, section 4). */
+function canonicalIds(parameters: Parameters): Parameters {
+  return Object.fromEntries(
+    Object.entries(parameters).map(([name, value]) => [name, isUuid(value) ? value.toLowerCase() : value]),
+  );
 }
 
 function checkUuids(operation: Operation, parameters: Parameters): void {
@@ -141,7 +147,8 @@ function idempotencyOf(operation: Operation, request: FastifyRequest, caller: Ca
     tenantId: caller.tenantId ?? nilUuid,
     callerId: caller.actor.id ?? nilUuid,
     keyHash: sha256(key),
-    requestHash: sha256(`${operation.id}\n${path}\n${JSON.stringify(request.body ?? null)}`),
+    // A repeated request is the same bytes again.
+    requestHash: sha256(`${operation.id}\n${path}\n${request.bodyText ?? ""}`),
   };
 }
 

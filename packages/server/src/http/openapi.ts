@@ -1,6 +1,6 @@
 /** The OpenAPI 3.0.3 document, made from the declarations that also validate and document every operation. */
 import { type ErrorCode, errorDefinitions } from "@gatehouse/contract/errors";
-import { filterOperators, type ListDeclaration, operatorsFor, pageOf } from "@gatehouse/contract/list";
+import { type ListDeclaration, operatorsFor, pageOf } from "@gatehouse/contract/list";
 import { errorsOf, isWrite, type Operation } from "@gatehouse/contract/operation";
 import { Problem } from "@gatehouse/contract/problem";
 import { componentKeyword, trimKeyword } from "@gatehouse/contract/schema";
@@ -10,7 +10,7 @@ type Json = Record<string, unknown>;
 
 export function openApiDocument(operations: readonly Operation[]): Json {
   const schemas: Json = {};
-  const problem = schemaOf(Problem, schemas);
+  schemaOf(Problem, schemas);
   const paths: Record<string, Json> = {};
   for (const operation of operations) {
     const path = paths[operation.path] ?? {};
@@ -39,20 +39,7 @@ export function openApiDocument(operations: readonly Operation[]): Json {
         apiKey: { type: "apiKey", in: "header", name: "apikey", description: "A key of the tenant." },
         operatorKey: { type: "apiKey", in: "header", name: "apikey", description: "The operator's key." },
       },
-      responses: {
-        Problem: {
-          description: "An error, as RFC 9457 problem details.",
-          content: { "application/problem+json": { schema: problem } },
-        },
-      },
-      headers: {
-        ETag: { description: "The record's version, for If-Match.", schema: { type: "string" } },
-        Location: { description: "The path of what was created.", schema: { type: "string" } },
-        "X-Request-Id": {
-          description: "Finds the request in the log and the audit record.",
-          schema: { type: "string" },
-        },
-      },
+      headers,
       parameters: headerParameters,
     },
   };
@@ -73,6 +60,26 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Events: "The audit record.",
   Operator: "Tenants of the installation. These operations take the operator's key.",
 };
+
+const headers = {
+  ETag: { description: "The record's version, for If-Match.", schema: { type: "string" } },
+  "Idempotent-Replayed": {
+    description: "`true` where the request was done before, under the same Idempotency-Key, and is answered again.",
+    schema: { type: "string", enum: ["true"] },
+  },
+  Location: { description: "The path of what was created.", schema: { type: "string" } },
+  "Retry-After": { description: "Seconds after which trying again makes sense.", schema: { type: "integer" } },
+  "WWW-Authenticate": { description: "How to authenticate.", schema: { type: "string" } },
+  "X-Request-Id": {
+    description: "Finds the request in the log and the audit record.",
+    schema: { type: "string" },
+  },
+};
+
+/** References to headers of responses, by name. */
+function headersNamed(...names: (keyof typeof headers)[]): Json {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
 
 const headerParameters = {
   IfMatch: {
@@ -97,6 +104,8 @@ function schemaOf(schema: unknown, schemas: Json): unknown {
   const converted = Object.fromEntries(entries.map(([key, value]) => [key, schemaOf(value, schemas)]));
   const name = (schema as Json)[componentKeyword];
   if (typeof name !== "string") return converted;
+  // Beside a $ref, OpenAPI 3.0 ignores everything: a nullable component would not be nullable.
+  if ("nullable" in schema) throw new Error(`the component ${name} cannot be nullable by itself`);
   schemas[name] = converted;
   return { $ref: `#/components/schemas/${name}` };
 }
@@ -171,7 +180,7 @@ function listParameters(list: ListDeclaration): unknown[] {
     {
       name: "sort",
       in: "query",
-      description: `\`field\`, \`-field\`, \`field:asc\` or \`field:desc\`, repeated or separated by commas. Fields: ${list.sort.join(", ")}. Operators of filters: ${filterOperators.join(", ")}.`,
+      description: `\`field\`, \`-field\`, \`field:asc\` or \`field:desc\`, repeated or separated by commas. Fields: ${list.sort.join(", ")}.`,
       schema: { type: "array", items: { type: "string" } },
       style: "form",
       explode: true,
@@ -179,6 +188,11 @@ function listParameters(list: ListDeclaration): unknown[] {
     ...filters,
   ];
 }
+
+const headersOfStatus: Readonly<Record<number, readonly (keyof typeof headers)[]>> = {
+  401: ["WWW-Authenticate"],
+  503: ["Retry-After"],
+};
 
 function responsesOf(operation: Operation, schemas: Json): Json {
   const responses: Json = { [operation.success.status]: successOf(operation, schemas) };
@@ -190,17 +204,25 @@ function responsesOf(operation: Operation, schemas: Json): Json {
   const problem = { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } };
   for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
     const lines = codes.map((code) => `\`${code}\`: ${errorDefinitions[code].title}.`);
-    responses[status] = { description: lines.join("\n\n"), content: problem };
+    const more = headersOfStatus[status] ?? [];
+    responses[status] = {
+      description: lines.join("\n\n"),
+      headers: headersNamed("X-Request-Id", ...more),
+      content: problem,
+    };
   }
   return responses;
 }
 
 function successOf(operation: Operation, schemas: Json): Json {
   const { success } = operation;
-  const headers: Json = { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" } };
-  if (success.kind === "empty") return { description: "Done; there is nothing to show.", headers };
-  if (success.kind === "record") headers.ETag = { $ref: "#/components/headers/ETag" };
-  if (success.status === 201) headers.Location = { $ref: "#/components/headers/Location" };
+  const names: (keyof typeof headers)[] = ["X-Request-Id"];
+  const changes = success.kind === "empty" && operation.method !== "DELETE" && operation.parameters !== undefined;
+  if (success.kind === "record" || changes) names.push("ETag");
+  if (success.status === 201 && operation.parameters === undefined) names.push("Location");
+  if (operation.method === "POST") names.push("Idempotent-Replayed");
+  const shown = headersNamed(...names);
+  if (success.kind === "empty") return { description: "Done; there is nothing to show.", headers: shown };
   const schema: TSchema =
     success.kind === "page"
       ? pageOf(success.item)
@@ -210,7 +232,7 @@ function successOf(operation: Operation, schemas: Json): Json {
   const description = { record: "The record.", records: "The records.", page: "A page.", array: "All of them." };
   return {
     description: description[success.kind],
-    headers,
+    headers: shown,
     content: { "application/json": { schema: schemaOf(schema, schemas) } },
   };
 }

@@ -15,11 +15,12 @@ const frameworkErrors: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_EMPTY_JSON_BODY: "invalid_json",
   FST_ERR_CTP_INVALID_JSON_BODY: "invalid_json",
   FST_ERR_BAD_URL: "invalid_parameter",
-  FST_ERR_MAX_PARAM_LENGTH: "not_found",
 };
 
-function asAppError(error: unknown): AppError {
+function asAppError(error: unknown, request: FastifyRequest): AppError {
   if (error instanceof AppError) return error;
+  // The client went away, or was cut off, in the middle of its request: nobody reads the answer, and nobody is to blame.
+  if (request.raw.destroyed && !request.raw.complete) return new AppError("request_timeout", { cause: error });
   if (isDatabaseUnavailable(error)) return databaseUnavailable(error);
   const { code, message } = error as Partial<FastifyError>; // an unknown object: both are checked below
   const known = typeof code === "string" ? frameworkErrors[code] : undefined;
@@ -45,7 +46,7 @@ export function problemOf(error: AppError, instance: string, requestId: string):
 
 /** Answers with an error, and logs the ones that are ours. */
 export function replyWithProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const problem = asAppError(error);
+  const problem = asAppError(error, request);
   if (problem.status >= 500) {
     const level = problem.code === "database_unavailable" ? "warn" : "error";
     request.log[level]({ err: problem.cause ?? problem, requestId: request.id }, problem.code);

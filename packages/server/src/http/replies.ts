@@ -21,7 +21,7 @@ export async function replyWithOutcome(
       return operation.success.status === 204 ? reply.send() : reply.header("Content-Length", "0").send("");
     case "record":
       if (outcome.location !== undefined) reply.header("Location", outcome.location);
-      return reply.header("Content-Type", json).send(JSON.stringify(outcome.body));
+      return reply.header("Content-Type", json).send(outcome.text ?? JSON.stringify(outcome.body));
     case "page":
       return reply.header("Content-Type", json).send(JSON.stringify(outcome.page));
     case "array":

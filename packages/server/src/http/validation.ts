@@ -1,4 +1,5 @@
 /** Checks bodies against the schemas of the operations, and says in words what is wrong with them. */
+import { isEmail } from "@gatehouse/contract/email";
 import type { Operation } from "@gatehouse/contract/operation";
 import type { ProblemField } from "@gatehouse/contract/problem";
 import { componentKeyword, trimKeyword } from "@gatehouse/contract/schema";
@@ -6,6 +7,7 @@ import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } fr
 import addFormatsModule from "ajv-formats";
 import type { TSchema } from "typebox";
 import { AppError } from "../platform/app-error.ts";
+import { isTimestamp } from "../platform/timestamps.ts";
 
 /** Fields that one answer lists at most. */
 const reportedFields = 50;
@@ -17,7 +19,8 @@ const ajv = createAjv();
 
 function createAjv(): Ajv {
   const instance = new Ajv({ allErrors: true, strict: false, ownProperties: true, verbose: true });
-  addFormats(instance, ["uuid", "date-time", "uri-reference"]);
+  addFormats(instance, ["uuid", "uri-reference"]);
+  instance.addFormat("date-time", { type: "string", validate: isTimestamp });
   instance.addFormat("email", { type: "string", validate: isEmail });
   instance.addKeyword({
     keyword: trimKeyword,
@@ -41,20 +44,6 @@ function createAjv(): Ajv {
   });
   instance.addKeyword(componentKeyword);
   return instance;
-}
-
-/** RFC 5321, 4.1.2 and 4.5.3.1: dot-string local part of at most 64 octets, a domain of two or more labels, 254 in all. */
-function isEmail(text: string): boolean {
-  const at = text.lastIndexOf("@");
-  const local = text.slice(0, at);
-  const domain = text.slice(at + 1);
-  return (
-    at > 0 &&
-    Buffer.byteLength(text) <= 254 &&
-    Buffer.byteLength(local) <= 64 &&
-    /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u.test(local) &&
-    /^([\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u.test(domain)
-  );
 }
 
 /** Compiles a check for tests that hold answers against their declarations. */
@@ -110,12 +99,12 @@ function refuseBody(body: unknown): void {
   const [field] = typeof body === "object" ? Object.keys(body) : [];
   if (typeof body === "object" && !Array.isArray(body) && field === undefined) return;
   const errors =
-    field === undefined || Array.isArray(body) ? [] : [{ pointer: `/${escape(field)}`, message: "is not known" }];
+    field === undefined || Array.isArray(body) ? [] : [{ pointer: `/${pointerToken(field)}`, message: "is not known" }];
   throw new AppError("invalid_body", { detail: "The operation takes no body.", errors });
 }
 
 /** A token of a JSON Pointer (RFC 6901, section 3). */
-function escape(token: string): string {
+function pointerToken(token: string): string {
   return token.slice(0, 200).replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
@@ -140,14 +129,14 @@ function describeOne(error: ErrorObject): ProblemField | undefined {
       };
     case "additionalProperties":
       return {
-        pointer: `${at}/${escape(String(params.additionalProperty))}`,
+        pointer: `${at}/${pointerToken(String(params.additionalProperty))}`,
         message: "is not a field of this operation",
       };
     case "required":
-      return { pointer: `${at}/${escape(String(params.missingProperty))}`, message: "is required" };
+      return { pointer: `${at}/${pointerToken(String(params.missingProperty))}`, message: "is required" };
     case "propertyNames":
       return {
-        pointer: `${at}/${escape(String(params.propertyName))}`,
+        pointer: `${at}/${pointerToken(String(params.propertyName))}`,
         message: "is not a permitted name: letters, digits and _, at most 64, not starting with a digit",
       };
     case "enum":

@@ -8,7 +8,8 @@ import { type CommandRunner, runCommand, type Secrets } from "./command.ts";
 import type { Scope, Transaction } from "./db/database.ts";
 import type { IdempotencyRequest } from "./idempotency.queries.ts";
 import type { ListQuery } from "./list-query.ts";
-import type { Outcome } from "./outcome.ts";
+import type { Outcome, RecordOutcome } from "./outcome.ts";
+import { readGeneration } from "./tenancy/generation.queries.ts";
 import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
 
 export interface CallOptions<O extends Operation> {
@@ -95,6 +96,33 @@ export class Call<O extends Operation> {
     return this.#options.runner.database.snapshot({ kind: "tenant", tenantId }, (transaction) =>
       work({ tenantId, query: transaction.query }),
     );
+  }
+
+  /**
+   * Reads a record that only commands change; while nothing in the tenant changes, its row is read once. Not for records
+   * whose answer depends on the time.
+   *
+   * @param read.secret whether this caller is shown secrets: such an answer is not kept, only the row with them sealed
+   * @param read.load as the `work` of `read`
+   * @throws AppError not_found
+   */
+  async readRecord<Row extends object>(read: {
+    readonly secret: boolean;
+    readonly load: (tx: TenantTx) => Promise<Row | undefined>;
+    readonly present: (row: Row) => RecordOutcome;
+  }): Promise<Outcome> {
+    const { operation, parameters, runner } = this.#options;
+    const { secret, load, present } = read;
+    const key = [this.tenantId, operation.id, ...Object.values(parameters), secret].join(" ");
+    const known = runner.records.find(key);
+    if (known !== undefined && (await this.read(readGeneration)) === known.generation) {
+      return known.outcome ?? present(known.row as Row); // remembered under this operation's key, below
+    }
+    const [generation, row] = await this.read((tx) => Promise.all([readGeneration(tx), load(tx)]));
+    if (row === undefined) throw new AppError("not_found");
+    const outcome = present(row);
+    if (generation !== undefined) runner.records.remember(key, generation, row, secret ? undefined : outcome);
+    return outcome;
   }
 
   /** As `read`, but over every tenant: for operations of the operator. */

@@ -4,6 +4,7 @@ import type { Change, Origin } from "./audit/change.ts";
 import type { Database, Scope, Transaction } from "./db/database.ts";
 import { claimReply, type IdempotencyRequest, storeReply } from "./idempotency.queries.ts";
 import type { Outcome } from "./outcome.ts";
+import type { RecordCache } from "./record-cache.ts";
 import type { SecretBox } from "./secrets/master-key.ts";
 import type { CommandTx } from "./tenancy/tenant-tx.ts";
 
@@ -12,12 +13,15 @@ export interface Secrets {
   /** Replies to requests with an Idempotency-Key. */
   readonly replies: SecretBox;
   readonly gatewayTokens: SecretBox;
+  /** A known text, by which a start with another master key is recognised. */
+  readonly masterKeyCheck: SecretBox;
 }
 
 /** What commands run on. */
 export interface CommandRunner {
   readonly database: Database;
   readonly secrets: Secrets;
+  readonly records: RecordCache;
   /** Called after each commit: there is news in the outbox. */
   readonly committed: () => void;
 }
@@ -69,6 +73,6 @@ export async function runCommand(
   };
 
   const outcome = await runner.database.transaction(scope, perform, finish);
-  if (changes.length > 0) runner.committed();
+  if (outcome.replayed !== true) runner.committed();
   return outcome;
 }

@@ -11,6 +11,10 @@ import {
   operatorsFor,
 } from "@gatehouse/contract/list";
 import { isUuid } from "./ids.ts";
+import { canonicalTimestamp } from "./timestamps.ts";
+
+/** Filters that one request combines at most: each may be a search of its own. */
+const maximumFilters = 50;
 
 export interface Sorting {
   readonly field: string;
@@ -57,7 +61,7 @@ export function parseListQuery(declaration: ListDeclaration, parameters: QueryPa
     for (const text of valuesOf(given)) {
       const filter = parseFilter(declaration, name, target[1] ?? "", target[2] ?? "eq", text);
       if (!filter.ok) return filter;
-      filters.push(filter.value);
+      if (filters.push(filter.value) > maximumFilters) return wrong(name, `is one filter more than ${maximumFilters}`);
     }
   }
   const sort = parseSort(declaration, valuesOf(parameters.sort));
@@ -144,7 +148,8 @@ function parseFilter(
     const problem = operator === "ilike" ? textProblem(value) : valueProblem(kind, value);
     if (problem !== undefined) return wrong(name, `${problem}, not ${shown(value)}`);
   }
-  return fine({ field, kind: kind.kind, operator, values });
+  const canonical = kind.kind === "timestamp" ? values.map((value) => canonicalTimestamp(value) ?? value) : values;
+  return fine({ field, kind: kind.kind, operator, values: canonical });
 }
 
 function textProblem(value: string): string | undefined {
@@ -162,12 +167,8 @@ function valueProblem(kind: FieldKind, value: string): string | undefined {
     case "enum":
       return kind.values.includes(value) ? undefined : `must be one of ${kind.values.join(", ")}`;
     case "timestamp":
-      return isTimestamp(value) ? undefined : "must be a time in ISO 8601, such as 2026-01-31T12:00:00.000Z";
+      return canonicalTimestamp(value) !== undefined
+        ? undefined
+        : "must be a time in ISO 8601, such as 2026-01-31T12:00:00.000Z";
   }
-}
-
-const timestampForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
-
-function isTimestamp(value: string): boolean {
-  return timestampForm.test(value) && !Number.isNaN(Date.parse(value));
 }

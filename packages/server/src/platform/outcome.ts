@@ -1,21 +1,26 @@
 import type { Page } from "@gatehouse/contract/list";
 
+/** A record, or something else that is answered whole. */
+export interface RecordOutcome {
+  readonly kind: "record";
+  readonly body: unknown;
+  /** The body as JSON, where it was made before. */
+  readonly text?: string;
+  /** Becomes the ETag. */
+  readonly version?: number;
+  /** The path of what was created. */
+  readonly location?: string;
+}
+
 /** What an operation answers, before it is put into HTTP. */
 export type Outcome =
-  | {
-      readonly kind: "record";
-      readonly body: unknown;
-      /** Becomes the ETag. */
-      readonly version?: number;
-      /** The path of what was created. */
-      readonly location?: string;
-    }
+  | RecordOutcome
   | { readonly kind: "page"; readonly page: Page<unknown> }
   | { readonly kind: "array"; readonly batches: AsyncIterable<readonly unknown[]> }
   | { readonly kind: "empty"; readonly version?: number };
 
 /** A record that was read or changed. */
-export function record(body: object, version: number): Outcome {
+export function record(body: object, version: number): RecordOutcome {
   return { kind: "record", body, version };
 }
 

@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { isUuid } from "../ids.ts";
@@ -31,8 +32,10 @@ export interface DatabaseOptions {
   readonly connection: Connection;
   /** Connections at most. */
   readonly poolSize: number;
-  /** How long one statement may run, in milliseconds. */
+  /** How long one statement may run before the server cancels it, in milliseconds. */
   readonly statementTimeoutMs?: number;
+  /** How long to wait for an answer before the connection counts as hung and is dropped, in milliseconds. */
+  readonly answerTimeoutMs?: number;
   /** How long to wait for a free or new connection, in milliseconds. */
   readonly connectTimeoutMs?: number;
   /** Told of connections that break while idle. */
@@ -40,17 +43,25 @@ export interface DatabaseOptions {
 }
 
 const attempts = 4;
+const defaultStatementTimeoutMs = 15_000;
+/** What the server's own time limit is given before ours strikes: its error says more. */
+const answerMarginMs = 1_000;
+/** A health check that takes longer than this has its answer, in milliseconds. */
+const pingTimeoutMs = 2_000;
 
 /** The one door to PostgreSQL. Everything runs in a transaction that has set its scope. */
 export class Database {
   readonly #pool: pg.Pool;
+  readonly #answerTimeoutMs: number;
 
   constructor(options: DatabaseOptions) {
+    const { statementTimeoutMs = defaultStatementTimeoutMs } = options;
+    this.#answerTimeoutMs = options.answerTimeoutMs ?? statementTimeoutMs + answerMarginMs;
     const settings = {
       role: applicationRole,
       timezone: "UTC",
       jit: "off",
-      statement_timeout: options.statementTimeoutMs ?? 15_000,
+      statement_timeout: statementTimeoutMs,
       idle_in_transaction_session_timeout: 30_000,
     };
     this.#pool = new pg.Pool({
@@ -67,6 +78,9 @@ export class Database {
       keepAlive: true,
     });
     this.#pool.on("error", (error) => options.onIdleError?.(error));
+    // The pool listens only while a connection is idle. One that breaks in use also fails its queries, which is how we
+    // hear of it; an "error" event that nobody listens to would end the process.
+    this.#pool.on("connect", (client) => client.on("error", () => undefined));
   }
 
   /**
@@ -76,6 +90,7 @@ export class Database {
    * @throws AppError database_unavailable
    */
   async snapshot<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const beginning = begin("ISOLATION LEVEL REPEATABLE READ READ ONLY", scope);
     const client = await this.#connect();
     let open = true;
     const transaction: Transaction = {
@@ -84,10 +99,15 @@ export class Database {
         return send(client, statement, parameters);
       },
     };
-    const begun = client.query(begin("ISOLATION LEVEL REPEATABLE READ READ ONLY", scope));
+    const { stream } = wireOf(client);
+    // One write to the socket for all of it: each costs about as much as PostgreSQL takes to find a row.
+    stream.cork();
+    const begun = client.query(beginning);
     const worked = settled(work, transaction);
     open = false;
-    const ended = client.query("COMMIT");
+    // All of it was sent by now, so the time that the last answer may take bounds the whole.
+    const ended = client.query(timed({ text: "COMMIT" }, this.#answerTimeoutMs));
+    stream.uncork();
     return this.#finish(
       client,
       Promise.all([begun, worked, ended]).then((results) => results[1]),
@@ -98,7 +118,7 @@ export class Database {
   /**
    * Changes in one transaction; a serialization failure runs `work` again, anything else rolls back and is thrown.
    *
-   * @param finish asked for its queries once `work` is done; they travel together with COMMIT
+   * @param finish asks for its queries, at once, when `work` is done; they travel together with COMMIT
    * @throws AppError database_unavailable
    */
   async transaction<T>(
@@ -110,7 +130,8 @@ export class Database {
       try {
         return await this.#attempt(scope, work, finish);
       } catch (error) {
-        if (attempt === attempts || !isSerializationFailure(error)) throw error;
+        if (!isSerializationFailure(error)) throw error;
+        if (attempt === attempts) throw databaseUnavailable(error);
         await delay(Math.random() * 10 * 2 ** attempt);
       }
     }
@@ -119,7 +140,7 @@ export class Database {
   /** Whether the database answers. */
   async ping(): Promise<void> {
     const client = await this.#connect();
-    await this.#finish(client, client.query("SELECT 1"), []);
+    await this.#finish(client, client.query(timed({ text: "SELECT 1" }, pingTimeoutMs)), []);
   }
 
   async close(): Promise<void> {
@@ -131,27 +152,40 @@ export class Database {
     work: (transaction: Transaction) => Promise<T>,
     finish: (transaction: Transaction, result: T) => Promise<unknown>,
   ): Promise<T> {
+    const beginning = begin("", scope);
     const client = await this.#connect();
-    const transaction: Transaction = {
-      query: (statement, ...parameters) => send(client, statement, parameters),
-    };
-    const begun = client.query(begin("", scope));
-    const worked = settled(work, transaction).then(
-      async (result) => {
-        // A query of `finish` that fails turns this COMMIT into a rollback, so it need not be waited for.
-        await Promise.all([finish(transaction, result), client.query("COMMIT")]);
-        return result;
-      },
-      async (error: unknown) => {
-        await client.query("ROLLBACK").catch(() => undefined);
-        throw error;
-      },
-    );
+    const begun = client.query(timed({ text: beginning }, this.#answerTimeoutMs));
+    const worked = this.#perform(client, work, finish);
     return this.#finish(
       client,
       Promise.all([begun, worked]).then((results) => results[1]),
       [begun, worked],
     );
+  }
+
+  async #perform<T>(
+    client: pg.PoolClient,
+    work: (transaction: Transaction) => Promise<T>,
+    finish: (transaction: Transaction, result: T) => Promise<unknown>,
+  ): Promise<T> {
+    const timeoutMs = this.#answerTimeoutMs;
+    const transaction: Transaction = {
+      query: (statement, ...parameters) => send(client, statement, parameters, timeoutMs),
+    };
+    let ended: Promise<pg.QueryResult> | undefined;
+    try {
+      const result = await work(transaction);
+      const finished = finish(transaction, result);
+      // A query of `finish` that fails turns this COMMIT into a rollback, so it need not be waited for.
+      ended = client.query(timed({ text: "COMMIT" }, timeoutMs));
+      const [, { command }] = await Promise.all([finished, ended]);
+      // PostgreSQL answers COMMIT with ROLLBACK when a query failed before, even one whose error `work` swallowed.
+      if (command !== "COMMIT") throw new Error(`the transaction ended in ${command}: one of its queries had failed`);
+      return result;
+    } catch (error) {
+      await (ended ?? client.query(timed({ text: "ROLLBACK" }, timeoutMs))).catch(() => undefined);
+      throw error;
+    }
   }
 
   async #connect(): Promise<pg.PoolClient> {
@@ -181,12 +215,23 @@ async function send<Row, Parameters extends readonly unknown[]>(
   client: pg.PoolClient,
   statement: Statement<Row, Parameters>,
   parameters: Parameters,
+  timeoutMs?: number,
 ): Promise<Row[]> {
   const values = [...parameters];
-  const query = statement.name === undefined ? { text: statement.text, values } : { ...statement, values };
-  // The statement's declaration says what its rows are.
-  const result = await client.query(query as pg.QueryConfig);
+  const { name, text } = statement;
+  const query: pg.QueryConfig = name === undefined ? { text, values } : { name, text, values };
+  const result = await client.query(timeoutMs === undefined ? query : timed(query, timeoutMs));
   return result.rows as Row[]; // as declared by the statement
+}
+
+/** A query whose connection is dropped when the answer takes longer; `pg` takes the limit, its types do not say so. */
+function timed(query: pg.QueryConfig, timeoutMs: number): pg.QueryConfig {
+  return Object.assign(query, { query_timeout: timeoutMs });
+}
+
+/** The client's connection, which the package's types leave out. */
+function wireOf(client: pg.PoolClient): { readonly stream: Pick<Duplex, "cork" | "uncork"> } {
+  return (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection;
 }
 
 /** Calls `work` at once, turning what it throws synchronously into a rejection. */

@@ -2,6 +2,10 @@ import pg from "pg";
 import type { Connection } from "./database.ts";
 
 const retryAfterMs = 1_000;
+/** A connection that takes longer than this to answer is given up, in milliseconds. */
+const answerTimeoutMs = 5_000;
+/** How long closing waits for the server's goodbye, in milliseconds. */
+const closeTimeoutMs = 1_000;
 
 /** A connection of its own that listens on a channel and tells others; it comes back by itself when it breaks. */
 export class NotificationChannel {
@@ -11,6 +15,8 @@ export class NotificationChannel {
   #client: pg.Client | undefined;
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
+  #notifying = false;
+  #notifyAgain = false;
 
   /** @param channel a plain lower-case identifier */
   constructor(connection: Connection, channel: string, heard: () => void) {
@@ -26,43 +32,69 @@ export class NotificationChannel {
       ...this.#connection,
       application_name: "gatehouse notifications",
       connectionTimeoutMillis: 2_000,
+      query_timeout: answerTimeoutMs,
       keepAlive: true,
     });
+    this.#client = client;
     client.on("error", () => this.#reopen(client));
     client.on("end", () => this.#reopen(client));
     client.on("notification", () => this.#heard());
     try {
       await client.connect();
       await client.query(`LISTEN ${this.#channel}`);
-      this.#client = client;
       this.#heard();
     } catch {
       this.#reopen(client);
     }
   }
 
-  /** Tells every listener, itself included. Lost when there is no connection: the timers of the others cover that. */
+  /**
+   * Tells every listener, itself included; calls while one is under way share the next. Lost when there is no connection:
+   * the timers of the others cover that.
+   */
   notify(): void {
-    this.#client?.query(`NOTIFY ${this.#channel}`).catch(() => undefined);
+    if (this.#notifying) {
+      this.#notifyAgain = true;
+      return;
+    }
+    const client = this.#client;
+    if (client === undefined) return;
+    this.#notifying = true;
+    const done = () => {
+      this.#notifying = false;
+      if (!this.#notifyAgain) return;
+      this.#notifyAgain = false;
+      this.notify();
+    };
+    client.query(`NOTIFY ${this.#channel}`).then(done, () => {
+      this.#reopen(client);
+      done();
+    });
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#retry);
-    await this.#client?.end().catch(() => undefined);
+    const client = this.#client;
+    if (client === undefined) return;
+    this.#client = undefined;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, closeTimeoutMs);
+    });
+    await Promise.race([client.end().catch(() => undefined), late]);
+    clearTimeout(timer);
   }
 
+  /** A broken connection may report more than once; only the first report of the present one counts. */
   #reopen(broken: pg.Client): void {
-    if (this.#client === broken) this.#client = undefined;
+    if (this.#client !== broken) return;
+    this.#client = undefined;
     broken.removeAllListeners();
-    // A broken connection may report more than once; nobody else listens any more.
     broken.on("error", () => undefined);
     broken.end().catch(() => undefined);
-    if (this.#closed || this.#retry !== undefined) return;
-    this.#retry = setTimeout(() => {
-      this.#retry = undefined;
-      void this.open();
-    }, retryAfterMs);
+    if (this.#closed) return;
+    this.#retry = setTimeout(() => void this.open(), retryAfterMs);
     this.#retry.unref();
   }
 }

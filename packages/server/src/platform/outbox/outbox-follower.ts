@@ -1,12 +1,14 @@
 import type { Clock } from "../clock.ts";
 import type { Database } from "../db/database.ts";
 import type { Log } from "../log.ts";
-import { type OutboxEntry, type OutboxPosition, readOutbox } from "./outbox.queries.ts";
+import { type OutboxEntry, type OutboxPosition, outboxKeptForMs, readOutbox } from "./outbox.queries.ts";
 
 /** How often the outbox is read when nobody says that there is news, in milliseconds. */
 const intervalMs = 250;
 /** Commands that finish within this time share one reading, in milliseconds. */
 const gatherMs = 5;
+/** A follower that could not read for longer than this may find entries cleared away, in milliseconds. */
+const longestAbsenceMs = outboxKeptForMs / 2;
 
 export interface OutboxFollowerOptions {
   readonly database: Database;
@@ -14,15 +16,23 @@ export interface OutboxFollowerOptions {
   readonly log: Log;
 }
 
+export interface OutboxSubscriber {
+  /** Somebody changed something. Entries of one tenant come in order. */
+  changed(entry: OutboxEntry): void;
+  /** Entries were missed, nobody knows which: whatever was concluded from earlier ones may be wrong by now. */
+  missed(): void;
+}
+
 /**
  * Tells this replica what every replica changed: at once when it is told that there is news, and by a timer in any case.
- * Subscribers may hear an entry twice, and out of order between tenants; they must be idempotent.
  */
 export class OutboxFollower {
   readonly #options: OutboxFollowerOptions;
-  readonly #subscribers: ((entry: OutboxEntry) => void)[] = [];
+  readonly #subscribers: OutboxSubscriber[] = [];
   #position: OutboxPosition | undefined;
   #currentAsOf = Number.NEGATIVE_INFINITY;
+  /** The same moment by the calendar, which also counts while the machine sleeps. */
+  #currentAsOfTime = 0;
   #timer: NodeJS.Timeout | undefined;
   #reading: Promise<void> | undefined;
   #again = false;
@@ -33,7 +43,7 @@ export class OutboxFollower {
     this.#options = options;
   }
 
-  subscribe(subscriber: (entry: OutboxEntry) => void): void {
+  subscribe(subscriber: OutboxSubscriber): void {
     this.#subscribers.push(subscriber);
   }
 
@@ -76,13 +86,20 @@ export class OutboxFollower {
   async #read(): Promise<void> {
     const { database, clock, log } = this.#options;
     const startedAt = clock.elapsedMs();
+    const startedAtTime = clock.now().getTime();
     try {
-      const { entries, position } = await readOutbox(database, this.#position);
+      const { entries, position, complete } = await readOutbox(database, this.#position);
+      const absentMs = Math.max(startedAt - this.#currentAsOf, startedAtTime - this.#currentAsOfTime);
+      if (!complete || absentMs > longestAbsenceMs) {
+        if (this.#position !== undefined) log.warn("entries of the outbox were missed; starting anew from the present");
+        for (const subscriber of this.#subscribers) subscriber.missed();
+      }
       for (const entry of entries) {
-        for (const subscriber of this.#subscribers) subscriber(entry);
+        for (const subscriber of this.#subscribers) subscriber.changed(entry);
       }
       this.#position = position;
       this.#currentAsOf = startedAt;
+      this.#currentAsOfTime = startedAtTime;
       if (this.#failing) log.info("the outbox can be read again");
       this.#failing = false;
     } catch (error) {

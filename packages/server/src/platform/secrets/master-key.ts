@@ -16,7 +16,7 @@ export interface SecretBox {
   open(ciphertext: Buffer, context: string): string;
 }
 
-export type SecretPurpose = "gateway-token" | "idempotent-reply";
+export type SecretPurpose = "gateway-token" | "idempotent-reply" | "master-key-check";
 
 /**
  * @param text 32 bytes in base64

@@ -1,0 +1,23 @@
+/** The part of autocannon's interface that is used here; version 9 brings no types. */
+declare module "autocannon" {
+  interface Options {
+    readonly url: string;
+    readonly method: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly connections: number;
+    /** In seconds. */
+    readonly duration: number;
+    readonly body?: string;
+    /** Replaces `[<id>]` in the body. */
+    readonly idReplacement?: boolean;
+    readonly setupClient?: (client: { setRequests(requests: readonly object[]): void }) => void;
+  }
+  interface Result {
+    readonly requests: { readonly average: number };
+    /** In milliseconds. */
+    readonly latency: { readonly p50: number; readonly p99: number };
+    readonly non2xx: number;
+    readonly errors: number;
+  }
+  export default function autocannon(options: Options): Promise<Result>;
+}

@@ -1,0 +1,42 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+/** A program of this folder that serves until it is stopped. */
+export interface ChildServer<Announcement> {
+  /** What it printed when it was ready. */
+  readonly announcement: Announcement;
+  /** Resident memory of the process now and at its highest, in MiB. Undefined where there is no /proc. */
+  memory(): { readonly now: number; readonly highest: number } | undefined;
+  stop(): Promise<void>;
+}
+
+/** @param input written to the program's standard input */
+export async function startChild<Announcement>(module: string, input = ""): Promise<ChildServer<Announcement>> {
+  const child: ChildProcess = spawn(process.execPath, [fileURLToPath(new URL(module, import.meta.url))], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  child.stdin?.end(input);
+  if (child.stdout === null) throw new Error("the program's output is not to be had");
+  const line = await Promise.race([
+    once(createInterface(child.stdout), "line"),
+    once(child, "exit").then(() => Promise.reject(new Error(`${module} ended before it served`))),
+  ]);
+  return {
+    announcement: JSON.parse(String(line[0])) as Announcement, // as the module prints it
+    memory() {
+      if (process.platform !== "linux") return undefined;
+      const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
+      const mebibytes = (field: string) =>
+        Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? 0) / 1024;
+      return { now: mebibytes("VmRSS"), highest: mebibytes("VmHWM") };
+    },
+    async stop() {
+      if (child.exitCode !== null) return;
+      child.kill("SIGTERM");
+      await once(child, "exit");
+    },
+  };
+}

@@ -1,0 +1,32 @@
+/** One load, run in a process of its own. Takes it on standard input as JSON, prints the result as JSON. */
+import { text } from "node:stream/consumers";
+import autocannon from "autocannon";
+import type { Load, LoadResult } from "./load.ts";
+
+const load = JSON.parse(await text(process.stdin)) as Load; // as `run` writes it
+const { url, paths, method = "GET", headers = {}, body, connections, seconds } = load;
+const result = await autocannon({
+  url,
+  method,
+  headers,
+  connections,
+  duration: seconds,
+  ...(body === undefined ? {} : { body, idReplacement: true }),
+  ...(paths === undefined ? {} : { setupClient: askInTurn(paths) }),
+});
+/** Each connection starts somewhere else, so that none finds what another has just asked for. */
+function askInTurn(list: readonly string[]): (client: { setRequests(requests: readonly object[]): void }) => void {
+  return (client) => {
+    const start = Math.floor(Math.random() * list.length);
+    const turned = [...list.slice(start), ...list.slice(0, start)];
+    client.setRequests(turned.slice(0, 5_000).map((path) => ({ method, path, headers })));
+  };
+}
+
+const answer: LoadResult = {
+  perSecond: result.requests.average,
+  p50: result.latency.p50,
+  p99: result.latency.p99,
+  failures: result.non2xx + result.errors,
+};
+process.stdout.write(JSON.stringify(answer));

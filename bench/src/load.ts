@@ -1,0 +1,32 @@
+import { spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+
+export interface Load {
+  readonly url: string;
+  /** Asked for in turn, in place of the URL's own. */
+  readonly paths?: readonly string[];
+  readonly method?: "GET" | "POST";
+  readonly headers?: Readonly<Record<string, string>>;
+  /** `[<id>]` in it is replaced by something different for each request. */
+  readonly body?: string;
+  readonly connections: number;
+  readonly seconds: number;
+}
+
+export interface LoadResult {
+  readonly perSecond: number;
+  /** Latencies in milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly failures: number;
+}
+
+const loadProcess = fileURLToPath(new URL("./load-process.js", import.meta.url));
+
+/** Runs a load from a process of its own. */
+export async function run(load: Load): Promise<LoadResult> {
+  const child = spawn(process.execPath, [loadProcess], { stdio: ["pipe", "pipe", "inherit"] });
+  child.stdin.end(JSON.stringify(load));
+  return JSON.parse(await text(child.stdout)) as LoadResult; // as load-process.ts writes it
+}

@@ -1,0 +1,52 @@
+/** Reads JSON bodies: what is no JSON text in UTF-8, or could not be stored as it was sent, goes no further. */
+import { isUtf8 } from "node:buffer";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { AppError } from "../platform/app-error.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The body as it was sent; undefined where there is none. */
+    bodyText: string | undefined;
+  }
+}
+
+/** JSON bodies only, read whole; an empty one is none, whatever its type claims. */
+export function readBodies(app: FastifyInstance): void {
+  app.decorateRequest("bodyText", undefined);
+  app.removeAllContentTypeParsers();
+  const parse = app.getDefaultJsonParser("error", "error");
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
+    const text = bodyText(request, body as Buffer); // as asked for
+    if (text === "") return done(null, undefined);
+    request.bodyText = text;
+    void parse(request, text, done);
+  });
+}
+
+/** @throws AppError unsupported_media_type, invalid_json */
+function bodyText(request: FastifyRequest, body: Buffer): string {
+  const encoding = request.headers["content-encoding"];
+  if (encoding !== undefined && encoding !== "identity") {
+    throw new AppError("unsupported_media_type", {
+      detail: `The body is encoded as ${JSON.stringify(encoding.slice(0, 80))}. Send it without Content-Encoding.`,
+    });
+  }
+  if (!isUtf8(body)) throw new AppError("invalid_json", { detail: "The body is not encoded in UTF-8." });
+  const text = body.toString("utf8");
+  if (hasLoneSurrogate(text)) {
+    throw new AppError("invalid_json", {
+      detail:
+        "The body has a \\u escape that is one half of a surrogate pair without the other, which is no character.",
+    });
+  }
+  return text;
+}
+
+/** JSON can escape halves of surrogate pairs (RFC 8259, section 8.2), which no UTF-8 text can hold. */
+function hasLoneSurrogate(json: string): boolean {
+  if (!/\\u[dD][89a-fA-F]/.test(json)) return false;
+  // A whole pair, or half of one, or the start of any other escape.
+  const escapes = json.matchAll(/\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(?<half>\\u[dD][89a-fA-F])|\\[\s\S]/g);
+  for (const { groups } of escapes) if (groups?.half !== undefined) return true;
+  return false;
+}

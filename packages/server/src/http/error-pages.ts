@@ -1,0 +1,95 @@
+/** The documentation of every error code, from the contract's one table of them: as HTML and as Markdown. */
+import { type ErrorCode, errorCodes, errorDefinitions } from "@gatehouse/contract/errors";
+
+const introduction = "Every error is `application/problem+json` (RFC 9457) with a stable `code`.";
+
+function page(title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>
+  body { font: 16px/1.55 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; padding: 0 1.25rem; color: #1b2430; }
+  code { background: #eef1f5; padding: .1em .35em; border-radius: 4px; }
+  a { color: #0b57a4; } td { padding: .2rem 1rem .2rem 0; vertical-align: top; }
+  @media (prefers-color-scheme: dark) { body { background: #12161c; color: #dde3ea; } code { background: #222a34; } a { color: #7db5ef; } }
+</style>
+</head>
+<body>
+${body}
+</body>
+</html>
+`;
+}
+
+/** The declarations mark code with backticks and contain no markup of their own. */
+function html(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(/`([^`]+)`/g, "<code>$1</code>");
+}
+
+/** The page at `/errors/{code}`. */
+export function errorPage(code: ErrorCode): string {
+  const { status, title, explanation, remedy } = errorDefinitions[code];
+  return page(
+    `${code}: Gatehouse`,
+    `<p><a href="/errors">Errors</a></p>
+<h1>${html(title)}</h1>
+<p><code>${code}</code>, status ${status}</p>
+<h2>When it happens</h2>
+<p>${html(explanation)}</p>
+<h2>What to do</h2>
+<p>${html(remedy)}</p>`,
+  );
+}
+
+/** The page at `/errors`: every code. */
+export function errorIndex(): string {
+  const rows = errorCodes.map((code) => {
+    const { status, title } = errorDefinitions[code];
+    return `<tr><td>${status}</td><td><a href="/errors/${code}">${code}</a></td><td>${html(title)}</td></tr>`;
+  });
+  return page(
+    "Errors: Gatehouse",
+    `<h1>Errors</h1>
+<p>${html(introduction)}</p>
+<table>
+${rows.join("\n")}
+</table>`,
+  );
+}
+
+/** The same page for readers of the repository: `docs/errors/{code}.md`. */
+export function errorMarkdown(code: ErrorCode): string {
+  const { status, title, explanation, remedy } = errorDefinitions[code];
+  return `# ${title}
+
+\`${code}\`, status ${status}
+
+## When it happens
+
+${explanation}
+
+## What to do
+
+${remedy}
+`;
+}
+
+/** `docs/errors/README.md`: every code. */
+export function errorIndexMarkdown(): string {
+  const rows = errorCodes.map((code) => {
+    const { status, title } = errorDefinitions[code];
+    return `- ${status} [${code}](${code}.md): ${title}`;
+  });
+  return `# Errors
+
+${introduction}
+
+${rows.join("\n")}
+`;
+}

@@ -1,0 +1,166 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { DatabaseProxy } from "../../testing/faults/database-proxy.ts";
+import { Database, type Scope } from "./database.ts";
+import { statement, unprepared } from "./statement.ts";
+
+// One table that every scope may write to; each test has rows of its own.
+const insert = statement<never, [name: string]>(
+  "database_test.insert",
+  "INSERT INTO installation (name, value) VALUES ($1, '')",
+);
+const select = statement<{ name: string }, [name: string]>(
+  "database_test.select",
+  "SELECT name FROM installation WHERE name = $1",
+);
+const failing = unprepared<never, []>("SELECT 1 / 0");
+const contended = unprepared<never, []>("DO $$ BEGIN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END $$");
+const becomingOwner = unprepared<never, []>("SET LOCAL ROLE NONE");
+const ending = unprepared<never, []>("SELECT pg_terminate_backend(pg_backend_pid())");
+const sleeping = unprepared<never, []>("SELECT pg_sleep(30)");
+
+const scope: Scope = { kind: "operator" };
+const unavailable = { code: "database_unavailable", retryAfterSeconds: expect.any(Number) };
+let proxy: DatabaseProxy;
+let database: Database;
+let name: string;
+
+beforeAll(async () => {
+  const started = await DatabaseProxy.start(inject("database"));
+  proxy = started.proxy;
+  const { connection } = started;
+  database = new Database({ connection, poolSize: 2, connectTimeoutMs: 1000, answerTimeoutMs: 300 });
+});
+beforeEach(() => {
+  name = randomUUID();
+});
+afterEach(() => proxy.restore());
+afterAll(async () => {
+  await database.close();
+  await proxy.close();
+});
+
+async function stored(): Promise<boolean> {
+  return (await database.snapshot(scope, (transaction) => transaction.query(select, name))).length === 1;
+}
+
+describe("a transaction", () => {
+  test("is committed when its work is done", async () => {
+    expect(await database.transaction(scope, async (tx) => (await tx.query(insert, name)).length)).toBe(0);
+    expect(await stored()).toBe(true);
+  });
+
+  test("is rolled back when its work throws", async () => {
+    const work = database.transaction(scope, async (tx) => {
+      await tx.query(insert, name);
+      throw new Error("no");
+    });
+    await expect(work).rejects.toThrow("no");
+    expect(await stored()).toBe(false);
+  });
+
+  test("is not taken for committed when the work swallowed the error of a query", async () => {
+    const work = database.transaction(scope, async (tx) => {
+      await tx.query(insert, name);
+      await tx.query(failing).catch(() => undefined);
+    });
+    await expect(work).rejects.toThrow("the transaction ended in ROLLBACK");
+    expect(await stored()).toBe(false);
+  });
+
+  test.each<[string, (tx: Parameters<Parameters<Database["transaction"]>[1]>[0]) => Promise<unknown>]>([
+    ["throws", () => JSON.parse("")],
+    ["fails", (tx) => tx.query(failing)],
+  ])("is rolled back when what is to be done last %s", async (_how, finish) => {
+    await expect(database.transaction(scope, (tx) => tx.query(insert, name), finish)).rejects.toThrow();
+    expect(await stored()).toBe(false);
+    for (let count = 0; count < 4; count += 1) await database.transaction(scope, (tx) => tx.query(select, name));
+  });
+
+  test("is run again after a serialization failure", async () => {
+    let runs = 0;
+    await database.transaction(scope, async (tx) => {
+      runs += 1;
+      if (runs < 4) await tx.query(contended);
+      await tx.query(insert, name);
+    });
+    expect(runs).toBe(4);
+    expect(await stored()).toBe(true);
+  });
+
+  test("that meets one each time ends in database_unavailable, not in an internal error", async () => {
+    await expect(database.transaction(scope, (tx) => tx.query(contended))).rejects.toMatchObject(unavailable);
+  });
+
+  test("waits for its turn when there are more of them than connections", async () => {
+    const results = await Promise.all(
+      Array.from({ length: 100 }, () => database.transaction(scope, (tx) => tx.query(select, name))),
+    );
+    expect(results).toHaveLength(100);
+  });
+});
+
+test("a snapshot refuses questions that come after the first wait", async () => {
+  const late = database.snapshot(scope, async (transaction) => {
+    await transaction.query(select, name);
+    return transaction.query(select, name);
+  });
+  await expect(late).rejects.toThrow("before the first await");
+});
+
+test("a scope that is none of ours is refused, and costs no connection", async () => {
+  const injected: Scope = { kind: "tenant", tenantId: "'; RESET ROLE; --" };
+  for (let count = 0; count < 4; count += 1) {
+    await expect(database.snapshot(injected, (tx) => tx.query(select, name))).rejects.toThrow("a UUID");
+    await expect(database.transaction(injected, (tx) => tx.query(select, name))).rejects.toThrow("a UUID");
+  }
+  expect(await stored()).toBe(false);
+});
+
+describe("the database away", () => {
+  test.each(["transaction", "snapshot"] as const)(
+    "a connection that breaks in the middle of a %s ends it in database_unavailable",
+    async (kind) => {
+      const work = database[kind](scope, (tx) => Promise.all([tx.query(becomingOwner), tx.query(ending)]));
+      await expect(work).rejects.toMatchObject(unavailable);
+      expect(await stored()).toBe(false);
+    },
+  );
+
+  test("ends work in database_unavailable at once, until it is back", async () => {
+    await proxy.cut();
+    await expect(stored()).rejects.toMatchObject(unavailable);
+    await expect(database.ping()).rejects.toMatchObject(unavailable);
+    await expect(database.transaction(scope, (tx) => tx.query(insert, name))).rejects.toMatchObject(unavailable);
+    await proxy.restore();
+    expect(await stored()).toBe(false);
+    await database.ping();
+  });
+
+  test("a statement that takes too long ends in database_unavailable, as the server says", async () => {
+    const impatient = new Database({ connection: inject("database"), poolSize: 1, statementTimeoutMs: 50 });
+    try {
+      await expect(impatient.transaction(scope, (tx) => tx.query(sleeping))).rejects.toMatchObject(unavailable);
+    } finally {
+      await impatient.close();
+    }
+  });
+});
+
+describe("a database that hangs", () => {
+  test.each<[string, () => Promise<unknown>]>([
+    ["a snapshot", () => stored()],
+    ["a transaction", () => database.transaction(scope, (tx) => tx.query(insert, name))],
+  ])("ends %s in database_unavailable within the time that an answer may take", async (_what, work) => {
+    await database.ping();
+    proxy.hang();
+    const startedAt = performance.now();
+    await expect(work()).rejects.toMatchObject(unavailable);
+    // Both the hung connection's time and that of a new one's, which hangs too.
+    await expect(work()).rejects.toMatchObject(unavailable);
+    await expect(work()).rejects.toMatchObject(unavailable);
+    expect(performance.now() - startedAt).toBeLessThan(5000);
+    await proxy.restore();
+    await expect(work()).resolves.toBeDefined();
+  });
+});

@@ -1,0 +1,56 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Log } from "../log.ts";
+import { StartError } from "../start-error.ts";
+import type { Connection } from "./database.ts";
+import { isDatabaseUnavailable } from "./database-errors.ts";
+import { placeOfDatabase } from "./database-url.ts";
+import { MigrationError, migrate } from "./migrations.ts";
+
+/** Containers start in any order, so a database may need this long to come up, in milliseconds. */
+const defaultPatienceMs = 30_000;
+const retryAfterMs = 1_000;
+
+/**
+ * Applies the migrations on an administrator's own database, waiting for it for a bounded while.
+ *
+ * @param patienceMs how long to wait for a database that does not answer, in milliseconds
+ * @returns the names of the migrations that were applied now
+ * @throws StartError, MigrationError; what the signal says when it is aborted
+ */
+export async function migrateWhenReachable(
+  databaseUrl: string,
+  log: Log,
+  signal: AbortSignal,
+  patienceMs = defaultPatienceMs,
+): Promise<readonly string[]> {
+  const connection: Connection = { connectionString: databaseUrl };
+  const deadline = performance.now() + patienceMs;
+  const database = placeOfDatabase(databaseUrl);
+  let told: string | undefined;
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await migrate(connection);
+    } catch (error) {
+      if (error instanceof MigrationError) throw error;
+      const reason = reasonOf(error);
+      if (!isDatabaseUnavailable(error)) {
+        const remedy =
+          "Check the user, the password, the database's name and the TLS parameters in GATEHOUSE_DATABASE_URL.";
+        throw new StartError(`The database at ${database} refuses Gatehouse: ${reason}`, remedy, { cause: error });
+      }
+      if (performance.now() > deadline) {
+        const remedy = "Start the database, or correct the host, port and name in GATEHOUSE_DATABASE_URL.";
+        throw new StartError(`The database at ${database} cannot be reached: ${reason}`, remedy, { cause: error });
+      }
+      if (reason !== told) log.warn({ database, reason }, "the database does not answer yet; trying again");
+      told = reason;
+      await pause(retryAfterMs, undefined, { signal });
+    }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join("; ");
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,126 @@
+import { randomUUID } from "node:crypto";
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { TestClock } from "../testing/test-clock.ts";
+import { startTestServer, type TestServer, type TestTenant } from "../testing/test-server.ts";
+import { clearExpiredReplies } from "./idempotency.queries.ts";
+
+const dayMs = 24 * 60 * 60 * 1000;
+const path = "/tenants/protocols";
+const clock = new TestClock();
+let server: TestServer;
+let tenant: TestTenant;
+let administrator: pg.Client;
+let headers: { readonly "idempotency-key": string };
+
+beforeAll(async () => {
+  server = await startTestServer({ clock });
+  tenant = await server.newTenant();
+  administrator = new pg.Client(inject("database"));
+  await administrator.connect();
+});
+beforeEach(() => {
+  headers = { "idempotency-key": randomUUID() };
+});
+afterAll(async () => {
+  await administrator.end();
+  await server.close();
+});
+
+function protocol(name: string = randomUUID()) {
+  return { name, networkProtocols: [{ protocol: "TCP", port: "8443" }] };
+}
+
+async function protocolsNamed(name: string): Promise<number> {
+  const { body } = await tenant.client.get(path);
+  return body.filter((item: { name: string }) => item.name === name).length;
+}
+
+describe("the same Idempotency-Key", () => {
+  test("gives the same answer again, and does it once", async () => {
+    const body = protocol();
+    const first = await tenant.client.post(path, body, headers);
+    const second = await tenant.client.post(path, body, headers);
+    expect(first.headers["idempotent-replayed"]).toBeUndefined();
+    expect(second).toMatchObject({ status: 201, text: first.text, headers: { "idempotent-replayed": "true" } });
+    for (const header of ["etag", "location"]) expect(second.headers[header]).toBe(first.headers[header]);
+    expect(await protocolsNamed(body.name)).toBe(1);
+  });
+
+  test("sent by many at once does it once, and answers all of them", async () => {
+    const body = protocol();
+    const replies = await Promise.all(Array.from({ length: 20 }, () => tenant.client.post(path, body, headers)));
+    expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(replies[0]?.status).toBe(201);
+    expect(await protocolsNamed(body.name)).toBe(1);
+  });
+
+  test.each([
+    ["another body", path, protocol()],
+    ["another operation", "/tenants/resources", { name: "Other", type: "PRIVATE", addresses: [] }],
+  ])("with %s is refused", async (_what, otherPath, otherBody) => {
+    await tenant.client.post(path, protocol(), headers);
+    const reply = await tenant.client.post(otherPath, otherBody, headers);
+    expect(reply).toMatchObject({ status: 422, body: { code: "idempotency_key_reused" } });
+  });
+
+  test("of another API key is another one", async () => {
+    const other = server.client(await tenant.keyWith("protocols:write"));
+    expect((await tenant.client.post(path, protocol(), headers)).status).toBe(201);
+    expect((await other.post(path, protocol(), headers)).status).toBe(201);
+  });
+
+  test("after a refusal is free for the corrected request", async () => {
+    const taken = protocol();
+    await tenant.client.post(path, taken);
+    expect(await tenant.client.post(path, taken, headers)).toMatchObject({ status: 409 });
+    expect((await tenant.client.post(path, protocol(), headers)).status).toBe(201);
+  });
+
+  test("works for the operator", async () => {
+    const body = { name: randomUUID(), ownerEmail: "owner@example.com" };
+    const first = await server.operator.post("/operator/tenants", body, headers);
+    const second = await server.operator.post("/operator/tenants", body, headers);
+    expect(second).toMatchObject({ status: 201, text: first.text, headers: { "idempotent-replayed": "true" } });
+  });
+});
+
+test.each(["", "x".repeat(256)])("an Idempotency-Key that is empty or too long is refused", async (key) => {
+  const reply = await tenant.client.post(path, protocol(), { "idempotency-key": key });
+  expect(reply).toMatchObject({ status: 400, body: { code: "invalid_parameter" } });
+});
+
+describe("a kept reply", () => {
+  test("is encrypted", async () => {
+    const body = protocol();
+    await tenant.client.post(path, body, headers);
+    const { rows } = await administrator.query("SELECT reply_ciphertext FROM idempotent_replies WHERE tenant_id = $1", [
+      tenant.id,
+    ]);
+    expect(rows.length).toBeGreaterThan(0);
+    for (const { reply_ciphertext } of rows) expect(reply_ciphertext.includes(body.name)).toBe(false);
+  });
+
+  test("is forgotten after 24 hours, and no sooner", async () => {
+    const body = protocol();
+    const first = await tenant.client.post(path, body, headers);
+    clock.advance(dayMs - 1);
+    expect((await tenant.client.post(path, body, headers)).text).toBe(first.text);
+    clock.advance(1);
+    expect(await tenant.client.post(path, body, headers)).toMatchObject({ status: 409, body: { code: "name_taken" } });
+  });
+
+  test("is cleared away once it has expired, and no sooner", async () => {
+    const other = await server.newTenant();
+    await other.client.post(path, protocol(), headers);
+    const kept = async () => {
+      const text = "SELECT count(*)::int AS kept FROM idempotent_replies WHERE tenant_id = $1";
+      return (await administrator.query(text, [other.id])).rows[0].kept;
+    };
+    await clearExpiredReplies(server.database);
+    expect(await kept()).toBe(1);
+    await administrator.query("UPDATE idempotent_replies SET expires_at = now() WHERE tenant_id = $1", [other.id]);
+    await clearExpiredReplies(server.database);
+    expect(await kept()).toBe(0);
+  });
+});

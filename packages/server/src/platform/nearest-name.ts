@@ -1,0 +1,25 @@
+/** Edits that still make a typing error; more make another name. */
+const mostEdits = 3;
+
+/** @returns the candidate that a mistyped name most likely means, or undefined when none is close */
+export function nearestName(name: string, candidates: readonly string[]): string | undefined {
+  const [nearest] = candidates
+    .map((candidate) => ({ candidate, edits: editsBetween(name, candidate) }))
+    .filter(({ edits, candidate }) => edits <= Math.min(mostEdits, candidate.length / 2))
+    .sort((a, b) => a.edits - b.edits);
+  return nearest?.candidate;
+}
+
+/** Levenshtein distance: characters to insert, delete or replace. */
+function editsBetween(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (const [line, character] of [...from].entries()) {
+    const next = [line + 1];
+    for (const [column, other] of [...to].entries()) {
+      const replaced = (row[column] ?? 0) + (character === other ? 0 : 1);
+      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

@@ -1,0 +1,207 @@
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { createDatabase } from "../../testing/database-setup.ts";
+import { nilUuid } from "../../testing/operations/operation-case.ts";
+import { make, makeId, unique } from "../../testing/operations/test-records.ts";
+import {
+  missingFences,
+  readApplicationRole,
+  readTables,
+  type Table,
+  tenantColumn,
+} from "../../testing/tenant-fences.queries.ts";
+import { startTestServer, type TestTenant } from "../../testing/test-server.ts";
+import { applicationRole } from "../db/database.ts";
+import { migrate } from "../db/migrations.ts";
+
+let drop: () => Promise<void>;
+/** Connected as the owner of the schema. */
+let owner: pg.Client;
+/** The same, but in the role that serves requests. */
+let application: pg.Client;
+let tables: readonly Table[];
+let ours: TestTenant;
+let theirs: TestTenant;
+
+/** A database of its own: some of these tests change tables, which would make all other tests wait. */
+beforeAll(async () => {
+  const database = await createDatabase(inject("server"));
+  drop = database.drop;
+  await migrate(database.connection);
+  const server = await startTestServer({ connection: database.connection });
+  ours = await server.newTenant();
+  theirs = await server.newTenant();
+  await fill(ours);
+  await fill(theirs);
+  await server.close();
+  owner = new pg.Client(database.connection);
+  application = new pg.Client(database.connection);
+  await Promise.all([owner.connect(), application.connect()]);
+  await application.query(`SET ROLE ${applicationRole}`);
+  tables = await readTables(owner);
+});
+afterAll(async () => {
+  await Promise.all([owner.end(), application.end()]);
+  await drop();
+});
+
+/** Puts at least one row into every table. */
+async function fill({ client }: TestTenant): Promise<void> {
+  const resource = await make("resource", client);
+  const gateway = await makeId("gateway", client);
+  await client.post(`/tenants/resources/${resource.id}/loadBalancing`, {
+    loadBalancingMode: "MANUAL",
+    gateways: [gateway],
+  });
+  const policy = {
+    name: unique("Policy"),
+    type: "PRIVATE",
+    action: true,
+    groups: [await makeId("group", client)],
+    users: [await makeId("user", client)],
+    devices: [await makeId("device", client)],
+    resources: [resource.id],
+    gateways: [gateway],
+  };
+  const made = await client.post("/tenants/policies", policy, { "idempotency-key": unique("Key") });
+  expect(made.status, made.text).toBe(201);
+}
+
+const fenced = () =>
+  tables.flatMap((table) => {
+    const column = tenantColumn(table);
+    return column === undefined ? [] : [{ ...table, column }];
+  });
+
+describe("every table that holds rows of tenants", () => {
+  test("has all its fences", () => {
+    expect(tables.flatMap(missingFences)).toEqual([]);
+    expect(fenced().length).toBeGreaterThan(20);
+  });
+
+  test("is empty for the application until it says which tenant it serves", async () => {
+    for (const { name } of fenced()) {
+      expect((await application.query(`SELECT FROM ${name}`)).rowCount, name).toBe(0);
+    }
+    // A transaction that did say so leaves nothing behind.
+    await application.query(`BEGIN; SET LOCAL app.tenant_id = '${ours.id}'; COMMIT`);
+    for (const { name } of fenced()) {
+      expect((await application.query(`SELECT FROM ${name}`)).rowCount, name).toBe(0);
+    }
+  });
+
+  test("takes no row from the application until it says which tenant it serves", async () => {
+    for (const { name, column } of fenced()) {
+      for (const tenantId of [ours.id, nilUuid]) {
+        const insert = application.query(`INSERT INTO ${name} (${column}) VALUES ($1)`, [tenantId]);
+        await expect(insert, name).rejects.toMatchObject({ code: "42501" });
+      }
+    }
+  });
+
+  test("shows a tenant its own rows and nobody else's", async () => {
+    await inTenant(ours.id, async () => {
+      for (const { name, column } of fenced()) {
+        const { rows } = await application.query(`SELECT DISTINCT ${column} AS tenant FROM ${name}`);
+        expect(rows, name).toEqual([{ tenant: ours.id }]);
+      }
+    });
+  });
+
+  test("lets a tenant write and delete no rows but its own", async () => {
+    for (const { name, column } of fenced()) {
+      await inTenant(ours.id, async () => {
+        const insert = application.query(`INSERT INTO ${name} (${column}) VALUES ($1)`, [theirs.id]);
+        await expect(insert, name).rejects.toMatchObject({ code: "42501" });
+      });
+      await inTenant(ours.id, async () => {
+        const give = application.query(`UPDATE ${name} SET ${column} = $1`, [theirs.id]);
+        await expect(give, name).rejects.toMatchObject({ code: "42501" });
+      });
+      await inTenant(ours.id, async () => {
+        const deletion = application.query(`DELETE FROM ${name} WHERE ${column} = $1`, [theirs.id]);
+        // Either there is no right to delete at all, or there is nothing to be seen that could be.
+        const deleted = await deletion.then(
+          ({ rowCount }) => rowCount,
+          ({ code }) => code,
+        );
+        expect([0, "42501"], name).toContain(deleted);
+      });
+    }
+  });
+});
+
+describe("the role that serves requests", () => {
+  test("has no powers, owns nothing and belongs to no other role", async () => {
+    expect(await readApplicationRole(owner)).toEqual({ powers: [], memberOf: [], owned: 0, mayCreate: false });
+  });
+});
+
+describe("a table with a gap in its fences is reported", () => {
+  const fence = `ALTER TABLE gap ENABLE ROW LEVEL SECURITY; ALTER TABLE gap FORCE ROW LEVEL SECURITY;
+    CREATE POLICY tenant_fence ON gap USING (tenant_id = current_tenant());`;
+  const table = "CREATE TABLE gap (tenant_id uuid, id uuid, user_id uuid, PRIMARY KEY (tenant_id, id));";
+
+  test.each([
+    ["none at all", table, ["row-level security is off", "row-level security is not forced upon the owner"]],
+    ["not forced", `${table} ${fence} ALTER TABLE gap NO FORCE ROW LEVEL SECURITY`, ["not forced upon the owner"]],
+    ["no policy", `${table} ${fence} DROP POLICY tenant_fence ON gap`, ["no policy compares with current_tenant()"]],
+    [
+      "a policy that lets everything through",
+      `${table} ${fence} CREATE POLICY anyone ON gap FOR SELECT USING (true)`,
+      ["anyone opens the fence"],
+    ],
+    [
+      "a policy that checks something else",
+      `${table} ${fence} ALTER POLICY tenant_fence ON gap WITH CHECK (true)`,
+      ["no policy compares with current_tenant()", "tenant_fence opens the fence"],
+    ],
+    [
+      "keys without the tenant",
+      `CREATE TABLE gap (tenant_id uuid, id uuid PRIMARY KEY, name text CONSTRAINT gap_name_unique UNIQUE); ${fence}`,
+      ["the primary key leaves the tenant out", "gap_name_unique leaves the tenant out"],
+    ],
+    [
+      "a foreign key without the tenant",
+      `CREATE UNIQUE INDEX users_by_id ON users (id); ${table} ${fence}
+       ALTER TABLE gap ADD CONSTRAINT gap_user FOREIGN KEY (user_id) REFERENCES users (id);
+       CREATE INDEX ON gap (user_id)`,
+      ["gap_user leaves the tenant out", "users_by_id leaves the tenant out"],
+    ],
+    [
+      "a foreign key without an index",
+      `${table} ${fence} ALTER TABLE gap ADD CONSTRAINT gap_user FOREIGN KEY (tenant_id, user_id) REFERENCES users`,
+      ["no index covers gap_user"],
+    ],
+    [
+      "rights beyond those to rows",
+      `${table} ${fence} GRANT TRUNCATE ON gap TO ${applicationRole}`,
+      [`${applicationRole} may TRUNCATE`],
+    ],
+    [
+      "an owner that it is to be fenced from",
+      `${table} ${fence} ALTER TABLE gap OWNER TO ${applicationRole}`,
+      [`${applicationRole} owns it`],
+    ],
+  ])("%s", async (_what, statements, reports) => {
+    await owner.query("BEGIN");
+    try {
+      await owner.query(statements);
+      const found = (await readTables(owner)).flatMap(missingFences);
+      for (const report of reports) expect(found).toContainEqual(expect.stringContaining(report));
+    } finally {
+      await owner.query("ROLLBACK");
+    }
+    expect((await readTables(owner)).flatMap(missingFences)).toEqual([]);
+  });
+});
+
+/** Runs as the application inside a tenant, and undoes whatever was done. */
+async function inTenant(tenantId: string, work: () => Promise<void>): Promise<void> {
+  await application.query(`BEGIN; SET LOCAL app.tenant_id = '${tenantId}'`);
+  try {
+    await work();
+  } finally {
+    await application.query("ROLLBACK");
+  }
+}
