@@ -10,12 +10,13 @@ import {
 import { createApp } from "./http/app.ts";
 import { type Clock, systemClock } from "./platform/clock.ts";
 import type { CommandRunner } from "./platform/command.ts";
-import { type Connection, Database } from "./platform/db/database.ts";
+import { type Connection, Database, type DatabaseOptions } from "./platform/db/database.ts";
 import { NotificationChannel } from "./platform/db/notifications.ts";
 import { clearExpiredReplies } from "./platform/idempotency.queries.ts";
 import type { Log } from "./platform/log.ts";
-import { clearOutbox } from "./platform/outbox/outbox.queries.ts";
+import { clearOutbox, outboxKeptForMs } from "./platform/outbox/outbox.queries.ts";
 import { OutboxFollower } from "./platform/outbox/outbox-follower.ts";
+import { RecordCache } from "./platform/record-cache.ts";
 import { createSecretBox } from "./platform/secrets/master-key.ts";
 import { routes } from "./routes.ts";
 import { Reconciler } from "./tasks/reconciler.ts";
@@ -29,42 +30,55 @@ export interface ComposeOptions {
   readonly trustedProxies: readonly string[];
   readonly log: Log;
   readonly clock?: Clock;
+  /** How long a whole request may take to arrive, in milliseconds. */
+  readonly requestTimeoutMs?: number;
+  /** Other time limits of the database than its own. */
+  readonly databaseLimits?: Pick<DatabaseOptions, "statementTimeoutMs" | "answerTimeoutMs" | "connectTimeoutMs">;
 }
 
 export interface Composition {
   readonly app: FastifyInstance;
   readonly installation: Installation;
   readonly database: Database;
+  readonly runner: CommandRunner;
   readonly authenticator: ApiKeyAuthenticator;
   /** Drains requests, writes what is pending, and closes every connection. */
   close(): Promise<void>;
 }
 
-/** Outbox entries are kept for this long, in milliseconds: far longer than a replica can be behind. */
-const outboxKeptForMs = 60 * 60 * 1000;
 const minuteMs = 60_000;
 
 export async function compose(options: ComposeOptions): Promise<Composition> {
   const { connection, log, clock = systemClock } = options;
+  let closing = false;
   const database = new Database({
     connection,
     poolSize: options.poolSize,
-    onIdleError: (error) => log.warn({ err: error }, "a database connection broke"),
+    ...options.databaseLimits,
+    onIdleError(error) {
+      // The last connections may hear of the end of the database before that of their pool.
+      if (!closing) log.warn({ err: error }, "a database connection broke");
+    },
   });
   const follower = new OutboxFollower({ database, clock, log });
   const channel = new NotificationChannel(connection, "gatehouse_outbox", () => follower.wake());
   const runner: CommandRunner = {
     database,
+    records: new RecordCache(),
     secrets: {
       replies: createSecretBox(options.masterKey, "idempotent-reply"),
       gatewayTokens: createSecretBox(options.masterKey, "gateway-token"),
+      masterKeyCheck: createSecretBox(options.masterKey, "master-key-check"),
     },
     committed: () => {
       follower.wake();
       channel.notify();
     },
   };
-  const installation = await setUpInstallation(runner, options.setUp, clock.now());
+  const installation = await setUpInstallation(runner, options.setUp, clock.now()).catch(async (error: unknown) => {
+    await database.close();
+    throw error;
+  });
   await follower.start();
   await channel.open();
   const apiKeys = new ApiKeyAuthenticator({ database, follower, clock });
@@ -74,6 +88,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     runner,
     clock,
     trustedProxies: options.trustedProxies,
+    ...(options.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: options.requestTimeoutMs }),
     authenticator: {
       tenantKey: (key, sourceAddress) => apiKeys.authenticate(key, sourceAddress),
       operatorKey: operatorAuthenticator(installation.operatorKeyHash),
@@ -94,8 +109,10 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     app,
     installation,
     database,
+    runner,
     authenticator: apiKeys,
     async close() {
+      closing = true;
       await app.close();
       await Promise.all(reconcilers.map((reconciler) => reconciler.stop()));
       await apiKeys.usage.flush().catch((error: unknown) => log.warn({ err: error }, "the last uses of keys are lost"));

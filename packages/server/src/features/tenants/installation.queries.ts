@@ -19,11 +19,16 @@ export async function lockInstallation(transaction: Transaction): Promise<void> 
   await transaction.query(lock, setUpLock);
 }
 
-/** The SHA-256 of the operator key that was made at the first start. */
-export async function readOperatorKeyHash(transaction: Transaction): Promise<Buffer | undefined> {
-  return (await transaction.query(select, "operator-key-sha256"))[0]?.value;
+/**
+ * Facts about the installation, each written once: the SHA-256 of the operator key that was made at the first start; a
+ * known text under the master key; the id of the tenant that was filled with example records.
+ */
+export type InstallationFact = "operator-key-sha256" | "master-key-check" | "demo-tenant";
+
+export async function readFact(transaction: Transaction, fact: InstallationFact): Promise<Buffer | undefined> {
+  return (await transaction.query(select, fact))[0]?.value;
 }
 
-export async function storeOperatorKeyHash(transaction: Transaction, hash: Buffer): Promise<void> {
-  await transaction.query(insert, "operator-key-sha256", hash);
+export async function storeFact(transaction: Transaction, fact: InstallationFact, value: Buffer): Promise<void> {
+  await transaction.query(insert, fact, value);
 }

@@ -1,10 +1,12 @@
 /** What the first start on an empty database makes: the operator's key, the first tenant, its key. */
 import type { Origin } from "../../platform/audit/change.ts";
 import { type CommandRunner, runCommand } from "../../platform/command.ts";
+import type { Transaction } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { empty } from "../../platform/outcome.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
-import { lockInstallation, readOperatorKeyHash, storeOperatorKeyHash } from "./installation.queries.ts";
+import { checkMasterKey } from "./check-master-key.ts";
+import { lockInstallation, readFact, storeFact } from "./installation.queries.ts";
 import { provisionTenant } from "./provision-tenant.ts";
 import { hasTenants } from "./tenants.queries.ts";
 
@@ -24,7 +26,11 @@ export interface Installation {
   readonly firstApiKey: string | undefined;
 }
 
-/** Safe to call at every start, and by several replicas at once. */
+/**
+ * Safe to call at every start, and by several replicas at once.
+ *
+ * @throws WrongMasterKeyError when the stored secrets are encrypted with another master key
+ */
 export async function setUpInstallation(
   runner: CommandRunner,
   settings: SetUpSettings,
@@ -43,9 +49,8 @@ export async function setUpInstallation(
     { scope: { kind: "operator", tenantId }, tenantId, origin, idempotency: undefined },
     async (tx) => {
       await lockInstallation(tx);
-      const known = await readOperatorKeyHash(tx);
-      const generated = known === undefined ? generateToken(tokenPrefixes.operator) : undefined;
-      if (generated !== undefined) await storeOperatorKeyHash(tx, hashToken(generated));
+      await checkMasterKey(tx, runner.secrets.masterKeyCheck);
+      const operator = await operatorKey(tx, settings.operatorKey);
       const first = (await hasTenants(tx))
         ? undefined
         : await provisionTenant(tx, now, {
@@ -54,9 +59,8 @@ export async function setUpInstallation(
             key: settings.bootstrapApiKey,
           });
       made = {
-        operatorKeyHash:
-          settings.operatorKey === undefined ? (known ?? hashToken(generated ?? "")) : hashToken(settings.operatorKey),
-        operatorKey: settings.operatorKey === undefined ? generated : undefined,
+        operatorKeyHash: operator.hash,
+        operatorKey: operator.made,
         firstApiKey: first?.apiKey.key,
       };
       return empty();
@@ -64,4 +68,17 @@ export async function setUpInstallation(
   );
   if (made === undefined) throw new Error("setting up the installation did not run");
   return made;
+}
+
+/** One is only made when it can be shown: a configured key leaves no unknown one behind. */
+async function operatorKey(
+  transaction: Transaction,
+  configured: string | undefined,
+): Promise<{ readonly hash: Buffer; readonly made: string | undefined }> {
+  if (configured !== undefined) return { hash: hashToken(configured), made: undefined };
+  const known = await readFact(transaction, "operator-key-sha256");
+  if (known !== undefined) return { hash: known, made: undefined };
+  const made = generateToken(tokenPrefixes.operator);
+  await storeFact(transaction, "operator-key-sha256", hashToken(made));
+  return { hash: hashToken(made), made };
 }

@@ -4,6 +4,8 @@ import type { Caller } from "../../http/caller.ts";
 import { AppError } from "../../platform/app-error.ts";
 import { hashToken } from "../../platform/secrets/tokens.ts";
 
+export { WrongMasterKeyError } from "./check-master-key.ts";
+export { openDemoTenant } from "./demo-tenant.ts";
 export { type Installation, type SetUpSettings, setUpInstallation } from "./set-up-installation.ts";
 
 const operator: Caller = {

@@ -44,8 +44,16 @@ const selectForChange = statement<TenantRow, [id: string]>(
   "tenants.lock",
   `SELECT ${columns} FROM tenants WHERE id = $1 FOR UPDATE`,
 );
+// What keeps one record of the tenant from being deleted must not keep the whole tenant: the order of cascades is the
+// database's.
+const deferConstraints = statement<never, []>("tenants.defer_constraints", "SET CONSTRAINTS ALL DEFERRED");
 const remove = statement<never, [id: string]>("tenants.delete", "DELETE FROM tenants WHERE id = $1");
 const selectAny = statement<{ exists: boolean }, []>("tenants.any", "SELECT EXISTS (SELECT FROM tenants)");
+
+const selectFirst = statement<{ id: string }, []>(
+  "tenants.first",
+  "SELECT id FROM tenants ORDER BY created_at, id LIMIT 1",
+);
 
 const appendEvent = statement<
   never,
@@ -89,11 +97,16 @@ export async function lockTenant(transaction: Transaction, id: string): Promise<
 
 /** Deletes the tenant; every table of its follows by foreign key. */
 export async function deleteTenant(tx: TenantTx): Promise<void> {
-  await tx.query(remove, tx.tenantId);
+  await Promise.all([tx.query(deferConstraints), tx.query(remove, tx.tenantId)]);
 }
 
 export async function hasTenants(transaction: Transaction): Promise<boolean> {
   return (await transaction.query(selectAny))[0]?.exists === true;
+}
+
+/** The id of the tenant that was made first. */
+export async function firstTenant(transaction: Transaction): Promise<string | undefined> {
+  return (await transaction.query(selectFirst))[0]?.id;
 }
 
 export async function listTenants(

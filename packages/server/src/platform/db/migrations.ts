@@ -53,6 +53,8 @@ export async function migrate(connection: Connection): Promise<readonly string[]
     application_name: "gatehouse migrate",
     connectionTimeoutMillis: 5_000,
   });
+  // A connection that breaks also fails the query under way; an "error" event that nobody hears would end the process.
+  client.on("error", () => undefined);
   await client.connect();
   try {
     await checkServer(client);

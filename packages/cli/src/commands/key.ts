@@ -1,0 +1,86 @@
+import { permissions, roleTypes } from "@gatehouse/contract/permissions";
+import type { ApiKey, NewApiKey } from "@gatehouse/contract/records/api-key";
+import { type Command, Option } from "commander";
+import { tableLines, writeJson, writeLines } from "../output.ts";
+import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
+
+interface CreateOptions extends ApiOptions {
+  readonly permission?: readonly string[];
+  readonly role?: string;
+  readonly expiresAt?: string;
+  readonly sourceIp?: readonly string[];
+}
+
+export function addKeyCommands(program: Command): void {
+  const key = program.command("key").description("Make, list and revoke API keys of a tenant, with one of its keys.");
+
+  const create = key
+    .command("create")
+    .description("Makes an API key, and shows it, this once. It never grants more than the calling key holds.")
+    .argument("<name>", "what the key is for")
+    .addOption(new Option("--permission <permission...>", "What it may do.").choices([...permissions]))
+    .addOption(new Option("--role <role>", "What it may do, as a role.").choices(roleTypes).conflicts("permission"))
+    .option("--expires-at <time>", "When it stops working, such as 2030-01-31T12:00:00Z; absent: never.")
+    .option("--source-ip <address...>", "Addresses and CIDRs that it may be used from; absent: any.")
+    .action(createKey)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  gatehouse key create "Inventory" --permission resources:read gateways:read
+  gatehouse key create "Audit" --role AUDITOR --source-ip 192.0.2.0/24`,
+    );
+  const list = key.command("list").description("Lists the tenant's API keys, without their secrets.").action(listKeys);
+  const revoke = key
+    .command("revoke")
+    .description("Revokes an API key. It stops working within a second.")
+    .argument("<id>", "the key's id, as key list shows it")
+    .action(revokeKey);
+  for (const command of [create, list, revoke]) addApiOptions(command, "apiKey");
+}
+
+async function createKey(name: string, options: CreateOptions): Promise<void> {
+  const { permission, role, expiresAt, sourceIp } = options;
+  const made = await apiClient(options, "apiKey").call<NewApiKey>("POST", "/tenants/api-keys", {
+    name,
+    ...(permission === undefined ? {} : { permissions: permission }),
+    ...(role === undefined ? {} : { role }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(sourceIp === undefined ? {} : { sourceIps: sourceIp }),
+  });
+  if (options.json === true) return writeJson(made);
+  writeLines([
+    `Made the API key ${made.name}.`,
+    "",
+    `  Id       ${made.id}`,
+    `  API key  ${made.key}`,
+    "",
+    "Keep it: it is shown this once.",
+  ]);
+}
+
+async function listKeys(options: ApiOptions): Promise<void> {
+  const keys = await apiClient(options, "apiKey").call<readonly ApiKey[]>("GET", "/tenants/api-keys");
+  if (options.json === true) return writeJson(keys);
+  const rows = keys.map((key) => [
+    key.id,
+    key.name,
+    key.prefix,
+    grantText(key.permissions),
+    key.expiresAt ?? "never",
+    key.lastUsedAt ?? "never",
+  ]);
+  writeLines(tableLines(["ID", "NAME", "KEY", "PERMISSIONS", "EXPIRES", "LAST USED"], rows));
+}
+
+/** Short enough for a column; --json has them all. */
+function grantText(granted: readonly string[]): string {
+  if (granted.length === permissions.length) return "all";
+  return granted.length <= 2 ? granted.join(" ") : `${granted.length} permissions`;
+}
+
+async function revokeKey(id: string, options: ApiOptions): Promise<void> {
+  await apiClient(options, "apiKey").call("DELETE", `/tenants/api-keys/${encodeURIComponent(id)}`);
+  if (options.json === true) writeJson({ revoked: id });
+  else writeLines([`Revoked the API key ${id}.`]);
+}

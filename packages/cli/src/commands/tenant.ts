@@ -1,0 +1,70 @@
+import type { NewTenant, Tenant } from "@gatehouse/contract/records/tenant";
+import type { Command } from "commander";
+import type { ApiClient } from "../api-client.ts";
+import { CommandFailure, exitCodes } from "../failure.ts";
+import { tableLines, writeJson, writeLines } from "../output.ts";
+import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
+import { ask } from "./ask.ts";
+
+export function addTenantCommands(program: Command): void {
+  const tenant = program.command("tenant").description("Make, list and delete tenants, as the operator.");
+
+  const create = tenant
+    .command("create")
+    .description("Makes a tenant, and shows its first API key, this once.")
+    .argument("<name>", "the tenant's name")
+    .requiredOption("--owner-email <email>", "E-mail address of the tenant's owner.")
+    .action(createTenant)
+    .addHelpText("after", '\nExample:\n  gatehouse tenant create "Example Ltd" --owner-email owner@example.com');
+  const list = tenant.command("list").description("Lists all tenants.").action(listTenants);
+  const remove = tenant
+    .command("delete")
+    .description("Deletes a tenant with everything in it. This cannot be undone.")
+    .argument("<id>", "the tenant's id, as tenant list shows it")
+    .option("--yes", "Do not ask.")
+    .action(deleteTenant);
+  for (const command of [create, list, remove]) addApiOptions(command, "operatorKey");
+}
+
+async function createTenant(name: string, options: ApiOptions & { ownerEmail: string }): Promise<void> {
+  const client = apiClient(options, "operatorKey");
+  const made = await client.call<NewTenant>("POST", "/operator/tenants", { name, ownerEmail: options.ownerEmail });
+  if (options.json === true) return writeJson(made);
+  writeLines([
+    `Made the tenant ${made.tenant.name}.`,
+    "",
+    `  Id       ${made.tenant.id}`,
+    `  API key  ${made.apiKey.key}`,
+    "",
+    "Keep the key: it is shown this once.",
+  ]);
+}
+
+async function listTenants(options: ApiOptions): Promise<void> {
+  const client = apiClient(options, "operatorKey");
+  const tenants: Tenant[] = [];
+  for await (const tenant of client.pages<Tenant>("/operator/tenants")) tenants.push(tenant);
+  if (options.json === true) return writeJson(tenants);
+  const rows = tenants.map(({ id, name, ownerEmail, createdAt }) => [id, name, ownerEmail, createdAt]);
+  writeLines(rows.length === 0 ? ["There are no tenants."] : tableLines(["ID", "NAME", "OWNER", "CREATED"], rows));
+}
+
+async function deleteTenant(id: string, options: ApiOptions & { yes?: true }): Promise<void> {
+  const client = apiClient(options, "operatorKey");
+  const path = `/operator/tenants/${encodeURIComponent(id)}`;
+  if (options.yes !== true) await confirmDeletion(client, path);
+  await client.call("DELETE", path);
+  if (options.json === true) writeJson({ deleted: id });
+  else writeLines([`Deleted the tenant ${id}.`]);
+}
+
+async function confirmDeletion(client: ApiClient, path: string): Promise<void> {
+  if (process.stdin.isTTY !== true) {
+    throw new CommandFailure("Deleting a tenant cannot be undone: confirm it with --yes.", {
+      exitCode: exitCodes.usage,
+    });
+  }
+  const { name } = await client.call<Tenant>("GET", path);
+  const answer = await ask(`This deletes the tenant ${name} with everything in it, for good. Its name, to confirm: `);
+  if (answer !== name) throw new CommandFailure("That is not its name: nothing was deleted.");
+}

@@ -1,0 +1,50 @@
+/** What a person reads when a command fails, and what a script gets. */
+import { ConfigError } from "@gatehouse/server/config";
+import { CommanderError } from "commander";
+
+/** 0: done. 1: it failed. 2: the command line or a setting is wrong, and nothing was tried. */
+export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const;
+
+/** A failure to print as it is: what went wrong, and what to do. */
+export class CommandFailure extends Error {
+  readonly exitCode: number;
+  /** More lines for people. */
+  readonly details: readonly string[];
+  /** For `--json`. */
+  readonly body: object;
+
+  constructor(message: string, options: { exitCode?: number; details?: readonly string[]; body?: object } = {}) {
+    super(message);
+    this.name = "CommandFailure";
+    this.exitCode = options.exitCode ?? exitCodes.failed;
+    this.details = options.details ?? [];
+    this.body = options.body ?? { title: message };
+  }
+}
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof CommandFailure) return error.exitCode;
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  return error instanceof ConfigError ? exitCodes.usage : exitCodes.failed;
+}
+
+/** Says what went wrong on standard error: in a few lines, or with `json` as one JSON object. */
+export function writeFailure(error: unknown, json: boolean): void {
+  if (error instanceof CommanderError) return; // commander has said it
+  const lines = linesOf(error);
+  const text = json ? JSON.stringify(bodyOf(error, lines)) : lines.join("\n");
+  process.stderr.write(`${text}\n`);
+}
+
+function bodyOf(error: unknown, lines: readonly string[]): object {
+  return error instanceof CommandFailure ? error.body : { title: lines[0], detail: lines.slice(1).join("\n") };
+}
+
+function linesOf(error: unknown): readonly string[] {
+  if (error instanceof CommandFailure) return [error.message, ...error.details];
+  if (error instanceof ConfigError) {
+    return ["Gatehouse cannot start: its settings are wrong.", ...error.problems.map((problem) => `  ${problem}`)];
+  }
+  if (!(error instanceof Error)) return [String(error)];
+  return "remedy" in error && typeof error.remedy === "string" ? [error.message, error.remedy] : [error.message];
+}

@@ -1,0 +1,191 @@
+import { execFile } from "node:child_process";
+import { chmod, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { run } from "./run.ts";
+import { GatehouseProcess } from "./testing/gatehouse-process.ts";
+
+const execute = promisify(execFile);
+
+let root: string;
+let dataDir: string;
+let first: GatehouseProcess;
+let url: string;
+let operatorKey: string;
+let apiKey: string;
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "gatehouse-test-"));
+  await chmod(root, 0o711); // PostgreSQL's account passes through when the tests run as root
+  dataDir = join(root, "data");
+  first = serve();
+  url = await first.serving();
+  operatorKey = /gatehouse_op_\w+/.exec(first.output)?.[0] ?? "";
+  apiKey = /gatehouse_key_\w+/.exec(first.output)?.[0] ?? "";
+});
+
+afterAll(async () => {
+  first.kill("SIGKILL");
+  await first.exited();
+  await rm(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+});
+
+afterEach(() => vi.restoreAllMocks());
+
+function serve(...args: string[]): GatehouseProcess {
+  return new GatehouseProcess(["serve", "--port", "0", "--data-dir", dataDir, ...args], root);
+}
+
+interface Ran {
+  readonly code: number;
+  readonly output: string;
+  readonly errors: string;
+}
+
+/** Runs a command in this process. */
+async function gatehouse(...args: string[]): Promise<Ran> {
+  const written = { output: "", errors: "" };
+  const write = (to: keyof typeof written) => (text: string | Uint8Array) => {
+    written[to] += String(text);
+    return true;
+  };
+  vi.spyOn(process.stdout, "write").mockImplementation(write("output"));
+  vi.spyOn(process.stderr, "write").mockImplementation(write("errors"));
+  const code = await run(args).finally(() => vi.restoreAllMocks());
+  return { code, ...written };
+}
+
+const asOperator = (...args: string[]) => gatehouse("tenant", ...args, "--url", url, "--operator-key", operatorKey);
+const asTenant = (...args: string[]) => gatehouse("key", ...args, "--url", url, "--api-key", apiKey);
+
+test("the first start prints both keys and a curl line that works as it is", async () => {
+  const curl = /^ {2}(curl .*)$/m.exec(first.output)?.[1] ?? "";
+  expect(curl).toBe(`curl -H 'apikey: ${apiKey}' ${url}/tenants/resources`);
+  const { stdout } = await execute("sh", ["-c", curl]).catch(async (error: { code?: unknown }) => {
+    if (error.code !== 127) throw error;
+    // There is no curl here: do what the line says.
+    return { stdout: await (await fetch(`${url}/tenants/resources`, { headers: { apikey: apiKey } })).text() };
+  });
+  expect(JSON.parse(stdout)).toMatchObject({ data: [], total: 0 });
+  expect((await stat(join(dataDir, "master-key"))).mode & 0o777).toBe(0o600);
+});
+
+test("logs are JSON on standard error, without the keys", () => {
+  for (const line of first.log.trim().split("\n")) expect(JSON.parse(line)).toHaveProperty("msg");
+  expect(first.log).not.toContain(operatorKey);
+  expect(first.log).not.toContain(apiKey);
+});
+
+test("a second start on the same folder is refused with the way out", { timeout: 60_000 }, async () => {
+  const second = serve();
+  expect(await second.exited()).toBe(1);
+  expect(second.output).toBe("");
+  expect(second.log).toMatch(/^The data folder .* is in use by another Gatehouse, process \d+\.\nStop it first /);
+});
+
+test("tenants are made, listed and deleted", async () => {
+  const made = await asOperator("create", "Example Ltd", "--owner-email", "owner@example.com");
+  expect(made).toMatchObject({ code: 0, errors: "" });
+  expect(made.output).toMatch(/API key {2}gatehouse_key_/);
+  const id = /Id +(\S+)/.exec(made.output)?.[1] ?? "";
+
+  const listed = await asOperator("list");
+  expect(listed.output).toMatch(/^ID +NAME +OWNER +CREATED\n/);
+  expect(listed.output).toContain(`${id}  Example Ltd   owner@example.com`);
+  expect(JSON.parse((await asOperator("list", "--json")).output)).toHaveLength(2);
+
+  const unconfirmed = await asOperator("delete", id);
+  expect(unconfirmed).toMatchObject({ code: 2, errors: expect.stringContaining("--yes") });
+  expect(await asOperator("delete", id, "--yes")).toMatchObject({ code: 0, output: `Deleted the tenant ${id}.\n` });
+  expect(JSON.parse((await asOperator("list", "--json")).output)).toHaveLength(1);
+});
+
+test("keys are made, listed and revoked", async () => {
+  const made = await asTenant(
+    "create",
+    "Audit",
+    "--permission",
+    "resources:read",
+    "--source-ip",
+    "192.0.2.0/24",
+    "--json",
+  );
+  const key = JSON.parse(made.output);
+  expect(key).toMatchObject({ name: "Audit", permissions: ["resources:read"], sourceIps: ["192.0.2.0/24"] });
+  expect((await asTenant("list")).output).toMatch(
+    new RegExp(`${key.id} +Audit +gatehouse_key_.* +resources:read +never +never`),
+  );
+  expect(await asTenant("revoke", key.id)).toMatchObject({ code: 0, output: `Revoked the API key ${key.id}.\n` });
+  expect((await asTenant("list")).output).not.toContain("Audit");
+});
+
+test("what the API refuses is shown whole: title, detail, fields, request id", async () => {
+  const refused = await asOperator("create", "First tenant", "--owner-email", "owner@example.com");
+  expect(refused.code).toBe(1);
+  expect(refused.errors).toMatch(/\(409\)\.\n.*"First tenant"\.\n {2}\/name {2}is taken\nRequest id: \S+\n$/);
+  const asJson = await asOperator("create", "First tenant", "--owner-email", "owner@example.com", "--json");
+  expect(asJson).toMatchObject({ code: 1, output: "" });
+  expect(JSON.parse(asJson.errors)).toMatchObject({ code: "name_taken", status: 409 });
+});
+
+test("a command line that is wrong ends with 2, and says why", async () => {
+  expect(await gatehouse("tenant", "list", "--url", url)).toMatchObject({
+    code: 2,
+    errors: "A key is needed: --operator-key, or GATEHOUSE_OPERATOR_KEY.\n",
+  });
+  expect(await asTenant("create", "x", "--role", "KING")).toMatchObject({
+    code: 2,
+    errors: expect.stringMatching(/OWNER/),
+  });
+  expect(await gatehouse("srve")).toMatchObject({ code: 2, errors: expect.stringContaining("Did you mean serve?") });
+  expect(await gatehouse("serve", "--port", "x")).toMatchObject({
+    code: 2,
+    errors: expect.stringContaining("--port must be"),
+  });
+});
+
+test("a server that does not answer is named with its address", async () => {
+  const { code, errors } = await gatehouse(
+    "tenant",
+    "list",
+    "--url",
+    "http://127.0.0.1:1",
+    "--operator-key",
+    operatorKey,
+  );
+  expect(code).toBe(1);
+  expect(errors).toMatch(/^No Gatehouse answers at http:\/\/127\.0\.0\.1:1: /);
+  expect(errors).toContain("GATEHOUSE_URL");
+});
+
+test("every command explains itself", async () => {
+  const { code, output } = await gatehouse("serve", "--help");
+  expect(code).toBe(0);
+  for (const flag of ["--port <number>", "--data-dir <folder>", "--demo", "GATEHOUSE_MASTER_KEY"])
+    expect(output).toContain(flag);
+  for (const args of [["tenant", "create"], ["tenant", "delete"], ["key", "create"], ["migrate"], []]) {
+    expect(await gatehouse(...args, "--help")).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/^Usage: gatehouse/),
+    });
+  }
+});
+
+// Last: it ends the server that the tests before talk to.
+test("SIGTERM ends it in good order, and the next start finds the data", { timeout: 60_000 }, async () => {
+  first.kill("SIGTERM");
+  expect(await first.exited()).toBe(0);
+  expect(await readdir(join(dataDir, "postgres"))).not.toContain("postmaster.pid");
+
+  const next = serve("--log-level", "silent");
+  const address = await next.serving();
+  expect(next.output).not.toMatch(/gatehouse_(op|key)_/);
+  expect(next.output).toContain("The keys were shown at the first start.");
+  const answer = await fetch(`${address}/operator/tenants`, { headers: { apikey: operatorKey } });
+  expect(await answer.json()).toMatchObject({ data: [{ name: "First tenant" }], total: 1 });
+  next.kill("SIGINT");
+  expect(await next.exited()).toBe(0);
+  expect(next.log).toBe("");
+});

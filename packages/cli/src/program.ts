@@ -1,0 +1,37 @@
+import { readFileSync } from "node:fs";
+import { Command } from "commander";
+import { addKeyCommands } from "./commands/key.ts";
+import { addMigrateCommand } from "./commands/migrate.ts";
+import { addServeCommands } from "./commands/serve.ts";
+import { addTenantCommands } from "./commands/tenant.ts";
+
+export function createProgram(): Command {
+  const program = new Command("gatehouse")
+    .description("The control plane of a Zero Trust network.")
+    .version(version(), "--version", "Show the version.")
+    .helpOption("--help", "Show help.")
+    .exitOverride()
+    .showHelpAfterError("(gatehouse --help shows what there is)")
+    .addHelpText(
+      "after",
+      `
+Exit codes: 0 done, 1 failed, 2 the command line or a setting is wrong.
+
+Examples:
+  gatehouse serve                                   serve on http://127.0.0.1:8080
+  gatehouse demo                                    the same, with example records
+  gatehouse tenant create "Example Ltd" --owner-email owner@example.com
+  gatehouse key list --json`,
+    );
+  addServeCommands(program);
+  addMigrateCommand(program);
+  addTenantCommands(program);
+  addKeyCommands(program);
+  return program;
+}
+
+function version(): string {
+  const description: unknown = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  const known = typeof description === "object" && description !== null && "version" in description;
+  return known ? String(description.version) : "unknown";
+}

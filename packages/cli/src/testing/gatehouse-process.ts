@@ -1,0 +1,56 @@
+/** The real command in a process of its own, run from the sources. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+const entry = fileURLToPath(new URL("./gatehouse-from-source.mjs", import.meta.url));
+
+export class GatehouseProcess {
+  output = "";
+  log = "";
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<number>;
+
+  /**
+   * @param args the command line, after `gatehouse`
+   * @param transpiledFolder an existing folder that the processes of a test share, which makes all but the first quick
+   */
+  constructor(args: readonly string[], transpiledFolder: string) {
+    const settingsOutside = ([name]: [string, unknown]) => !name.startsWith("GATEHOUSE_");
+    this.#child = spawn(process.execPath, ["--conditions=gatehouse-source", entry, ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: {
+        ...Object.fromEntries(Object.entries(process.env).filter(settingsOutside)),
+        GATEHOUSE_TEST_TRANSPILED: transpiledFolder,
+      },
+    });
+    this.#child.stdout?.on("data", (text: Buffer) => {
+      this.output += text;
+    });
+    this.#child.stderr?.on("data", (text: Buffer) => {
+      this.log += text;
+    });
+    this.#ended = once(this.#child, "close").then(([code]) => Number(code));
+  }
+
+  /** @returns the address, once it serves */
+  async serving(): Promise<string> {
+    for (;;) {
+      const address = /serves on (http:\S+),/.exec(this.output)?.[1];
+      if (address !== undefined) return address;
+      const ended = this.#ended.then((code) => {
+        throw new Error(`gatehouse ended with ${code}: ${this.log}`);
+      });
+      await Promise.race([once(this.#child.stdout ?? this.#child, "data"), ended]);
+    }
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** @returns the exit code */
+  exited(): Promise<number> {
+    return this.#ended;
+  }
+}

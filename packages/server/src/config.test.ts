@@ -1,0 +1,222 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ConfigError, type ConfigSources, flagOf, readConfig, settingNames, settings, variableOf } from "./config.ts";
+import { generateToken, tokenPrefixes } from "./platform/secrets/tokens.ts";
+
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "gatehouse-test-"));
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function read(sources: Partial<ConfigSources>) {
+  return readConfig({ flags: {}, environment: {}, ...sources });
+}
+
+function problems(sources: Partial<ConfigSources>): readonly string[] {
+  try {
+    read(sources);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+function settingsFile(content: string): string {
+  const path = join(folder, "settings.json");
+  writeFileSync(path, content);
+  return path;
+}
+
+test("without any setting, everything has its default", () => {
+  expect(read({})).toEqual({
+    host: "127.0.0.1",
+    port: 8080,
+    dataDir: resolve("gatehouse-data"),
+    databaseUrl: undefined,
+    databasePoolSize: 10,
+    masterKey: undefined,
+    operatorKey: undefined,
+    bootstrapApiKey: undefined,
+    bootstrapTenantName: "First tenant",
+    bootstrapOwnerEmail: "owner@example.com",
+    trustedProxies: undefined,
+    logLevel: "info",
+    demo: false,
+  });
+});
+
+test("every setting has a flag, a variable and a description, and no two share one", () => {
+  expect(new Set(settingNames.map(flagOf)).size).toBe(settingNames.length);
+  for (const name of settingNames) {
+    expect(variableOf(name)).toMatch(/^GATEHOUSE_[A-Z_]+$/);
+    expect(flagOf(name)).toMatch(/^--[a-z-]+$/);
+    expect(settings[name].description).toMatch(/\.$/);
+  }
+});
+
+test("flags go before the environment, this before the file, that before the default", () => {
+  const config = settingsFile('{"port": 1, "host": "192.0.2.1", "logLevel": "warn"}');
+  const environment = { GATEHOUSE_PORT: "2", GATEHOUSE_HOST: "192.0.2.2", GATEHOUSE_CONFIG: config };
+  expect(read({ flags: { port: "3" }, environment })).toMatchObject({ port: 3, host: "192.0.2.2", logLevel: "warn" });
+  expect(read({ flags: { config } })).toMatchObject({ port: 1, host: "192.0.2.1", dataDir: settings.dataDir.default });
+});
+
+test("an empty variable is none, as compose files leave them", () => {
+  expect(read({ environment: { GATEHOUSE_DATABASE_URL: "", GATEHOUSE_CONFIG: "" } }).databaseUrl).toBeUndefined();
+});
+
+const key = "k".repeat(32);
+
+test.each([
+  ["GATEHOUSE_HOST", "::1", { host: "::1" }],
+  ["GATEHOUSE_HOST", "gatehouse.example.com", { host: "gatehouse.example.com" }],
+  ["GATEHOUSE_PORT", "0", { port: 0 }],
+  ["GATEHOUSE_DATA_DIR", "somewhere/else", { dataDir: resolve("somewhere/else") }],
+  ["GATEHOUSE_DATABASE_URL", "postgresql://a:b@db.example.com/g", { databaseUrl: "postgresql://a:b@db.example.com/g" }],
+  ["GATEHOUSE_DATABASE_URL", "postgres://a@/g?host=/run/db", { databaseUrl: "postgres://a@/g?host=/run/db" }],
+  ["GATEHOUSE_MASTER_KEY", Buffer.alloc(32, 1).toString("base64"), { masterKey: Buffer.alloc(32, 1) }],
+  ["GATEHOUSE_OPERATOR_KEY", key, { operatorKey: key }],
+  ["GATEHOUSE_BOOTSTRAP_TENANT_NAME", "  Example Ltd ", { bootstrapTenantName: "Example Ltd" }],
+  ["GATEHOUSE_TRUSTED_PROXIES", "192.0.2.1, 2001:db8::/32", { trustedProxies: ["192.0.2.1", "2001:db8::/32"] }],
+  ["GATEHOUSE_DEMO", "true", { demo: true }],
+])("%s takes %s", (variable, text, expected) => {
+  expect(read({ environment: { [variable]: text } })).toMatchObject(expected);
+});
+
+test("a whole token of ours is a key like any other", () => {
+  const operatorKey = generateToken(tokenPrefixes.operator);
+  expect(read({ flags: { operatorKey } }).operatorKey).toBe(operatorKey);
+});
+
+test.each([
+  ["GATEHOUSE_HOST", "192.0.2.256", 'must be an IP address or a host name, without a port; it is "192.0.2.256".'],
+  ["GATEHOUSE_HOST", "127.0.0.1:80", 'must be an IP address or a host name, without a port; it is "127.0.0.1:80".'],
+  ["GATEHOUSE_PORT", "65536", 'must be a whole number from 0 to 65535; it is "65536".'],
+  ["GATEHOUSE_PORT", "80a", 'must be a whole number from 0 to 65535; it is "80a".'],
+  ["GATEHOUSE_DATABASE_POOL_SIZE", "1", 'must be a whole number from 2 to 500; it is "1".'],
+  ["GATEHOUSE_LOG_LEVEL", "loud", 'must be one of fatal, error, warn, info, debug, trace, silent; it is "loud".'],
+  ["GATEHOUSE_DEMO", "yes", 'must be true or false; it is "yes".'],
+  [
+    "GATEHOUSE_BOOTSTRAP_TENANT_NAME",
+    "a\nb",
+    'must be 1 to 120 characters, none of them a control character; it is "a\\nb".',
+  ],
+  ["GATEHOUSE_BOOTSTRAP_OWNER_EMAIL", "owner", 'must be an e-mail address; it is "owner".'],
+  [
+    "GATEHOUSE_TRUSTED_PROXIES",
+    "192.0.2.7/24",
+    /^must be IP addresses and CIDRs, separated by commas\. .*192\.0\.2\.7\/24/,
+  ],
+])("%s=%s is named with what it must be", (variable, text, message) => {
+  const [problem = "", ...others] = problems({ environment: { [variable]: text } });
+  expect(others).toEqual([]);
+  expect(problem.startsWith(`${variable} `)).toBe(true);
+  expect(problem.slice(variable.length + 1)).toEqual(
+    typeof message === "string" ? message : expect.stringMatching(message),
+  );
+});
+
+const cutOff = generateToken(tokenPrefixes.apiKey).slice(0, -1);
+
+test.each([
+  ["masterKey", "c2VjcmV0c2VjcmV0", "must be 32 bytes in base64; it has 12."],
+  [
+    "masterKey",
+    Buffer.alloc(32, 255).toString("base64url"),
+    "must be 32 bytes in base64; it is written in another alphabet.",
+  ],
+  ["operatorKey", "secret", "must be 32 to 200 printable characters without spaces; it has 6."],
+  ["bootstrapApiKey", "secret ".repeat(6), "must be 32 to 200 printable characters without spaces; it has a space or"],
+  ["bootstrapApiKey", cutOff, "must be whole where it starts with gatehouse_key_; it fails its own checksum"],
+  ["databaseUrl", "mysql://user:secret@db.example.com/g", "must be a URL such as"],
+  ["databaseUrl", "postgres://user:secret@db.example.com:port/g", "must be a URL such as"],
+])("a wrong %s is named, and never shown", (name, secret, message) => {
+  const [problem = "", ...others] = problems({ flags: { [name]: secret } });
+  expect(others).toEqual([]);
+  expect(problem.startsWith(`${flagOf(name)} ${message}`)).toBe(true);
+  expect(problem).not.toContain("secret");
+  expect(problem).not.toContain(secret);
+});
+
+test.each(settingNames.filter((name) => settings[name].secret))("no wrong %s is ever shown", (name) => {
+  for (const text of [
+    "hidden-word",
+    `hidden-word ${"x".repeat(40)}`,
+    "postgres://user:hidden-word@[/g",
+    "é".repeat(40),
+  ]) {
+    for (const problem of problems({ environment: { [variableOf(name)]: text } })) {
+      expect(problem).toContain(variableOf(name));
+      expect(problem).not.toMatch(/hidden-word|é/);
+    }
+  }
+});
+
+test("the first tenant's key cannot be the operator's", () => {
+  expect(problems({ flags: { operatorKey: key, bootstrapApiKey: key } })).toEqual([
+    "GATEHOUSE_BOOTSTRAP_API_KEY must be another key than GATEHOUSE_OPERATOR_KEY.",
+  ]);
+});
+
+test("an unknown variable stops the start, with the one that was likely meant", () => {
+  expect(problems({ environment: { GATEHOUSE_PROT: "1" } })).toEqual([
+    "GATEHOUSE_PROT is not a setting. Did you mean GATEHOUSE_PORT?",
+  ]);
+  expect(problems({ environment: { GATEHOUSE_COLOUR_SCHEME: "1" } })).toEqual([
+    "GATEHOUSE_COLOUR_SCHEME is not a setting. gatehouse serve --help lists them.",
+  ]);
+});
+
+test("variables of the client commands and of tests are none of the server's business", () => {
+  const environment = { GATEHOUSE_URL: "x", GATEHOUSE_API_KEY: "y", GATEHOUSE_TEST_DATABASE_URL: "z", PATH: "p" };
+  expect(problems({ environment })).toEqual([]);
+});
+
+test("variables that Kubernetes makes for a Service called gatehouse are recognised", () => {
+  const found = problems({
+    environment: { GATEHOUSE_PORT: "tcp://192.0.2.1:80", GATEHOUSE_SERVICE_HOST: "192.0.2.1" },
+  });
+  expect(found).toHaveLength(2);
+  for (const problem of found) expect(problem).toContain("enableServiceLinks: false");
+});
+
+test("everything that is wrong is said at once", () => {
+  expect(
+    problems({ flags: { port: "x" }, environment: { GATEHOUSE_HOST: "?", GATEHOUSE_NONSENSE: "1" } }),
+  ).toHaveLength(3);
+});
+
+test("a settings file may hold strings, numbers, booleans and lists of strings", () => {
+  const config = settingsFile('{"port": 9000, "demo": true, "trustedProxies": ["192.0.2.1", "192.0.2.2"]}');
+  expect(read({ flags: { config } })).toMatchObject({
+    port: 9000,
+    demo: true,
+    trustedProxies: ["192.0.2.1", "192.0.2.2"],
+  });
+});
+
+test.each([
+  ['{"prot": 1}', /^"prot" in .* is not a setting\. Did you mean port\?$/],
+  ['{"toString": "x"}', /^"toString" in .* is not a setting\./],
+  ['{"port": "eighty"}', /^"port" in .* must be a whole number from 0 to 65535; it is "eighty"\.$/],
+  ['{"port": null}', /^"port" in .* must be a string, a number, true, false, or a list of strings\.$/],
+  ["[1]", /must hold one JSON object/],
+  ['{"operatorKey": "secret', /cannot be read: it is not JSON\.$/],
+])("a settings file with %s is refused", (content, message) => {
+  const found = problems({ flags: { config: settingsFile(content) } });
+  expect(found).toEqual([expect.stringMatching(message)]);
+  expect(found[0]).not.toContain("secret");
+});
+
+test("a settings file that is not there is named", () => {
+  const config = join(folder, "missing.json");
+  expect(problems({ environment: { GATEHOUSE_CONFIG: config } })).toEqual([
+    expect.stringMatching(/^The settings file .*missing\.json cannot be read: ENOENT/),
+  ]);
+});

@@ -1,0 +1,162 @@
+/** The admission rules and policies of the example tenant. */
+import type { PolicyMode, PolicyType } from "@gatehouse/contract/records/policy";
+import { demoUsers } from "./demo-people.ts";
+
+export interface DemoRule {
+  readonly name: string;
+  readonly rule: string;
+  readonly hasTimeConstraint: boolean;
+}
+
+/** Other records are named, users by their e-mail address. */
+export interface DemoPolicy {
+  readonly name: string;
+  readonly type: PolicyType;
+  readonly action: boolean;
+  readonly description: string;
+  readonly mode?: PolicyMode;
+  readonly allUsers?: true;
+  readonly allResources?: true;
+  readonly groups?: readonly string[];
+  readonly users?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly gateways?: readonly string[];
+  readonly sourceIps?: readonly string[];
+  /** Name of a rule. */
+  readonly rule?: string;
+}
+
+const soundDevice = "Sound device";
+const officeHours = "Office hours";
+const inEurope = "In Europe";
+const staff = "Staff on a company device";
+
+export const demoRules: readonly DemoRule[] = [
+  {
+    name: soundDevice,
+    rule: "device.posture.diskEncrypted == true && device.posture.osUpToDate == true",
+    hasTimeConstraint: false,
+  },
+  {
+    name: officeHours,
+    rule: [
+      'now.getDayOfWeek("Europe/Berlin") >= 1 && now.getDayOfWeek("Europe/Berlin") <= 5',
+      'now.getHours("Europe/Berlin") >= 7 && now.getHours("Europe/Berlin") < 20',
+    ].join(" &&\n"),
+    hasTimeConstraint: true,
+  },
+  { name: inEurope, rule: 'source.country in ["DE", "FR", "IE", "NL"]', hasTimeConstraint: false },
+  {
+    name: staff,
+    rule: 'user.contractor == false && device.posture.managedBy == "company"',
+    hasTimeConstraint: false,
+  },
+];
+
+const contractors = demoUsers.filter(({ attributes }) => attributes.contractor).map(({ email }) => email);
+
+export const demoPolicies: readonly DemoPolicy[] = [
+  {
+    name: "Contractors stay out of production",
+    type: "PRIVATE",
+    action: false,
+    description: "First, so that no later policy lets them in.",
+    users: contractors,
+    resources: ["Kubernetes production", "Production databases", "Jump hosts"],
+  },
+  {
+    name: "Production for operations",
+    type: "PRIVATE",
+    action: true,
+    description: "Only through the gateways beside it, from a device in order.",
+    groups: ["Operations"],
+    resources: ["Kubernetes production", "Production databases", "Jump hosts"],
+    gateways: ["Cloud", "Frankfurt 1"],
+    rule: soundDevice,
+  },
+  {
+    name: "Tools of engineering",
+    type: "PRIVATE",
+    action: true,
+    description: "What it takes to build and to test.",
+    groups: ["Engineering", "Operations"],
+    resources: ["Source code", "Build servers", "Kubernetes staging", "Staging databases", "Monitoring", "Logs"],
+    rule: soundDevice,
+  },
+  {
+    name: "Books in office hours",
+    type: "PRIVATE",
+    action: true,
+    description: "Money moves while somebody watches.",
+    groups: ["Finance"],
+    resources: ["Accounting", "Payroll"],
+    rule: officeHours,
+  },
+  {
+    name: "Personnel files",
+    type: "PRIVATE",
+    action: true,
+    description: "For those who keep them.",
+    groups: ["People"],
+    resources: ["Personnel files", "Payroll"],
+    rule: staff,
+  },
+  {
+    name: "Office systems",
+    type: "PRIVATE",
+    action: true,
+    description: "For those who work with the warehouse and by telephone.",
+    groups: ["Sales", "Support", "Operations"],
+    resources: ["Warehouse terminals", "Telephone system", "Dublin office network"],
+  },
+  {
+    name: "Intranet for everybody",
+    type: "PRIVATE",
+    action: true,
+    description: "What every employee needs on the first day.",
+    allUsers: true,
+    resources: ["Wiki", "File shares", "Internal DNS"],
+  },
+  {
+    name: "Customer systems",
+    type: "SAAS",
+    action: true,
+    description: "Customers' data stays in Europe.",
+    groups: ["Sales", "Support"],
+    resources: ["Customer records", "Help desk"],
+    rule: inEurope,
+  },
+  {
+    name: "Mail and meetings",
+    type: "SAAS",
+    action: true,
+    description: "From anywhere.",
+    allUsers: true,
+    resources: ["Mail", "Video meetings"],
+  },
+  {
+    name: "No file sharing sites",
+    type: "INTERNET",
+    action: false,
+    description: "Files go to customers through the help desk.",
+    allUsers: true,
+    resources: ["File sharing sites"],
+  },
+  {
+    name: "Internet through Frankfurt",
+    type: "INTERNET",
+    action: true,
+    description: "Finance and People browse from an address that banks and authorities know.",
+    mode: "INTERNET_ACCESS_POINT",
+    groups: ["Finance", "People"],
+    gateways: ["Frankfurt 1", "Frankfurt 2"],
+  },
+  {
+    name: "Dublin to the data centre",
+    type: "SITETOSITE",
+    action: true,
+    description: "Machines in the office that have no user.",
+    sourceIps: ["10.40.0.0/16"],
+    resources: ["File shares", "Internal DNS"],
+  },
+];

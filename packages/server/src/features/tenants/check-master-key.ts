@@ -1,0 +1,37 @@
+import type { Transaction } from "../../platform/db/database.ts";
+import type { SecretBox } from "../../platform/secrets/master-key.ts";
+import { StartError } from "../../platform/start-error.ts";
+import { readFact, storeFact } from "./installation.queries.ts";
+
+const checkText = "gatehouse";
+const checkContext = "installation";
+
+/** The database's secrets were encrypted with another master key than this start has. */
+export class WrongMasterKeyError extends StartError {
+  constructor() {
+    super(
+      "The master key is not the one that the secrets in this database are encrypted with.",
+      "Set GATEHOUSE_MASTER_KEY to that key, or put the file master-key back into the data folder from a backup.",
+    );
+    this.name = "WrongMasterKeyError";
+  }
+}
+
+/**
+ * Finds a wrong master key at the start, not at the first secret that cannot be read: a known text is encrypted when the
+ * database is new, and decrypted at each start after.
+ *
+ * @throws WrongMasterKeyError
+ */
+export async function checkMasterKey(transaction: Transaction, box: SecretBox): Promise<void> {
+  const sealed = await readFact(transaction, "master-key-check");
+  if (sealed === undefined) {
+    await storeFact(transaction, "master-key-check", box.seal(checkText, checkContext));
+    return;
+  }
+  try {
+    box.open(sealed, checkContext);
+  } catch {
+    throw new WrongMasterKeyError(); // why decryption fails says nothing more
+  }
+}

@@ -1,0 +1,163 @@
+/** The composition root: a whole Gatehouse, from its settings to a port that answers, and back down again. */
+import { rm } from "node:fs/promises";
+import { type Composition, compose } from "./compose.ts";
+import { type Config, ConfigError, settings, variableOf } from "./config.ts";
+import { fillDemoTenant } from "./demo/fill-demo-tenant.ts";
+import { type Installation, WrongMasterKeyError } from "./features/tenants/tenants.api.ts";
+import type { Connection } from "./platform/db/database.ts";
+import { migrateWhenReachable } from "./platform/db/migrate-when-reachable.ts";
+import { migrate } from "./platform/db/migrations.ts";
+import { startEmbeddedPostgres } from "./platform/embedded-postgres/embedded-postgres.ts";
+import { systemErrorCode } from "./platform/embedded-postgres/embedded-postgres-error.ts";
+import type { Log } from "./platform/log.ts";
+import { readOrMakeMasterKey } from "./platform/secrets/master-key-file.ts";
+import { StartError } from "./platform/start-error.ts";
+
+/** How long requests may take to finish once the server stops, in milliseconds; then they are cut off. */
+const drainMs = 10_000;
+
+export interface StartOptions {
+  /**
+   * Told of keys that were made at this start and are never shown again. Called before the port opens, so that they are
+   * known even when it cannot be opened.
+   */
+  readonly keysMade?: (installation: Installation) => void;
+  /** Aborted when the start is not wanted any more. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Gatehouse {
+  /** Where it serves, such as http://127.0.0.1:8080. */
+  readonly address: string;
+  readonly installation: Installation;
+  /** Finishes what is being answered, writes what is pending, and stops the database. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts everything.
+ *
+ * @throws ConfigError, StartError, EmbeddedPostgresError, MigrationError: each says what to do; nothing is left running
+ */
+export async function startGatehouse(config: Config, log: Log, options: StartOptions = {}): Promise<Gatehouse> {
+  const signal = options.signal ?? new AbortController().signal;
+  requireMasterKey(config);
+  const { connection, stop } = await openDatabase(config, log, signal);
+  try {
+    signal.throwIfAborted();
+    const composition = await composeWithMasterKey(config, connection, log);
+    try {
+      const { installation } = composition;
+      if (installation.operatorKey !== undefined || installation.firstApiKey !== undefined) {
+        options.keysMade?.(installation);
+      }
+      if (config.demo) await fillDemoTenant(composition);
+      signal.throwIfAborted();
+      const address = await listen(composition, config);
+      let closed: Promise<void> | undefined;
+      return { address, installation, close: () => (closed ??= drain(composition).finally(stop)) };
+    } catch (error) {
+      await composition.close();
+      throw error;
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Applies the migrations and stops again. Throws as startGatehouse does. */
+export async function migrateDatabase(config: Config, log: Log, signal: AbortSignal): Promise<readonly string[]> {
+  const { applied, stop } = await openDatabase(config, log, signal);
+  await stop();
+  return applied;
+}
+
+interface OpenDatabase {
+  readonly connection: Connection;
+  /** The migrations that were applied now. */
+  readonly applied: readonly string[];
+  stop(): Promise<void>;
+}
+
+async function openDatabase({ databaseUrl, dataDir }: Config, log: Log, signal: AbortSignal): Promise<OpenDatabase> {
+  if (databaseUrl !== undefined) {
+    const applied = await migrateWhenReachable(databaseUrl, log, signal);
+    return { connection: { connectionString: databaseUrl }, applied, stop: async () => {} };
+  }
+  const postgres = await startEmbeddedPostgres({ dataDir, log: ({ level, message }) => log[level](message) });
+  const connection: Connection = { ...postgres.connection, ssl: false };
+  try {
+    return { connection, applied: await migrate(connection), stop: () => postgres.stop() };
+  } catch (error) {
+    await postgres.stop();
+    throw error;
+  }
+}
+
+/** A key that was lost with a data folder would take the secrets of a database elsewhere with it. */
+function requireMasterKey({ databaseUrl, masterKey }: Config): void {
+  if (databaseUrl === undefined || masterKey !== undefined) return;
+  throw new ConfigError([
+    `${variableOf("masterKey")} is needed with ${variableOf("databaseUrl")}: 32 bytes in base64. ` +
+      `Make one with: node -p "crypto.randomBytes(32).toString('base64')"`,
+  ]);
+}
+
+async function composeWithMasterKey(config: Config, connection: Connection, log: Log): Promise<Composition> {
+  // Only now: starting PostgreSQL has made the data folder, and locked it.
+  const file = config.masterKey === undefined ? await readOrMakeMasterKey(config.dataDir, log) : undefined;
+  try {
+    return await compose({
+      connection,
+      poolSize: config.databasePoolSize,
+      masterKey: config.masterKey ?? file?.key ?? Buffer.alloc(0),
+      trustedProxies: config.trustedProxies ?? [],
+      log,
+      setUp: {
+        operatorKey: config.operatorKey,
+        bootstrapApiKey: config.bootstrapApiKey,
+        tenantName: config.bootstrapTenantName,
+        ownerEmail: config.bootstrapOwnerEmail,
+      },
+    });
+  } catch (error) {
+    // The right key was lost or is configured elsewhere; a new one in its place would only mislead.
+    if (error instanceof WrongMasterKeyError && file?.made === true) await rm(file.path);
+    throw error;
+  }
+}
+
+async function listen({ app }: Composition, { host, port }: Config): Promise<string> {
+  try {
+    // Not every client takes the address that means all of them.
+    return (await app.listen({ host, port })).replace("[::]", "[::1]");
+  } catch (error) {
+    const code = systemErrorCode(error);
+    const place = `port ${port} on ${host}`;
+    const otherPort = `choose another: --port ${port === settings.port.default ? port + 1 : settings.port.default}, or GATEHOUSE_PORT`;
+    if (code === "EADDRINUSE") {
+      throw new StartError(`Cannot listen on ${place}: another program does.`, `Stop it, or ${otherPort}.`);
+    }
+    if (code === "EACCES") {
+      throw new StartError(
+        `Cannot listen on ${place}: this user may not.`,
+        `Ports from 1024 on are free; ${otherPort}.`,
+      );
+    }
+    if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
+      const remedy = "Set GATEHOUSE_HOST to an address of this machine, or to 0.0.0.0 or :: for all of them.";
+      throw new StartError(`Cannot listen on ${host}: this machine does not have that address.`, remedy);
+    }
+    throw error;
+  }
+}
+
+async function drain(composition: Composition): Promise<void> {
+  const cut = setTimeout(() => composition.app.server.closeAllConnections(), drainMs);
+  try {
+    await composition.close();
+  } finally {
+    clearTimeout(cut);
+  }
+}
