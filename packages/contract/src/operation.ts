@@ -68,7 +68,8 @@ export function errorsOf(declaration: Operation): readonly ErrorCode[] {
   if (declaration.parameters !== undefined) codes.add("not_found");
   if (isWrite(declaration) && declaration.parameters !== undefined) codes.add("precondition_failed");
   if (declaration.method === "POST") codes.add("idempotency_key_reused");
-  if (declaration.body !== undefined) {
+  // Also where no body is declared: one that is sent is refused.
+  if (isWrite(declaration)) {
     for (const code of ["invalid_json", "invalid_body", "payload_too_large", "unsupported_media_type"] as const) {
       codes.add(code);
     }

@@ -1,8 +1,31 @@
 /** Every feature's routes. */
+import { addressRoutes } from "./features/addresses/addresses.routes.ts";
+import { admissionRuleRoutes } from "./features/admission-rules/admission-rules.routes.ts";
 import { apiKeyRoutes } from "./features/api-keys/api-keys.routes.ts";
+import { deviceRoutes } from "./features/devices/devices.routes.ts";
+import { eventRoutes } from "./features/events/events.routes.ts";
+import { gatewayRoutes } from "./features/gateways/gateways.routes.ts";
+import { groupRoutes } from "./features/groups/groups.routes.ts";
+import { policyRoutes } from "./features/policies/policies.routes.ts";
 import { protocolRoutes } from "./features/protocols/protocols.routes.ts";
 import { resourceRoutes } from "./features/resources/resources.routes.ts";
+import { roleRoutes } from "./features/roles/roles.routes.ts";
 import { tenantRoutes } from "./features/tenants/tenants.routes.ts";
+import { userRoutes } from "./features/users/users.routes.ts";
 import type { Route } from "./http/route.ts";
 
-export const routes: readonly Route[] = [...resourceRoutes, ...protocolRoutes, ...apiKeyRoutes, ...tenantRoutes];
+export const routes: readonly Route[] = [
+  ...userRoutes,
+  ...groupRoutes,
+  ...roleRoutes,
+  ...deviceRoutes,
+  ...gatewayRoutes,
+  ...resourceRoutes,
+  ...addressRoutes,
+  ...protocolRoutes,
+  ...admissionRuleRoutes,
+  ...policyRoutes,
+  ...apiKeyRoutes,
+  ...eventRoutes,
+  ...tenantRoutes,
+];

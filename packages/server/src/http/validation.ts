@@ -18,7 +18,14 @@ const addFormats = addFormatsModule as unknown as typeof addFormatsModule.defaul
 const ajv = createAjv();
 
 function createAjv(): Ajv {
-  const instance = new Ajv({ allErrors: true, strict: false, ownProperties: true, verbose: true });
+  const instance = new Ajv({
+    allErrors: true,
+    strict: false,
+    // A number too large to read is Infinity, which no JSON can answer and no column hold.
+    strictNumbers: true,
+    ownProperties: true,
+    verbose: true,
+  });
   addFormats(instance, ["uuid", "uri-reference"]);
   instance.addFormat("date-time", { type: "string", validate: isTimestamp });
   instance.addFormat("email", { type: "string", validate: isEmail });

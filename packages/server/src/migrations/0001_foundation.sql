@@ -8,6 +8,7 @@
 --
 -- Ids are UUIDv7 made by the server, so an index on (tenant_id, id) is in order of creation.
 -- `version` is what a record's ETag shows: raised by commands on the record, never by derived values.
+-- Foreign keys that keep a record from being deleted are DEFERRABLE: where a whole tenant goes, they are checked at the end.
 -- `name_key` is what names sort by: without regard to case, by code point, the same on every platform.
 
 CREATE FUNCTION current_tenant() RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE
@@ -242,7 +243,7 @@ CREATE TABLE address_protocols (
   position    smallint NOT NULL,
   PRIMARY KEY (tenant_id, address_id, protocol_id),
   FOREIGN KEY (tenant_id, address_id) REFERENCES addresses ON DELETE CASCADE,
-  CONSTRAINT address_protocols_protocol_fkey FOREIGN KEY (tenant_id, protocol_id) REFERENCES protocols
+  CONSTRAINT address_protocols_protocol_fkey FOREIGN KEY (tenant_id, protocol_id) REFERENCES protocols DEFERRABLE
 );
 CREATE INDEX address_protocols_by_protocol ON address_protocols (tenant_id, protocol_id, address_id);
 
@@ -298,7 +299,7 @@ CREATE TABLE policies (
   rule_id       uuid NOT NULL,
   description   text NOT NULL DEFAULT '',
   PRIMARY KEY (tenant_id, id),
-  CONSTRAINT policies_rule_fkey FOREIGN KEY (tenant_id, rule_id) REFERENCES admission_rules,
+  CONSTRAINT policies_rule_fkey FOREIGN KEY (tenant_id, rule_id) REFERENCES admission_rules DEFERRABLE,
   CONSTRAINT policies_name_unique UNIQUE (tenant_id, name),
   CONSTRAINT policies_order_unique UNIQUE (tenant_id, type, "order") DEFERRABLE INITIALLY DEFERRED
 );
@@ -354,7 +355,7 @@ CREATE TABLE policy_gateways (
   position   smallint NOT NULL,
   PRIMARY KEY (tenant_id, policy_id, gateway_id),
   FOREIGN KEY (tenant_id, policy_id) REFERENCES policies ON DELETE CASCADE,
-  CONSTRAINT policy_gateways_gateway_fkey FOREIGN KEY (tenant_id, gateway_id) REFERENCES gateways
+  CONSTRAINT policy_gateways_gateway_fkey FOREIGN KEY (tenant_id, gateway_id) REFERENCES gateways DEFERRABLE
 );
 CREATE INDEX policy_gateways_by_gateway ON policy_gateways (tenant_id, gateway_id, policy_id);
 
@@ -406,6 +407,7 @@ CREATE TABLE audit_events (
   PRIMARY KEY (tenant_id, id)
 );
 CREATE INDEX audit_events_by_target ON audit_events (tenant_id, target_id, id);
+CREATE INDEX audit_events_by_time ON audit_events (tenant_id, created_at, id);
 
 -- What replicas have to hear of. No foreign key: the news that a tenant is gone must outlive it.
 CREATE TABLE outbox (
@@ -529,3 +531,5 @@ CREATE POLICY operator_replies_update ON idempotent_replies FOR UPDATE
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO gatehouse_app;
 REVOKE UPDATE, DELETE ON audit_events, operator_events FROM gatehouse_app;
 REVOKE UPDATE ON outbox FROM gatehouse_app;
+REVOKE UPDATE, DELETE ON installation FROM gatehouse_app;
+REVOKE INSERT, UPDATE, DELETE ON schema_migrations FROM gatehouse_app;

@@ -1,13 +1,13 @@
 /** A whole server in the test's own process, over the shared database, and clients that call it as users would. */
 import { randomBytes } from "node:crypto";
 import { pageOf } from "@gatehouse/contract/list";
-import type { Operation } from "@gatehouse/contract/operation";
+import { errorsOf, type Operation } from "@gatehouse/contract/operation";
 import { operations } from "@gatehouse/contract/operations/all";
 import type { Permission } from "@gatehouse/contract/permissions";
 import { Problem } from "@gatehouse/contract/problem";
 import Type from "typebox";
 import { expect, inject } from "vitest";
-import { type Composition, compose } from "../compose.ts";
+import { type ComposeOptions, type Composition, compose } from "../compose.ts";
 import { compileCheck } from "../http/validation.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Connection } from "../platform/db/database.ts";
@@ -19,6 +19,10 @@ export interface TestServerOptions {
   readonly clock?: Clock;
   readonly bootstrapApiKey?: string;
   readonly operatorKey?: string;
+  /** Other settings than the usual. */
+  readonly settings?: Partial<
+    Pick<ComposeOptions, "poolSize" | "trustedProxies" | "requestTimeoutMs" | "databaseLimits" | "log">
+  >;
 }
 
 /** The key that encrypts stored secrets in tests: the same for all, since they share a database. */
@@ -57,6 +61,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       ownerEmail: "owner@example.com",
     },
     ...(options.clock === undefined ? {} : { clock: options.clock }),
+    ...options.settings,
   });
   await composition.app.ready();
   const client = (key: string | undefined) => new TestClient(composition, key);
@@ -177,6 +182,8 @@ function requireDeclared(method: string, path: string, reply: TestReply): void {
   if (reply.status >= 400) {
     expect(reply.headers["content-type"], what).toMatch("application/problem+json");
     expect(checkProblem(reply.body), what).toEqual([]);
+    const called = operationFor(method, path)?.operation;
+    if (called !== undefined) expect(errorsOf(called), what).toContain(reply.body.code);
     return;
   }
   const found = operationFor(method, path);

@@ -1,4 +1,4 @@
 /** What other features may ask of addresses. */
-export { insertAddresses, type NewAddress } from "./addresses.queries.ts";
+export { insertAddresses } from "./addresses.queries.ts";
 export { type CanonicalAddress, checkAddress, repeatedAddresses } from "./addresses.rules.ts";
 export { type AddressJson, addressJson, addressView } from "./addresses.view.ts";

@@ -10,7 +10,7 @@ import { isWholeToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import { KeyCache } from "./key-cache.ts";
 import { KeyUsage } from "./key-usage.ts";
 
-export { type ApiKeySettings, type IssuedApiKey, issueApiKey } from "./api-keys.commands.ts";
+export { type IssuedApiKey, issueApiKey } from "./api-keys.commands.ts";
 export { newApiKeyView } from "./api-keys.view.ts";
 
 interface ValidKey {

@@ -6,9 +6,10 @@ import type { Call } from "../../platform/call.ts";
 import { newId } from "../../platform/ids.ts";
 import { empty, type Outcome, record, streamed } from "../../platform/outcome.ts";
 import { generateToken, hashToken, tokenPrefixes, visiblePrefix } from "../../platform/secrets/tokens.ts";
+import { canonicalSourceIps } from "../../platform/source-ips.ts";
 import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
 import * as queries from "./api-keys.queries.ts";
-import { canonicalSourceIps, expiryProblem, grantsBeyond, requestedPermissions } from "./api-keys.rules.ts";
+import { expiryProblem, grantsBeyond, requestedPermissions } from "./api-keys.rules.ts";
 import { apiKeyView, newApiKeyView } from "./api-keys.view.ts";
 
 /** How long a rotated key goes on working where the request does not say, in seconds. */
@@ -31,7 +32,7 @@ export async function createApiKey(call: Call<typeof operations.createApiKey>): 
   const permissions = requestedPermissions(call.body);
   if (!permissions.ok) throw new AppError("invalid_combination", { errors: permissions.errors });
   const sourceIps = canonicalSourceIps(call.body.sourceIps ?? []);
-  if (!sourceIps.ok) throw new AppError("invalid_combination", { errors: sourceIps.errors });
+  if (!sourceIps.ok) throw new AppError("invalid_address", { errors: sourceIps.errors });
   const expiry = expiryProblem(expiresAt, call.now);
   if (expiry !== undefined) throw new AppError("invalid_combination", { errors: [expiry] });
   refuseMoreThanHeld(permissions.value, call.permissions);

@@ -1,6 +1,5 @@
 import { type Permission, permissions, type RoleType, rolePermissions } from "@gatehouse/contract/permissions";
 import type { ProblemField } from "@gatehouse/contract/problem";
-import { formatIpRange, parseIpRange } from "@gatehouse/policy/addresses/ip-ranges";
 
 export type Result<T> =
   | { readonly ok: true; readonly value: T }
@@ -25,18 +24,6 @@ export function requestedPermissions(request: {
 /** What a key would grant beyond what its maker holds. */
 export function grantsBeyond(asked: readonly Permission[], held: ReadonlySet<Permission>): readonly Permission[] {
   return asked.filter((permission) => !held.has(permission));
-}
-
-/** Source addresses in canonical form, without repeats. */
-export function canonicalSourceIps(texts: readonly string[]): Result<readonly string[]> {
-  const errors: ProblemField[] = [];
-  const canonical = new Set<string>();
-  for (const [index, text] of texts.entries()) {
-    const range = parseIpRange(text.trim());
-    if (range.ok) canonical.add(formatIpRange(range.value));
-    else errors.push({ pointer: `/sourceIps/${index}`, message: range.problem });
-  }
-  return errors.length > 0 ? { ok: false, errors } : { ok: true, value: [...canonical] };
 }
 
 /** A key that is to expire must do so in the future. */

@@ -31,14 +31,18 @@ export class KeyCache<T extends { readonly tenantId: string }> {
   readonly #options: KeyCacheOptions<T>;
   /** By the key's SHA-256, so that how long a look-up takes tells nothing about the key itself. */
   readonly #remembered = new Map<string, Remembered<T>>();
-  readonly #running = new Map<string, Promise<T | undefined>>();
+  /** Readings under way, which requests that come meanwhile share. */
+  readonly #running = new Map<string, { readonly result: Promise<T | undefined>; readonly startedAt: number }>();
   /** Counts what the outbox made us forget: a reading that began before must not be remembered after. */
   #forgotten = 0;
 
   constructor(options: KeyCacheOptions<T>) {
     this.#options = options;
-    options.follower.subscribe((entry) => {
-      if (entry.changes.some(({ type }) => type === "api-key" || type === "tenant")) this.#forget(entry.tenantId);
+    options.follower.subscribe({
+      changed: ({ tenantId, changes }) => {
+        if (changes.some(({ type }) => type === "api-key" || type === "tenant")) this.#forget(tenantId);
+      },
+      missed: () => this.#forget(undefined),
     });
   }
 
@@ -48,11 +52,18 @@ export class KeyCache<T extends { readonly tenantId: string }> {
     const name = hash.toString("base64");
     const known = this.#remembered.get(name);
     if (known !== undefined && this.#isTrusted(known)) return known.value;
+    const startedAt = this.#options.clock.elapsedMs();
     const running = this.#running.get(name);
-    if (running !== undefined) return running;
-    const reading = this.#read(name, hash).finally(() => this.#running.delete(name));
+    // What a slow database began to read long ago may be outdated when it arrives.
+    if (running !== undefined && startedAt - running.startedAt < trustedForMs) return running.result;
+    const reading = {
+      startedAt,
+      result: this.#read(name, hash, startedAt).finally(() => {
+        if (this.#running.get(name) === reading) this.#running.delete(name);
+      }),
+    };
     this.#running.set(name, reading);
-    return reading;
+    return reading.result;
   }
 
   #isTrusted({ readAt }: Remembered<T>): boolean {
@@ -60,9 +71,8 @@ export class KeyCache<T extends { readonly tenantId: string }> {
     return clock.elapsedMs() - Math.max(readAt, follower.currentAsOf) < trustedForMs;
   }
 
-  async #read(name: string, hash: Buffer): Promise<T | undefined> {
-    const { clock, database, prepare } = this.#options;
-    const readAt = clock.elapsedMs();
+  async #read(name: string, hash: Buffer, readAt: number): Promise<T | undefined> {
+    const { database, prepare } = this.#options;
     const forgotten = this.#forgotten;
     const row = await findPresentedKey(database, hash);
     this.#remembered.delete(name);
@@ -76,10 +86,11 @@ export class KeyCache<T extends { readonly tenantId: string }> {
     return value;
   }
 
-  #forget(tenantId: string): void {
+  /** @param tenantId whose keys; undefined for everybody's */
+  #forget(tenantId: string | undefined): void {
     this.#forgotten += 1;
     for (const [name, { value }] of this.#remembered) {
-      if (value.tenantId === tenantId) this.#remembered.delete(name);
+      if (tenantId === undefined || value.tenantId === tenantId) this.#remembered.delete(name);
     }
   }
 }

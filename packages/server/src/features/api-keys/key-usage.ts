@@ -16,19 +16,26 @@ export class KeyUsage {
     else uses.set(keyId, at);
   }
 
-  /** Writes what was noted since the last time; what cannot be written is noted again. */
+  /** Writes what was noted since the last time; what cannot be written stays noted, and the first failure is thrown. */
   async flush(): Promise<void> {
     const pending = this.#uses;
     this.#uses = new Map();
+    let failure: unknown;
     for (const [tenantId, uses] of pending) {
       try {
-        await touchApiKeys(this.#database, tenantId, uses);
+        if (failure === undefined) await touchApiKeys(this.#database, tenantId, uses);
       } catch (error) {
-        for (const [keyId, at] of uses) {
-          if (this.#uses.get(tenantId)?.has(keyId) !== true) this.note(tenantId, keyId, at);
-        }
-        throw error;
+        failure = error;
       }
+      if (failure !== undefined) this.#noteAgain(tenantId, uses);
+    }
+    if (failure !== undefined) throw failure;
+  }
+
+  /** What was noted meanwhile is later, and stays. */
+  #noteAgain(tenantId: string, uses: ReadonlyMap<string, Date>): void {
+    for (const [keyId, at] of uses) {
+      if (this.#uses.get(tenantId)?.has(keyId) !== true) this.note(tenantId, keyId, at);
     }
   }
 }

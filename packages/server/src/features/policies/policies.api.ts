@@ -2,7 +2,6 @@
 export { createDefaultPolicy } from "./policies.built-in.ts";
 export {
   activePoliciesNaming,
-  type NamedPolicy,
   policiesNamingGateway,
   policiesUsingRule,
 } from "./policy-uses.queries.ts";

@@ -1,4 +1,3 @@
 /** What other features may ask of protocols. */
 export { createBuiltInProtocols } from "./protocols.built-in.ts";
 export { knownProtocols } from "./protocols.queries.ts";
-export { protocolView } from "./protocols.view.ts";

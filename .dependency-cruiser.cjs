@@ -1,0 +1,133 @@
+/**
+ * The shape of the code base (docs/architecture.md) as rules. `test/architecture/boundaries.test.ts` proves of each one
+ * that it fires.
+ */
+
+const server = "^packages/server/src/";
+/** Tests, and what only they use, may reach for anything. */
+const tests = "\\.test\\.ts$|^packages/server/src/testing/|^test/";
+
+/** @param {string} name an npm package, whether it is installed or not */
+const npmPackage = (name) => `(^|/)node_modules/(@types/)?${name}/|^${name}$`;
+
+/** Each layer may import what stands before it, never what stands after. */
+const layers = ["packages/contract", "packages/policy", "packages/server", "packages/cli", "bench"];
+
+const downward = layers.slice(0, -1).map((layer, index) => ({
+  name: `downward-from-${layer.replace("packages/", "")}`,
+  comment: "Imports go downward only: contract, policy, server, cli, bench.",
+  severity: "error",
+  from: { path: `^${layer}/` },
+  to: { path: `^(${layers.slice(index + 1).join("|")})/` },
+}));
+
+/** @type {import("dependency-cruiser").IConfiguration} */
+module.exports = {
+  forbidden: [
+    ...downward,
+    {
+      name: "no-cycles",
+      comment: "Modules that need each other are one module, or lack a third.",
+      severity: "error",
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: "policy-and-contract-are-pure",
+      comment: "No clock, no IO: what they need comes in as arguments.",
+      severity: "error",
+      from: { path: "^packages/(contract|policy)/src/", pathNot: tests },
+      to: { dependencyTypes: ["core"] },
+    },
+    {
+      name: "contract-is-data",
+      comment: "Whoever reads the contract gets no more than its schemas with it.",
+      severity: "error",
+      from: { path: "^packages/contract/src/", pathNot: tests },
+      to: { path: "node_modules/", pathNot: npmPackage("typebox") },
+    },
+    {
+      name: "database-only-in-queries",
+      comment: "The driver is platform/db's; SQL is written in *.queries.ts.",
+      severity: "error",
+      from: { path: "^(packages|bench)/", pathNot: [tests, `${server}platform/db/`, "\\.queries\\.ts$", "^bench/"] },
+      to: { path: npmPackage("pg") },
+    },
+    {
+      name: "fastify-only-in-http",
+      comment: "Everything else is the same under another server. compose.ts holds the app, and may name its type.",
+      severity: "error",
+      from: { pathNot: [tests, `${server}http/`, `${server}compose\\.ts$`, "^bench/"] },
+      to: { path: npmPackage("fastify") },
+    },
+    {
+      name: "compose-names-fastify-as-a-type",
+      comment: "Making the app is http's.",
+      severity: "error",
+      from: { path: `${server}compose\\.ts$` },
+      to: { path: npmPackage("fastify"), dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "features-through-their-api",
+      comment: "A feature reaches another through its <noun>.api.ts alone.",
+      severity: "error",
+      from: { path: `${server}features/([^/]+)/`, pathNot: tests },
+      to: { path: `${server}features/`, pathNot: [`${server}features/$1/`, "\\.api\\.ts$"] },
+    },
+    {
+      name: "others-use-features-through-their-api",
+      comment: "Only routes.ts, which puts them together, knows their routes.",
+      severity: "error",
+      from: { path: "^packages/", pathNot: [tests, `${server}features/`, `${server}routes\\.ts$`] },
+      to: { path: `${server}features/`, pathNot: "\\.api\\.ts$" },
+    },
+    {
+      name: "platform-knows-no-feature",
+      comment: "What everything stands on depends on nothing that stands on it.",
+      severity: "error",
+      from: { path: `${server}platform/`, pathNot: tests },
+      to: { path: server, pathNot: [`${server}platform/`, tests] },
+    },
+    {
+      name: "http-knows-no-feature",
+      comment: "Features reach it as routes.",
+      severity: "error",
+      from: { path: `${server}http/`, pathNot: tests },
+      to: { path: server, pathNot: [`${server}(platform|http)/`, tests] },
+    },
+    {
+      name: "features-know-http-as-routes",
+      comment: "Commands and queries do not know that they are called over HTTP; routes.ts of a feature binds them.",
+      severity: "error",
+      from: { path: `${server}features/`, pathNot: [tests, "\\.routes\\.ts$"] },
+      to: { path: `${server}http/`, dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "tests-stay-outside",
+      comment: "Nothing that ships depends on a test.",
+      severity: "error",
+      from: { pathNot: tests },
+      to: { path: tests },
+    },
+    {
+      name: "resolvable",
+      comment: "An import that leads nowhere also escapes every rule above.",
+      severity: "error",
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    // What was built. Packages under node_modules keep theirs: rules have to see them.
+    exclude: { path: "^(packages/[^/]+|bench)/dist/" },
+    tsConfig: { fileName: "tsconfig.base.json" },
+    // Imports of types count: they are dependencies of what one has to know.
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      conditionNames: ["gatehouse-source", "import", "node", "types", "default"],
+      extensions: [".ts", ".mjs", ".js", ".d.ts"],
+    },
+  },
+};

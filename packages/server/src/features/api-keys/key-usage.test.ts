@@ -1,0 +1,59 @@
+import { beforeEach, expect, test } from "vitest";
+import type { Database, Scope, Transaction } from "../../platform/db/database.ts";
+import { KeyUsage } from "./key-usage.ts";
+
+const early = new Date("2030-01-01T00:00:00Z");
+const late = new Date("2030-01-01T00:00:10Z");
+
+/** What was written: tenant, key, time. */
+let written: unknown[][];
+let failing: ReadonlySet<string>;
+let usage: KeyUsage;
+
+beforeEach(() => {
+  written = [];
+  failing = new Set();
+  const transaction = (scope: Scope, work: (transaction: Transaction) => Promise<unknown>) => {
+    const tenantId = "tenantId" in scope ? (scope.tenantId ?? "") : "";
+    if (failing.has(tenantId)) return Promise.reject(new Error("away"));
+    return work({
+      query: async (_statement, ...[ids, moments]) => {
+        for (const [index, id] of (ids as string[]).entries()) written.push([tenantId, id, (moments as Date[])[index]]);
+        return [];
+      },
+    });
+  };
+  usage = new KeyUsage({ transaction } as unknown as Database); // the one method that it calls
+});
+
+test("writes the last use of each key once", async () => {
+  usage.note("a", "key 1", early);
+  usage.note("a", "key 2", early);
+  usage.note("a", "key 1", late);
+  usage.note("b", "key 3", early);
+  await usage.flush();
+  await usage.flush();
+  expect(written).toEqual([
+    ["a", "key 1", late],
+    ["a", "key 2", early],
+    ["b", "key 3", early],
+  ]);
+});
+
+test("keeps what could not be written, of every tenant, but for what is later", async () => {
+  usage.note("a", "key 1", early);
+  usage.note("b", "key 2", early);
+  usage.note("c", "key 3", early);
+  failing = new Set(["b"]);
+  const flushed = usage.flush();
+  usage.note("b", "key 2", late);
+  await expect(flushed).rejects.toThrow("away");
+  expect(written).toEqual([["a", "key 1", early]]);
+
+  failing = new Set();
+  await usage.flush();
+  expect(written.slice(1)).toEqual([
+    ["b", "key 2", late],
+    ["c", "key 3", early],
+  ]);
+});

@@ -1,0 +1,18 @@
+// A whole Gatehouse in a process of its own, to be killed. It loads the program, waits until its parent says with which
+// settings it may start, and reports where it serves.
+import { once } from "node:events";
+import { register } from "node:module";
+
+register("../../platform/embedded-postgres/typescript-hooks.mjs", import.meta.url);
+const { startGatehouse } = await import("../../main.ts");
+const { readConfig } = await import("../../config.ts");
+const { createLog } = await import("../../platform/log.ts");
+
+process.send({ loaded: true });
+const [flags] = await once(process, "message");
+try {
+  const { address } = await startGatehouse(readConfig({ flags, environment: {} }), createLog("error"));
+  process.send({ address });
+} catch (error) {
+  process.send({ failure: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+}

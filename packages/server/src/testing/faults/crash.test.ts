@@ -1,0 +1,198 @@
+/** kill -9 under write load: what was acknowledged is there, and nothing is there by half. */
+import { type ChildProcess, fork } from "node:child_process";
+import { randomInt, randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { chmod, mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { superuser } from "../../platform/embedded-postgres/initialise-cluster.ts";
+import { recordedPostmasterPid } from "../../platform/embedded-postgres/postmaster.ts";
+import { serverPort, serverSocketName } from "../../platform/embedded-postgres/server-settings.ts";
+import { chooseSocketDirectory } from "../../platform/embedded-postgres/socket-directory.ts";
+import { generateToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
+import { brokenInvariants } from "./invariants.queries.ts";
+
+const kills = 20;
+const writers = 6;
+/** Writes that are acknowledged before each kill: at least this many, and up to twice as many. */
+const writesBetweenKills = 25;
+const program = fileURLToPath(new URL("./crash-server.mjs", import.meta.url));
+const key = generateToken(tokenPrefixes.apiKey);
+
+let root: string;
+let dataDir: string;
+const children = new Set<ChildProcess>();
+
+beforeAll(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), "gatehouse-test-")));
+  await chmod(root, 0o711); // PostgreSQL's account passes through when the tests run as root
+  dataDir = join(root, "data");
+});
+afterAll(async () => {
+  for (const child of children) child.kill("SIGKILL");
+  await rm(root, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
+});
+
+interface Server {
+  readonly process: ChildProcess;
+  readonly address: string;
+}
+
+/** A process that has loaded the program, and waits. */
+function load(): ChildProcess {
+  const child = fork(program, {
+    execArgv: ["--conditions=gatehouse-source"],
+    env: { ...process.env, GATEHOUSE_TEST_TRANSPILED: root },
+  });
+  children.add(child);
+  return child;
+}
+
+async function start(child: ChildProcess): Promise<Server> {
+  const report = async () => (await once(child, "message"))[0];
+  expect(await report()).toEqual({ loaded: true });
+  child.send({ port: "0", dataDir, bootstrapApiKey: key });
+  const { address, failure } = await report();
+  expect(failure).toBeUndefined();
+  return { process: child, address };
+}
+
+/** Kills the server; with its PostgreSQL too, or leaving that to whoever comes after. */
+async function kill(server: Server, postgresToo: boolean): Promise<void> {
+  const postmaster = postgresToo ? await recordedPostmasterPid(join(dataDir, "postgres")) : undefined;
+  server.process.kill("SIGKILL");
+  if (postmaster !== undefined) process.kill(postmaster, "SIGKILL");
+  if (server.process.exitCode === null && server.process.signalCode === null) await once(server.process, "exit");
+}
+
+async function inspect<T>(look: (client: pg.Client) => Promise<T>): Promise<T> {
+  const host = chooseSocketDirectory(dataDir, "socket", serverSocketName);
+  const client = new pg.Client({ host, port: serverPort, user: superuser, database: "gatehouse", ssl: false });
+  await client.connect();
+  try {
+    return await look(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A request whose answer did not arrive: it was done, or it was not. */
+class Unanswered extends Error {}
+
+async function send(address: string, method: string, path: string, body?: object, idempotencyKey?: string) {
+  const headers = { apikey: key, "content-type": "application/json" };
+  const replay = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
+  let text: string;
+  let status: number;
+  try {
+    const payload = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await fetch(address + path, { method, headers: { ...headers, ...replay }, ...payload });
+    status = response.status;
+    text = await response.text();
+  } catch {
+    throw new Unanswered();
+  }
+  // While its PostgreSQL is gone, the server says so: nothing was acknowledged.
+  if (status === 503) throw new Unanswered();
+  return { status, body: text === "" ? undefined : JSON.parse(text) };
+}
+
+/** One client that makes, renames and deletes resources of its own, and remembers what it was told. */
+class Writer {
+  /** Names by id, as acknowledged; undefined for what was deleted. */
+  readonly #known = new Map<string, string | undefined>();
+  /** What may stand instead, after a request that nobody answered. */
+  readonly #possible = new Map<string, string | undefined>();
+  /** A creation that nobody answered: it is sent again with its key, and must be done once. */
+  #unanswered: { readonly name: string; readonly idempotencyKey: string } | undefined;
+  acknowledged = 0;
+
+  async write(address: string): Promise<void> {
+    try {
+      await this.#writeOne(address);
+      this.acknowledged += 1;
+    } catch (error) {
+      if (!(error instanceof Unanswered)) throw error;
+    }
+  }
+
+  async #writeOne(address: string): Promise<void> {
+    const ids = [...this.#known].filter(([id, name]) => name !== undefined && !this.#possible.has(id));
+    const [id] = ids[randomInt(Math.max(1, ids.length))] ?? [];
+    const choice = randomInt(6);
+    if (id === undefined || choice < 3 || this.#unanswered !== undefined) return this.#create(address);
+    if (choice === 3) return this.#delete(address, id);
+    if (choice === 4) return this.#rename(address, id);
+    const made = await send(address, "POST", "/tenants/protocols", { networkProtocols: [{ protocol: "TCP" }] });
+    expect(made.status).toBe(201);
+  }
+
+  async #create(address: string): Promise<void> {
+    this.#unanswered ??= { name: randomUUID(), idempotencyKey: randomUUID() };
+    const { name, idempotencyKey } = this.#unanswered;
+    const addresses = [1, 2].map((number) => ({ address: `${name}-${number}.example.com`, protocols: [] }));
+    const body = { name, type: "PRIVATE", addresses };
+    const made = await send(address, "POST", "/tenants/resources", body, idempotencyKey);
+    expect(made).toMatchObject({ status: 201, body: { name } });
+    this.#unanswered = undefined;
+    this.#known.set(made.body.id, name);
+  }
+
+  async #rename(address: string, id: string): Promise<void> {
+    const name = randomUUID();
+    this.#possible.set(id, name);
+    expect(await send(address, "PATCH", `/tenants/resources/${id}`, { name })).toMatchObject({ status: 204 });
+    this.#possible.delete(id);
+    this.#known.set(id, name);
+  }
+
+  async #delete(address: string, id: string): Promise<void> {
+    this.#possible.set(id, undefined);
+    expect(await send(address, "DELETE", `/tenants/resources/${id}`)).toMatchObject({ status: 204 });
+    this.#possible.delete(id);
+    this.#known.set(id, undefined);
+  }
+
+  /** Holds what is stored against what was acknowledged, and learns how the unanswered requests ended. */
+  check(stored: ReadonlyMap<string, string>): void {
+    for (const [id, name] of this.#known) {
+      const allowed = this.#possible.has(id) ? [name, this.#possible.get(id)] : [name];
+      expect(allowed, `resource ${id}`).toContain(stored.get(id));
+      this.#known.set(id, stored.get(id));
+    }
+    this.#possible.clear();
+  }
+}
+
+test(`${kills} times, no acknowledged write is lost and no half command is visible`, async () => {
+  const crowd = Array.from({ length: writers }, () => new Writer());
+  const written = () => crowd.reduce((sum, writer) => sum + writer.acknowledged, 0);
+  let next = load();
+  for (let round = 0; round <= kills; round += 1) {
+    const server = await start(next);
+    await inspect(async (client) => {
+      const { rows: tenants } = await client.query("SELECT id FROM tenants");
+      expect(tenants).toHaveLength(1);
+      expect(await brokenInvariants(client, tenants[0].id), `after kill ${round}`).toEqual({});
+      const { rows } = await client.query("SELECT id, name FROM resources");
+      for (const writer of crowd) writer.check(new Map(rows.map(({ id, name }) => [id, name])));
+    });
+    if (round === kills) break;
+
+    next = load();
+    const enough = written() + writesBetweenKills + randomInt(writesBetweenKills);
+    let killed: Promise<void> | undefined;
+    const write = async (writer: Writer) => {
+      while (killed === undefined) {
+        await writer.write(server.address);
+        if (written() >= enough) killed ??= kill(server, round % 2 === 1);
+      }
+    };
+    await Promise.all(crowd.map(write));
+    await killed;
+  }
+  expect(written()).toBeGreaterThan(kills * writesBetweenKills);
+}, 180_000);

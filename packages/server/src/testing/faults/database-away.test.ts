@@ -1,0 +1,142 @@
+/** What callers see while PostgreSQL is away or hangs, and that service comes back by itself. */
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { migrate } from "../../platform/db/migrations.ts";
+import { createDatabase } from "../database-setup.ts";
+import { startTestServer, type TestReply, type TestServer, type TestTenant } from "../test-server.ts";
+import { until } from "../until.ts";
+import { DatabaseProxy } from "./database-proxy.ts";
+
+const answerTimeoutMs = 500;
+const connectTimeoutMs = 500;
+/** What a request may take while the database is away: it tries to connect once, and is not queued behind others. */
+const atOnceMs = 300;
+/** What a request may take while the database hangs: an answer's time, or a connection's, for key and query each. */
+const boundMs = 2 * (answerTimeoutMs + connectTimeoutMs) + atOnceMs;
+
+let own: Awaited<ReturnType<typeof createDatabase>>;
+let proxy: DatabaseProxy;
+let administrator: pg.Client;
+let server: TestServer;
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  own = await createDatabase(inject("server"));
+  await migrate(own.connection);
+  administrator = new pg.Client(own.connection);
+  await administrator.connect();
+  const started = await DatabaseProxy.start(own.connection);
+  proxy = started.proxy;
+  server = await startTestServer({
+    connection: started.connection,
+    settings: { poolSize: 4, databaseLimits: { answerTimeoutMs, connectTimeoutMs } },
+  });
+  tenant = await server.newTenant();
+});
+beforeEach(async () => {
+  await proxy.restore();
+  await until("the server is ready", async () => (await server.client(undefined).get("/readyz")).status === 200);
+  expect((await tenant.client.get("/tenants/protocols")).status).toBe(200);
+});
+afterAll(async () => {
+  await proxy.restore();
+  await server.close();
+  await proxy.close();
+  await administrator.end();
+  await own.drop();
+});
+
+const newProtocol = () => ({ networkProtocols: [{ protocol: "TCP", port: "8443" }] });
+
+/** One request of each kind: a read, a list, a command, the operator's, and with a key that nobody has seen. */
+function requests(): Promise<TestReply>[] {
+  return [
+    tenant.client.get("/tenants/protocols"),
+    tenant.client.get("/tenants/resources"),
+    tenant.client.post("/tenants/protocols", newProtocol()),
+    server.operator.get("/operator/tenants"),
+    server.client("a key that the cache does not know").get("/tenants/protocols"),
+  ];
+}
+
+async function expectUnavailable(withinMs: number): Promise<void> {
+  const startedAt = performance.now();
+  for (const reply of await Promise.all(requests())) {
+    expect(reply).toMatchObject({ status: 503, body: { code: "database_unavailable" } });
+    expect(Number(reply.headers["retry-after"])).toBeGreaterThan(0);
+  }
+  expect(performance.now() - startedAt).toBeLessThan(withinMs);
+}
+
+async function expectHealth(ready: number): Promise<void> {
+  const anybody = server.client(undefined);
+  expect((await anybody.get("/healthz")).status).toBe(200);
+  expect((await anybody.get("/readyz")).status).toBe(ready);
+}
+
+async function expectServiceAgain(): Promise<void> {
+  await until("the server is ready", async () => (await server.client(undefined).get("/readyz")).status === 200);
+  const replies = await Promise.all(requests());
+  expect(replies.map(({ status }) => status)).toEqual([200, 200, 201, 200, 401]);
+}
+
+describe("while the database is away", () => {
+  test("requests are answered 503 at once, and service returns by itself", async () => {
+    await proxy.cut();
+    await expectUnavailable(atOnceMs);
+    await expectHealth(503);
+    await expectUnavailable(atOnceMs);
+    await proxy.restore();
+    await expectServiceAgain();
+  });
+
+  test("connections that break are replaced, those in use and the idle ones", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const running = requests();
+      proxy.breakConnections();
+      for (const { status } of await Promise.all(running)) expect([200, 201, 401, 503]).toContain(status);
+    }
+    await expectServiceAgain();
+  });
+
+  test("sessions that the server ends are replaced too", async () => {
+    const running = requests();
+    await administrator.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
+    for (const { status } of await Promise.all(running)) expect([200, 201, 401, 503]).toContain(status);
+    await expectServiceAgain();
+  });
+
+  test("the channel that tells of news at once comes back as well", async () => {
+    await proxy.cut();
+    await proxy.restore();
+    await until("somebody listens", async () => {
+      const { rowCount } = await administrator.query(
+        "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'gatehouse notifications' AND state = 'idle'",
+      );
+      return rowCount === 1;
+    });
+  });
+});
+
+describe("while the database hangs", () => {
+  test("requests are answered 503 within a bound, and service returns by itself", async () => {
+    proxy.hang();
+    await expectUnavailable(boundMs);
+    await expectUnavailable(boundMs);
+    const startedAt = performance.now();
+    await expectHealth(503);
+    expect(performance.now() - startedAt).toBeLessThan(boundMs);
+    await proxy.restore();
+    await expectServiceAgain();
+  });
+
+  test("a crowd of requests is answered within the same bound", async () => {
+    proxy.hang();
+    const startedAt = performance.now();
+    const replies = await Promise.all(Array.from({ length: 200 }, () => tenant.client.get("/tenants/protocols")));
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([503]));
+    expect(performance.now() - startedAt).toBeLessThan(boundMs);
+  });
+});

@@ -1,0 +1,241 @@
+/** Clients that break off, dawdle, send too much, or speak no HTTP. The server answers what it can, and goes on serving. */
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+import pg from "pg";
+import { pino } from "pino";
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from "vitest";
+import { startTestServer, type TestServer, type TestTenant } from "../test-server.ts";
+import { until } from "../until.ts";
+import { exchange, problemIn, RawConnection, request } from "./raw-connection.ts";
+
+const requestTimeoutMs = 300;
+const bodyLimit = 1_048_576;
+const warnLevel = 40;
+let server: TestServer;
+let tenant: TestTenant;
+let port: number;
+let administrator: pg.Client;
+let logged: { readonly level: number }[] = [];
+
+beforeAll(async () => {
+  const log = pino({ level: "info" }, { write: (line: string) => logged.push(JSON.parse(line)) });
+  server = await startTestServer({ settings: { requestTimeoutMs, log } });
+  tenant = await server.newTenant();
+  await server.app.listen({ port: 0, host: "127.0.0.1" });
+  port = (server.app.server.address() as AddressInfo).port; // of a server that listens on TCP
+  administrator = new pg.Client(inject("database"));
+  await administrator.connect();
+  logged = [];
+});
+afterEach(async () => {
+  expect(await exchange(port, request("GET /healthz"))).toContain("HTTP/1.1 200 OK");
+  // What clients do wrong is no fault of the server's.
+  expect(logged.filter(({ level }) => level >= warnLevel)).toEqual([]);
+  logged = [];
+});
+afterAll(async () => {
+  await administrator.end();
+  await server.close();
+});
+
+const json = { "content-type": "application/json" };
+const authorized = (headers: Readonly<Record<string, string>> = {}) => ({ apikey: tenant.key, ...headers });
+
+function post(body: string, headers: Readonly<Record<string, string>> = {}): string {
+  const length = { "content-length": String(Buffer.byteLength(body)) };
+  return request("POST /tenants/protocols", authorized({ ...json, ...length, ...headers }), body);
+}
+
+const protocol = (name: string) => JSON.stringify({ name, networkProtocols: [{ protocol: "TCP", port: "8443" }] });
+
+async function exists(name: string): Promise<boolean> {
+  const { body } = await tenant.client.get("/tenants/protocols");
+  return body.some((item: { name: string }) => item.name === name);
+}
+
+describe("a client that goes away", () => {
+  test("in the middle of its headers or its body leaves nothing behind", async () => {
+    const whole = post(protocol("Half"));
+    const at = whole.indexOf("\r\n\r\n");
+    for (const cut of [3, at - 5, at + 4, at + 20, whole.length - 1]) {
+      const connection = await RawConnection.open(port);
+      await connection.write(whole.slice(0, cut));
+      connection.socket.destroy();
+      await connection.whole();
+    }
+    expect(await exists("Half")).toBe(false);
+  });
+
+  test("in the middle of its command does not stop the command half-way", async () => {
+    await administrator.query("BEGIN");
+    await administrator.query("SELECT FROM tenant_generations WHERE tenant_id = $1 FOR UPDATE", [tenant.id]);
+    const connection = await RawConnection.open(port);
+    await connection.write(post(protocol("Deserted")));
+    await until("the command waits for its turn", async () => {
+      const { rowCount } = await administrator.query(
+        "SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()",
+      );
+      return (rowCount ?? 0) > 0;
+    });
+    connection.socket.destroy();
+    await connection.whole();
+    await administrator.query("COMMIT");
+    await until("the command is done", () => exists("Deserted"));
+    const { rows } = await administrator.query(
+      "SELECT count(*)::int AS count FROM audit_events WHERE tenant_id = $1 AND target_name = 'Deserted'",
+      [tenant.id],
+    );
+    expect(rows).toEqual([{ count: 1 }]);
+  });
+
+  test("in the middle of a long answer does not trouble the server", async () => {
+    const connection = await RawConnection.open(port);
+    await connection.write(request("GET /openapi.json"));
+    await until("the answer has begun", () => connection.received.length > 0);
+    connection.socket.destroy();
+    await connection.whole();
+  });
+});
+
+describe("a client that dawdles", () => {
+  test("with its body gets 408", async () => {
+    const whole = post(protocol("Slow"));
+    expect(problemIn(await exchange(port, whole.slice(0, -5)))).toEqual({ status: 408, code: "request_timeout" });
+    expect(await exists("Slow")).toBe(false);
+  });
+
+  test("with its headers gets 408", async () => {
+    expect(problemIn(await exchange(port, "GET /healthz HTTP/1.1\r\nhost: local"))).toMatchObject({ status: 408 });
+  });
+
+  test("with its first byte is let go", async () => {
+    const connection = await RawConnection.open(port);
+    expect(await connection.whole()).toMatch(/^(HTTP\/1.1 408 |$)/);
+  });
+});
+
+describe("a client that sends too much", () => {
+  test("in a header of 100 kB gets 431", async () => {
+    const answer = await exchange(port, request("GET /healthz", { "x-long": "x".repeat(100_000) }));
+    expect(problemIn(answer)).toEqual({ status: 431, code: "header_too_large" });
+  });
+
+  test("in a path of 100 kB gets 431", async () => {
+    expect(problemIn(await exchange(port, request(`GET /${"x".repeat(100_000)}`)))).toMatchObject({ status: 431 });
+  });
+
+  test("in a path of 10 kB is told that there is no such thing", async () => {
+    expect(problemIn(await exchange(port, request(`GET /${"x".repeat(10_000)}`)))).toMatchObject({ status: 404 });
+    const long = request(`GET /tenants/resources/${"x".repeat(10_000)}`, authorized());
+    expect(problemIn(await exchange(port, long))).toMatchObject({ status: 400, code: "invalid_parameter" });
+  });
+
+  test("as it announces gets 413 before it sends it", async () => {
+    const head = post("", { "content-length": String(bodyLimit + 1) });
+    expect(problemIn(await exchange(port, head))).toEqual({ status: 413, code: "payload_too_large" });
+  });
+
+  test("in chunks gets 413 as soon as it is too much", async () => {
+    const connection = await RawConnection.open(port);
+    const { "content-type": type } = json;
+    const headers = authorized({ "content-type": type, "transfer-encoding": "chunked" });
+    await connection.write(request("POST /tenants/protocols", headers));
+    const piece = Buffer.alloc(65_536, " ");
+    const chunk = Buffer.concat([Buffer.from("10000\r\n"), piece, Buffer.from("\r\n")]);
+    let sent = 0;
+    // Without an end: a server that wanted all of it first would never answer.
+    while (!connection.socket.closed && connection.received === "" && sent < 100 * bodyLimit) {
+      await connection.write(chunk);
+      sent += piece.length;
+    }
+    expect(problemIn(await connection.whole())).toEqual({ status: 413, code: "payload_too_large" });
+    expect(sent).toBeLessThan(20 * bodyLimit);
+  });
+
+  test("of what is exactly allowed is heard", async () => {
+    const body = protocol("Padded");
+    expect(await exchange(port, post(body + " ".repeat(bodyLimit - body.length)))).toContain("HTTP/1.1 201 ");
+  });
+});
+
+describe("a body that is not what it should be", () => {
+  test("compressed gets 415", async () => {
+    const body = gzipSync(protocol("Compressed"));
+    const headers = authorized({ ...json, "content-encoding": "gzip", "content-length": String(body.length) });
+    const answer = await exchange(port, request("POST /tenants/protocols", headers), body);
+    expect(problemIn(answer)).toEqual({ status: 415, code: "unsupported_media_type" });
+  });
+
+  test("of another type gets 415", async () => {
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonx", "nonsense", "a/b; c"]) {
+      expect(problemIn(await exchange(port, post("{}", { "content-type": type })))).toMatchObject({ status: 415 });
+    }
+  });
+
+  test("shorter than announced, when the client closes its side, gets no 5xx", async () => {
+    const connection = await RawConnection.open(port);
+    connection.socket.end(post(protocol("Short"), { "content-length": "5000" }));
+    expect(await connection.whole()).not.toMatch(/HTTP\/1.1 (2|5)/);
+  });
+});
+
+describe("what is no HTTP", () => {
+  test.each([
+    ["noise", "\u0016\u0003\u0001 not HTTP at all\r\n\r\n"],
+    ["an unknown method", "FETCH / HTTP/1.1\r\nhost: localhost\r\n\r\n"],
+    ["an unknown version", "GET / HTTP/9.9\r\nhost: localhost\r\n\r\n"],
+    ["a header without a colon", "GET /healthz HTTP/1.1\r\nhost localhost\r\n\r\n"],
+    ["a line feed inside a header", "GET /healthz HTTP/1.1\r\nhost: localhost\r\napikey: a\nx: b\r\n\r\n"],
+    ["a zero byte inside a header", "GET /healthz HTTP/1.1\r\nhost: localhost\r\napikey: a\u0000b\r\n\r\n"],
+    [
+      "two lengths",
+      "POST /tenants/protocols HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}",
+    ],
+    [
+      "a length beside chunks",
+      "POST /tenants/protocols HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    ],
+    ["a negative length", "POST /tenants/protocols HTTP/1.1\r\nhost: localhost\r\ncontent-length: -2\r\n\r\n{}"],
+    [
+      "a chunk that is none",
+      "POST /tenants/protocols HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n",
+    ],
+  ])("%s gets 400, and its connection is closed", async (_what, bytes) => {
+    const answer = await exchange(port, Buffer.from(bytes, "latin1"));
+    // Of a body that turns out wrong, the header may have been answered already.
+    if (answer.startsWith("HTTP/1.1 401 ")) return;
+    expect(problemIn(answer)).toEqual({ status: 400, code: "invalid_parameter" });
+  });
+
+  test("behind a whole request does not mix into its answer", async () => {
+    const first = request("GET /tenants/protocols", authorized({ connection: "keep-alive" }));
+    const answer = await exchange(port, `${first}noise\r\n\r\n`);
+    const bodyAt = answer.indexOf("\r\n\r\n") + 4;
+    const length = Number(/content-length: (\d+)/i.exec(answer)?.[1]);
+    expect(answer).toMatch(/^HTTP\/1.1 (200|400) /);
+    expect(answer.slice(bodyAt + length)).toMatch(/^(HTTP\/1.1 400 |$)/);
+  });
+});
+
+describe("nothing that a client says", () => {
+  const injection = "%0d%0aX-Injected:%20yes";
+
+  test.each([
+    ["in the path", () => request(`GET /tenants/resources/${injection}`, authorized())],
+    ["in the query", () => request(`GET /tenants/resources?sort=${injection}`, authorized())],
+    ["in a parameter's name", () => request(`GET /tenants/resources?${injection}=1`, authorized())],
+    ["in a header", () => request("GET /tenants/resources", authorized({ "x-request-id": "mine", "if-match": '"x"' }))],
+  ])("%s becomes a header of the answer", async (_where, bytes) => {
+    const [head = ""] = (await exchange(port, bytes())).split("\r\n\r\n", 1);
+    expect(head).not.toMatch(/x-injected/i);
+    expect(head).not.toContain("mine");
+  });
+
+  test.each(["/tenants/resources/%", "/tenants/resources/%zz", "/%c0%ae%c0%ae/", "/tenants/resources?filter[name]=%"])(
+    "makes the malformed address %s more than a client's error",
+    async (path) => {
+      const answer = await exchange(port, request(`GET ${path}`, authorized()));
+      if (!answer.startsWith("HTTP/1.1 200 ")) expect([400, 404]).toContain(problemIn(answer).status);
+    },
+  );
+});

@@ -1,0 +1,50 @@
+/** What tests see and set of gateways and resources beside what the API shows and takes. */
+import { unprepared } from "../platform/db/statement.ts";
+import type { TestServer } from "./test-server.ts";
+
+const inside = (tenantId: string) => ({ kind: "tenant", tenantId }) as const;
+
+/** Makes gateways without tokens, as many as requests would take too long for. */
+export async function insertGateways(server: TestServer, tenantId: string, count: number): Promise<void> {
+  const insert = unprepared<never, [count: number]>(
+    `INSERT INTO gateways (tenant_id, id, created_at, updated_at, name, wireguard_port, token_ciphertext, token_hash)
+     SELECT current_tenant(), gen_random_uuid(), now(), now(), 'Gateway ' || number, 51820, '',
+            sha256(convert_to(current_tenant()::text || number, 'UTF8'))
+     FROM generate_series(1, $1) AS number`,
+  );
+  await server.database.transaction(inside(tenantId), (transaction) => transaction.query(insert, count));
+}
+
+/** Sets a gateway's status as its own reports do: what changes what records show raises the generation with it. */
+export async function reportStatus(
+  server: TestServer,
+  tenantId: string,
+  gatewayId: string,
+  status: string,
+): Promise<void> {
+  const update = unprepared<never, [gatewayId: string, status: string]>(
+    `WITH reported AS (UPDATE gateways SET status = $2 WHERE tenant_id = current_tenant() AND id = $1)
+     UPDATE tenant_generations SET generation = generation + 1 WHERE tenant_id = current_tenant()`,
+  );
+  await server.database.transaction(inside(tenantId), (transaction) => transaction.query(update, gatewayId, status));
+}
+
+/** Every column of every row of a table that a tenant has, as PostgreSQL prints them: bytes in hexadecimal. */
+export async function printedRows(
+  server: TestServer,
+  tenantId: string,
+  table: "gateways" | "audit_events" | "outbox" | "idempotent_replies",
+): Promise<readonly string[]> {
+  const select = unprepared<{ text: string }, []>(`SELECT item::text AS text FROM ${table} AS item`);
+  const rows = await server.database.snapshot(inside(tenantId), (transaction) => transaction.query(select));
+  return rows.map(({ text }) => text);
+}
+
+/** What the outbox tells of a tenant's latest commands, the latest first. */
+export async function latestNews(server: TestServer, tenantId: string, count: number): Promise<readonly object[]> {
+  const select = unprepared<{ changes: readonly object[] }, [count: number]>(
+    "SELECT changes FROM outbox ORDER BY generation DESC LIMIT $1",
+  );
+  const rows = await server.database.snapshot(inside(tenantId), (transaction) => transaction.query(select, count));
+  return rows.flatMap(({ changes }) => changes);
+}

@@ -1,0 +1,48 @@
+import * as apiKeys from "@gatehouse/contract/operations/api-keys.operations";
+import * as events from "@gatehouse/contract/operations/events.operations";
+import * as tenants from "@gatehouse/contract/operations/tenants.operations";
+import { type Actors, nothing, type OperationCase } from "./operation-case.ts";
+import { makeId, unique, uniqueEmail } from "./test-records.ts";
+
+const existingKey = async ({ tenant }: Actors) => ({ parameters: { id: await makeId("api-key", tenant.client) } });
+
+const newTenant = () => ({ name: unique("Tenant"), ownerEmail: uniqueEmail() });
+
+async function existingTenant({ operator }: Actors) {
+  const { body } = await operator.post("/operator/tenants", newTenant());
+  return { parameters: { id: String(body.tenant.id) } };
+}
+
+export const administrationCases: readonly OperationCase[] = [
+  { operation: apiKeys.listApiKeys, prepare: nothing },
+  {
+    operation: apiKeys.createApiKey,
+    prepare: async () => ({ body: { name: unique("Key"), role: "AUDITOR", sourceIps: ["192.0.2.7"] } }),
+  },
+  { operation: apiKeys.readApiKey, prepare: existingKey },
+  { operation: apiKeys.deleteApiKey, prepare: existingKey },
+  {
+    operation: apiKeys.rotateApiKey,
+    prepare: async (actors) => ({ ...(await existingKey(actors)), body: { graceSeconds: 60 } }),
+    conflict: async (actors) => {
+      const { parameters } = await existingKey(actors);
+      await actors.tenant.client.post(`/tenants/api-keys/${parameters.id}/rotate`, {});
+      return { parameters, body: {} };
+    },
+  },
+
+  { operation: events.listEvents, prepare: nothing },
+
+  { operation: tenants.listTenants, prepare: nothing },
+  {
+    operation: tenants.createTenant,
+    prepare: async () => ({ body: newTenant() }),
+    conflict: async ({ operator }) => {
+      const body = newTenant();
+      await operator.post("/operator/tenants", body);
+      return { body };
+    },
+  },
+  { operation: tenants.readTenant, prepare: existingTenant },
+  { operation: tenants.deleteTenant, prepare: existingTenant },
+];

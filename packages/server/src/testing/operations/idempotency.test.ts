@@ -1,0 +1,97 @@
+import { createHash, randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createSecretBox } from "../../platform/secrets/master-key.ts";
+import { startTestServer, type TestReply, testMasterKey } from "../test-server.ts";
+import { callerOf, createWorld, nilUuid, type OperationRequest, pathOf, type TestWorld } from "./operation-case.ts";
+import { writeCases } from "./operation-cases.ts";
+import { generationOf, repliesTo, tenantsCalled } from "./recorded.queries.ts";
+
+let world: TestWorld;
+
+beforeAll(async () => {
+  world = await createWorld(await startTestServer());
+});
+afterAll(() => world.server.close());
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest();
+
+/** What two answers to one request have in common: everything but the request's own id and time. */
+function answerOf({ status, text, headers }: TestReply) {
+  return { status, text, etag: headers.etag, location: headers.location, type: headers["content-type"] };
+}
+
+describe.each(writeCases.filter(({ operation }) => operation.method === "POST"))("$id", ({ operation, prepare }) => {
+  const isOperators = operation.access === "operator";
+  const send = (request: OperationRequest, key: string) =>
+    callerOf(operation, world.ours).send("POST", pathOf(operation, request.parameters), request.body, {
+      "idempotency-key": key,
+    });
+  /** How often the request was done: commands in our tenant, or tenants that came of it. */
+  const changes = async (request: OperationRequest) =>
+    isOperators
+      ? tenantsCalled(world.server.database, (request.body as { name: string }).name) // what makes a tenant has a name
+      : generationOf(world.server.database, world.ours.tenant.id);
+
+  test("is done once and answered the same when it is sent again", async () => {
+    const request = await prepare(world.ours);
+    const key = randomUUID();
+    const before = await changes(request);
+    const first = await send(request, key);
+    const second = await send(request, key);
+    expect(first.status, first.text).toBe(operation.success.status);
+    expect(answerOf(second)).toEqual(answerOf(first));
+    expect(first.headers["idempotent-replayed"]).toBeUndefined();
+    expect(second.headers["idempotent-replayed"]).toBe("true");
+    expect(await changes(request)).toBe(before + 1);
+  });
+
+  test("is done once when it is sent twice at the same time", async () => {
+    const request = await prepare(world.ours);
+    const key = randomUUID();
+    const before = await changes(request);
+    const replies = await Promise.all([send(request, key), send(request, key)]);
+    const [first, second] = replies.map(answerOf);
+    expect(first?.status, first?.text).toBe(operation.success.status);
+    expect(second).toEqual(first);
+    expect(replies.filter(({ headers }) => headers["idempotent-replayed"] === "true")).toHaveLength(1);
+    expect(await changes(request)).toBe(before + 1);
+  });
+
+  test("answers 422 to another request with the same key", async () => {
+    const key = randomUUID();
+    const first = await send(await prepare(world.ours), key);
+    expect(first.status, first.text).toBe(operation.success.status);
+    const other = await prepare(world.ours);
+    const before = await changes(other);
+    const { status, body, text } = await send(other, key);
+    expect({ status, code: body?.code }, text).toEqual({ status: 422, code: "idempotency_key_reused" });
+    expect(await changes(other)).toBe(before);
+  });
+
+  test("may be sent again with the same key once it was refused", async () => {
+    const key = randomUUID();
+    const refused = await callerOf(operation, world.ours).send("POST", pathOf(operation, { id: randomUUID() }), "{", {
+      "idempotency-key": key,
+    });
+    expect(refused.status).toBe(400);
+    const reply = await send(await prepare(world.ours), key);
+    expect(reply.status, reply.text).toBe(operation.success.status);
+  });
+
+  test("keeps its reply encrypted, for its own caller and tenant", async () => {
+    const request = await prepare(world.ours);
+    const key = randomUUID();
+    const reply = await send(request, key);
+    const tenantId = isOperators ? undefined : world.ours.tenant.id;
+    const stored = await repliesTo(world.server.database, tenantId, sha256(key), nilUuid);
+    expect(stored).toHaveLength(1);
+    const [{ reply_ciphertext: ciphertext, caller_id: callerId }] = stored as [(typeof stored)[0]]; // counted above
+    for (const plain of ["kind", "gatehouse", "createdAt", "record"]) {
+      expect(ciphertext.includes(plain), `${plain} is legible`).toBe(false);
+    }
+    const box = createSecretBox(testMasterKey, "idempotent-reply");
+    const context = `${tenantId ?? nilUuid}:${callerId}:${sha256(key).toString("hex")}`;
+    expect(JSON.parse(box.open(ciphertext, context)).body ?? null).toEqual(reply.body ?? null);
+    expect(() => box.open(ciphertext, context.replace(callerId, randomUUID()))).toThrow();
+  });
+});

@@ -1,0 +1,126 @@
+import * as addresses from "@gatehouse/contract/operations/addresses.operations";
+import * as gateways from "@gatehouse/contract/operations/gateways.operations";
+import * as protocols from "@gatehouse/contract/operations/protocols.operations";
+import * as resources from "@gatehouse/contract/operations/resources.operations";
+import { expect } from "vitest";
+import type { TestClient } from "../test-server.ts";
+import { type Actors, nothing, type OperationCase } from "./operation-case.ts";
+import { make, makeId, type RecordNoun, unique } from "./test-records.ts";
+
+const existing =
+  (noun: RecordNoun) =>
+  async ({ tenant }: Actors) => ({ parameters: { id: await makeId(noun, tenant.client) } });
+
+async function predefinedProtocol({ tenant }: Actors) {
+  const { body } = await tenant.client.get("/tenants/protocols");
+  return { parameters: { id: body.find(({ name }: { name: string }) => name === "SSH").id } };
+}
+
+/** A policy that names something, so that it cannot be deleted. */
+async function namedByPolicy(client: TestClient, field: "resources" | "gateways", noun: RecordNoun) {
+  const id = await makeId(noun, client);
+  const policy = { name: unique("Policy"), type: "PRIVATE", action: true, [field]: [id] };
+  expect((await client.post("/tenants/policies", policy)).status).toBe(201);
+  return { parameters: { id } };
+}
+
+export const networkCases: readonly OperationCase[] = [
+  { operation: gateways.listGateways, prepare: nothing },
+  {
+    operation: gateways.createGateway,
+    prepare: async () => ({
+      body: { name: unique("Gateway"), wireguardPort: "51820", endpoint: "gateway.example.com" },
+    }),
+    conflict: async ({ tenant }) => ({
+      body: { name: (await make("gateway", tenant.client)).name, wireguardPort: "51820" },
+    }),
+  },
+  { operation: gateways.readGateway, prepare: existing("gateway") },
+  {
+    operation: gateways.updateGateway,
+    prepare: async ({ tenant }) => ({
+      parameters: { id: await makeId("gateway", tenant.client) },
+      body: { name: unique("Gateway"), description: "In the data centre." },
+    }),
+    conflict: async ({ tenant }) => ({
+      parameters: { id: await makeId("gateway", tenant.client) },
+      body: { name: (await make("gateway", tenant.client)).name },
+    }),
+  },
+  {
+    operation: gateways.deleteGateway,
+    prepare: existing("gateway"),
+    conflict: ({ tenant }) => namedByPolicy(tenant.client, "gateways", "gateway"),
+  },
+
+  { operation: protocols.listProtocols, prepare: nothing },
+  {
+    operation: protocols.createProtocol,
+    prepare: async () => ({
+      body: { name: unique("Protocol"), networkProtocols: [{ protocol: "UDP", port: 4500 }, { protocol: "ICMP" }] },
+    }),
+    conflict: async () => ({ body: { name: "SSH", networkProtocols: [{ protocol: "TCP", port: "2222" }] } }),
+  },
+  { operation: protocols.readProtocol, prepare: existing("protocol") },
+  { operation: protocols.deleteProtocol, prepare: existing("protocol"), conflict: predefinedProtocol },
+
+  { operation: resources.listResources, prepare: nothing },
+  {
+    operation: resources.createResource,
+    prepare: async ({ tenant }) => ({ body: resourceWith(await makeId("protocol", tenant.client)) }),
+    references: [{ field: "/addresses/*/protocols/*", noun: "protocol", body: resourceWith }],
+    conflict: async ({ tenant }) => ({
+      body: { name: (await make("resource", tenant.client)).name, type: "PRIVATE", addresses: [] },
+    }),
+  },
+  { operation: resources.readResource, prepare: existing("resource") },
+  {
+    operation: resources.updateResource,
+    prepare: async ({ tenant }) => ({
+      parameters: { id: await makeId("resource", tenant.client) },
+      body: { name: unique("Resource"), description: "The code forge." },
+    }),
+    conflict: async ({ tenant }) => ({
+      parameters: { id: await makeId("resource", tenant.client) },
+      body: { name: (await make("resource", tenant.client)).name },
+    }),
+  },
+  {
+    operation: resources.deleteResource,
+    prepare: existing("resource"),
+    conflict: ({ tenant }) => namedByPolicy(tenant.client, "resources", "resource"),
+  },
+  {
+    operation: resources.configureLoadBalancing,
+    prepare: async ({ tenant }) => ({
+      parameters: { id: await makeId("resource", tenant.client) },
+      body: { loadBalancingMode: "AUTOMATIC", gateways: [await makeId("gateway", tenant.client)] },
+    }),
+    references: [
+      { field: "/gateways/*", noun: "gateway", body: (id) => ({ loadBalancingMode: "MANUAL", gateways: [id] }) },
+    ],
+  },
+
+  { operation: addresses.listAddresses, prepare: nothing },
+  { operation: addresses.readAddress, prepare: existing("address") },
+  {
+    operation: addresses.updateAddress,
+    prepare: async ({ tenant }) => ({
+      parameters: { id: await makeId("address", tenant.client) },
+      body: { address: "192.168.10.0/24", protocols: [await makeId("protocol", tenant.client)] },
+    }),
+    references: [
+      { field: "/protocols/*", noun: "protocol", body: (id) => ({ address: "192.168.10.1", protocols: [id] }) },
+    ],
+  },
+  { operation: addresses.deleteAddress, prepare: existing("address") },
+  { operation: addresses.listAddressGateways, prepare: existing("address") },
+];
+
+function resourceWith(protocolId: string) {
+  return {
+    name: unique("Resource"),
+    type: "PRIVATE",
+    addresses: [{ address: "*.corp.example.com", protocols: [protocolId] }],
+  };
+}

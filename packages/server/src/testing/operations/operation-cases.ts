@@ -1,0 +1,25 @@
+/** The table of cases: one for each operation of the contract. `coverage.test.ts` fails for those that have none. */
+import type { Operation } from "@gatehouse/contract/operation";
+import { administrationCases } from "./administration.cases.ts";
+import { networkCases } from "./network.cases.ts";
+import type { OperationCase } from "./operation-case.ts";
+import { peopleCases } from "./people.cases.ts";
+import { policyCases } from "./policies.cases.ts";
+
+export const operationCases: readonly OperationCase[] = [
+  ...peopleCases,
+  ...networkCases,
+  ...policyCases,
+  ...administrationCases,
+];
+
+/** What `describe.each` names its groups by. */
+export const namedCases = operationCases.map((known) => ({ id: known.operation.id, ...known }));
+
+/** The cases of operations that change something. */
+export const writeCases = namedCases.filter(({ operation }) => operation.method !== "GET");
+
+/** The cases of operations that act on a record of a tenant, named by its id in the path. */
+export function actsOnRecord({ parameters }: Operation): boolean {
+  return Object.keys(parameters ?? {}).length > 0;
+}

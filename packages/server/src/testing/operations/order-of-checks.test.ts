@@ -1,0 +1,90 @@
+import { randomUUID } from "node:crypto";
+import { errorDefinitions } from "@gatehouse/contract/errors";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestServer, type TestReply } from "../test-server.ts";
+import { callerOf, createWorld, type OperationRequest, pathOf, type TestWorld } from "./operation-case.ts";
+import { actsOnRecord, writeCases } from "./operation-cases.ts";
+import { generationOf } from "./recorded.queries.ts";
+
+let world: TestWorld;
+
+beforeAll(async () => {
+  world = await createWorld(await startTestServer());
+});
+afterAll(() => world.server.close());
+
+const stale = { "if-match": '"0", W/"1"' };
+
+/**
+ * The order is 401, 403, 400, 404, 412, 409 or 422. That 401 and 403 come before everything else is in `access.test.ts`,
+ * whose requests are wrong in all other ways as well.
+ */
+describe.each(writeCases)("$id", ({ operation, prepare, references = [], conflict }) => {
+  const { method } = operation;
+  const send = (request: OperationRequest, headers: Record<string, string> = {}): Promise<TestReply> =>
+    callerOf(operation, world.ours).send(method, pathOf(operation, request.parameters), request.body, headers);
+  /** Refers to what does not exist, where the body can. */
+  const dangling = (body: unknown) => references[0]?.body(randomUUID()) ?? body;
+  const nowhere = { id: randomUUID() };
+
+  if (actsOnRecord(operation)) {
+    test("400 comes before 404 and 412", async () => {
+      const { body } = await prepare(world.ours);
+      const wrong = { ...(body as object | undefined), surprise: 1 };
+      for (const id of [randomUUID(), "not-a-uuid"]) {
+        const reply = await send({ parameters: { id }, body: wrong }, stale);
+        expect(reply.status, reply.text).toBe(400);
+      }
+    });
+
+    test("404 comes before 412 and 422", async () => {
+      const { body } = await prepare(world.ours);
+      const reply = await send({ parameters: nowhere, body: dangling(body) }, stale);
+      expect(reply.status, reply.text).toBe(404);
+    });
+
+    test("412 comes before 409 and 422, and nothing is changed", async () => {
+      const request = await prepare(world.ours);
+      const prohibited = (await conflict?.(world.ours)) ?? request;
+      const generation = await generationOf(world.server.database, world.ours.tenant.id);
+      for (const wrong of [{ ...request, body: dangling(request.body) }, prohibited]) {
+        const { status, body, text } = await send(wrong, stale);
+        expect({ status, code: body?.code }, text).toEqual({ status: 412, code: "precondition_failed" });
+      }
+      expect(await generationOf(world.server.database, world.ours.tenant.id)).toBe(generation);
+    });
+
+    test("takes If-Match with the current ETag, and with a star", async () => {
+      for (const form of ["current", "star"]) {
+        const request = await prepare(world.ours);
+        // Without a GET of its own for the record, the right tag is the one that a refusal tells.
+        const refused = await send(request, stale);
+        const current = /ETag is now (".*")/.exec(refused.body.detail)?.[1] ?? "";
+        const reply = await send(request, { "if-match": form === "star" ? "*" : `"0", ${current}` });
+        expect(reply.status, reply.text).toBe(operation.success.status);
+      }
+    });
+  }
+
+  if (operation.body !== undefined) {
+    test("400 comes before 409 and 422", async () => {
+      const request = (await conflict?.(world.ours)) ?? (await prepare(world.ours));
+      for (const body of [request.body, dangling(request.body)]) {
+        const reply = await send({ ...request, body: { ...(body as object), surprise: 1 } });
+        expect(reply.status, reply.text).toBe(400);
+      }
+    });
+  }
+
+  if (conflict !== undefined) {
+    test("answers a conflict with a code that it declares, and changes nothing", async () => {
+      const request = await conflict(world.ours);
+      const generation = await generationOf(world.server.database, world.ours.tenant.id);
+      const { status, body, text } = await send(request);
+      expect(status, text).toBe(409);
+      expect(operation.errors, text).toContain(body.code);
+      expect(body.title).toBe(errorDefinitions[body.code as keyof typeof errorDefinitions].title); // a declared code
+      expect(await generationOf(world.server.database, world.ours.tenant.id)).toBe(generation);
+    });
+  }
+});

@@ -1,0 +1,86 @@
+import { isWrite } from "@gatehouse/contract/operation";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestServer } from "../test-server.ts";
+import { callerOf, createWorld, pathOf, type TestWorld } from "./operation-case.ts";
+import { namedCases } from "./operation-cases.ts";
+import { eventsOf, generationOf, operatorEventsOf, outboxOf } from "./recorded.queries.ts";
+
+let world: TestWorld;
+
+beforeAll(async () => {
+  world = await createWorld(await startTestServer());
+});
+afterAll(() => world.server.close());
+
+/** Every secret that Gatehouse makes has one of these forms. */
+const secrets = /gatehouse_(key|gw|op)_[0-9A-Za-z]{49}/;
+
+describe.each(namedCases)("$id", ({ operation, prepare }) => {
+  const { success, method, parameters, path } = operation;
+
+  test("succeeds as declared, and leaves the traces it should", async () => {
+    const { database } = world.server;
+    const request = await prepare(world.ours);
+    const generation = await generationOf(database, world.ours.tenant.id);
+    const client = callerOf(operation, world.ours);
+
+    // The client holds status and body against the declaration.
+    const reply = await client.send(method, pathOf(operation, request.parameters), request.body);
+
+    expect(reply.status, reply.text).toBe(success.status);
+    if (success.kind === "record") expect(reply.headers.etag).toMatch(/^"\d+"$/);
+    const single = success.kind === "record" || (success.kind === "records" && !Array.isArray(reply.body));
+    if (single && success.status === 201 && parameters === undefined) {
+      const location = reply.headers.location ?? "none";
+      expect(location).toMatch(new RegExp(`^${path}/[0-9a-f-]{36}$`));
+      const found = await client.get(location);
+      expect(found.status).toBe(200);
+      if (success.kind === "record") expect(found.headers.etag).toBe(reply.headers.etag);
+    }
+
+    const requestId = reply.headers["x-request-id"] ?? "";
+    if (!isWrite(operation)) {
+      expect(await eventsOf(database, world.ours.tenant.id, requestId)).toEqual([]);
+      expect(await generationOf(database, world.ours.tenant.id)).toBe(generation);
+      return;
+    }
+    const traces =
+      operation.access === "operator"
+        ? await tracesOfOperator(requestId, reply.body?.tenant.id ?? request.parameters?.id, method)
+        : await tracesInTenant(requestId, generation);
+    expect(traces.events.length).toBeGreaterThan(0);
+    for (const event of traces.events) {
+      expect(event.operation).toBe(operation.id);
+      expect(event.before ?? event.after, "an entry tells of nothing").not.toBeNull();
+    }
+    expect(traces.outbox).toHaveLength(1);
+    expect(traces.outbox[0]?.changes.length).toBeGreaterThan(0);
+    expect(JSON.stringify(traces)).not.toMatch(secrets);
+  });
+});
+
+interface Traces {
+  readonly events: readonly {
+    readonly operation: string;
+    readonly before: object | null;
+    readonly after: object | null;
+  }[];
+  readonly outbox: readonly { readonly changes: readonly object[] }[];
+}
+
+/** @param before the tenant's generation before the command: it makes the next one, and its entries all bear it */
+async function tracesInTenant(requestId: string, before: number): Promise<Traces> {
+  const { database } = world.server;
+  const { id } = world.ours.tenant;
+  const events = await eventsOf(database, id, requestId);
+  expect([...new Set(events.map(({ generation }) => generation))]).toEqual([before + 1]);
+  expect(await generationOf(database, id)).toBe(before + 1);
+  return { events, outbox: await outboxOf(database, id, before + 1) };
+}
+
+/** The operator's record outlives the tenant, as does the news in the outbox: its first entry, and after that its last. */
+async function tracesOfOperator(requestId: string, tenantId: string, method: string): Promise<Traces> {
+  const { database } = world.server;
+  const outbox = await outboxOf(database, tenantId, method === "POST" ? 1 : 2);
+  return { events: await operatorEventsOf(database, requestId), outbox };
+}

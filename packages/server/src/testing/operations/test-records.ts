@@ -1,0 +1,97 @@
+/** Makes records through the API, as an administrator would, each with a name of its own. */
+import { randomBytes } from "node:crypto";
+import { expect } from "vitest";
+import type { TestClient, TestReply } from "../test-server.ts";
+
+/** Text that nothing else in the test run has. */
+export function unique(prefix: string): string {
+  return `${prefix} ${randomBytes(5).toString("hex")}`;
+}
+
+export function uniqueEmail(): string {
+  return `person-${randomBytes(5).toString("hex")}@example.com`;
+}
+
+/** A WireGuard public key: 32 bytes in base64. */
+export function publicKey(): string {
+  return randomBytes(32).toString("base64");
+}
+
+/** What a tenant has records of. */
+export type RecordNoun =
+  | "user"
+  | "group"
+  | "role"
+  | "device"
+  | "gateway"
+  | "protocol"
+  | "resource"
+  | "address"
+  | "admission-rule"
+  | "policy"
+  | "api-key";
+
+type Maker = (client: TestClient) => Promise<TestReply["body"]>;
+
+async function made(reply: Promise<TestReply>): Promise<TestReply["body"]> {
+  const { status, body, text } = await reply;
+  expect(status, text).toBe(201);
+  return body;
+}
+
+const makers: Readonly<Record<RecordNoun, Maker>> = {
+  user: (client) => made(client.post("/tenants/users", { email: uniqueEmail() })),
+  group: (client) => made(client.post("/tenants/groups", { name: unique("Group") })),
+  role: async (client) => {
+    const { body } = await client.get("/tenants/roles");
+    return body.find(({ type }: { type: string }) => type === "SUPPORT");
+  },
+  device: async (client) =>
+    made(
+      client.post("/tenants/devices", {
+        name: unique("Laptop"),
+        userId: (await makers.user(client)).id,
+        hardwareId: "C02XK0AAJGH5",
+        publicKey: publicKey(),
+      }),
+    ),
+  gateway: (client) => made(client.post("/tenants/gateways", { name: unique("Gateway"), wireguardPort: "51820" })),
+  protocol: (client) =>
+    made(
+      client.post("/tenants/protocols", {
+        name: unique("Protocol"),
+        networkProtocols: [{ protocol: "TCP", port: "8443" }],
+      }),
+    ),
+  resource: async (client) =>
+    made(
+      client.post("/tenants/resources", {
+        name: unique("Resource"),
+        type: "PRIVATE",
+        addresses: [{ address: "git.example.com", protocols: [(await makers.protocol(client)).id] }],
+      }),
+    ),
+  address: async (client) => (await makers.resource(client)).addresses[0],
+  "admission-rule": (client) =>
+    made(
+      client.post("/tenants/admission-rules", {
+        name: unique("Rule"),
+        rule: "device.os == 'Linux'",
+        hasTimeConstraint: false,
+      }),
+    ),
+  policy: (client) =>
+    made(client.post("/tenants/policies", { name: unique("Policy"), type: "PRIVATE", action: true, allUsers: true })),
+  "api-key": (client) =>
+    made(client.post("/tenants/api-keys", { name: unique("Key"), permissions: ["protocols:read"] })),
+};
+
+/** Makes a record, with whatever it needs; a role is found, since the system roles are all there are. */
+export function make(noun: RecordNoun, client: TestClient): Promise<TestReply["body"]> {
+  return makers[noun](client);
+}
+
+/** As `make`, but only the id. */
+export async function makeId(noun: RecordNoun, client: TestClient): Promise<string> {
+  return (await make(noun, client)).id;
+}

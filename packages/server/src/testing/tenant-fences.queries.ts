@@ -1,0 +1,178 @@
+/** Reads PostgreSQL's catalogue for what the fences around tenants must look like, and says where one is missing. */
+import type pg from "pg";
+import { applicationRole } from "../platform/db/database.ts";
+
+interface Key {
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
+interface ForeignKey extends Key {
+  readonly target: string;
+  readonly targetColumns: readonly string[];
+}
+
+interface Policy {
+  readonly name: string;
+  readonly command: string;
+  readonly using: string | null;
+  readonly check: string | null;
+}
+
+export interface Table {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly enabled: boolean;
+  readonly forced: boolean;
+  readonly policies: readonly Policy[];
+  readonly primaryKey: readonly string[];
+  /** Every unique index beside the primary key's. */
+  readonly uniqueKeys: readonly Key[];
+  readonly foreignKeys: readonly ForeignKey[];
+  /** The columns of every index that covers all rows. */
+  readonly indexes: readonly (readonly string[])[];
+  readonly privileges: readonly string[];
+  readonly ownedByApplication: boolean;
+}
+
+/** Names of the columns that an array of attribute numbers stands for, in its order. */
+const columnNames = (relation: string, numbers: string) =>
+  `(SELECT json_agg(attribute.attname ORDER BY numbered.place)
+    FROM unnest(${numbers}) WITH ORDINALITY AS numbered (number, place)
+    JOIN pg_attribute AS attribute ON attribute.attrelid = ${relation} AND attribute.attnum = numbered.number)`;
+
+const selectTables = `
+  SELECT relation.relname AS name,
+    relation.relrowsecurity AS enabled,
+    relation.relforcerowsecurity AS forced,
+    relation.relowner = application.oid AS "ownedByApplication",
+    (SELECT json_agg(attname ORDER BY attnum) FROM pg_attribute
+     WHERE attrelid = relation.oid AND attnum > 0 AND NOT attisdropped) AS columns,
+    (SELECT coalesce(json_agg(json_build_object('name', polname, 'command', polcmd,
+       'using', pg_get_expr(polqual, polrelid), 'check', pg_get_expr(polwithcheck, polrelid)) ORDER BY polname), '[]')
+     FROM pg_policy WHERE polrelid = relation.oid AND polpermissive) AS policies,
+    coalesce((SELECT ${columnNames("relation.oid", "conkey")} FROM pg_constraint
+              WHERE conrelid = relation.oid AND contype = 'p'), '[]') AS "primaryKey",
+    (SELECT coalesce(json_agg(json_build_object('name', index.indexrelid::regclass::text,
+       'columns', ${columnNames("relation.oid", "index.indkey::int2[]")})), '[]')
+     FROM pg_index AS index WHERE index.indrelid = relation.oid AND index.indisunique AND NOT index.indisprimary)
+      AS "uniqueKeys",
+    (SELECT coalesce(json_agg(json_build_object('name', conname, 'target', target.relname,
+       'columns', ${columnNames("conrelid", "conkey")}, 'targetColumns', ${columnNames("confrelid", "confkey")})), '[]')
+     FROM pg_constraint JOIN pg_class AS target ON target.oid = confrelid
+     WHERE conrelid = relation.oid AND contype = 'f') AS "foreignKeys",
+    (SELECT coalesce(json_agg(${columnNames("relation.oid", "index.indkey::int2[]")}), '[]')
+     FROM pg_index AS index WHERE index.indrelid = relation.oid AND index.indpred IS NULL) AS indexes,
+    (SELECT coalesce(json_agg(privilege ORDER BY privilege), '[]')
+     FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER']) AS privilege
+     WHERE has_table_privilege(application.oid, relation.oid, privilege)) AS privileges
+  FROM pg_class AS relation
+  JOIN pg_roles AS application ON application.rolname = '${applicationRole}'
+  WHERE relation.relnamespace = 'public'::regnamespace AND relation.relkind IN ('r', 'p')
+  ORDER BY relation.relname`;
+
+/** Every table of the schema. */
+export async function readTables(client: pg.Client): Promise<readonly Table[]> {
+  return (await client.query<Table>(selectTables)).rows;
+}
+
+/** The column that says whose a row is; undefined for tables of the installation's. */
+export function tenantColumn(table: Table): "tenant_id" | "id" | undefined {
+  if (table.name === "tenants") return "id";
+  return table.columns.includes("tenant_id") && table.name !== "operator_events" ? "tenant_id" : undefined;
+}
+
+/** What each table lets through beside the tenant itself; every entry was thought about. */
+const openings: Readonly<Record<string, readonly string[]>> = {
+  // Whoever presents a key sees that key's row alone, by its hash.
+  api_keys: ["presented_key"],
+  // The installation's own tasks, and the operator's replies, which stand under the nil UUID.
+  idempotent_replies: [
+    "operator_clears",
+    "operator_replies_insert",
+    "operator_replies_update",
+    "operator_sees_expired",
+  ],
+  outbox: ["operator_clears", "operator_follows"],
+  tenants: ["operator_reads"],
+};
+
+/** Unique across tenants: hashes of 256 random bits, which tell nobody anything. */
+const uniqueEverywhere = new Set(["api_keys_hash_unique", "gateways_token_unique", "tenants_name_unique"]);
+
+/** What the application may do with a table, where it is not everything that rows need. */
+const lessPrivileges: Readonly<Record<string, readonly string[]>> = {
+  audit_events: ["INSERT", "SELECT"],
+  installation: ["INSERT", "SELECT"],
+  operator_events: ["INSERT", "SELECT"],
+  outbox: ["DELETE", "INSERT", "SELECT"],
+  schema_migrations: ["SELECT"],
+};
+const rowPrivileges = ["DELETE", "INSERT", "SELECT", "UPDATE"];
+
+/** @returns what is missing around the table, in words; nothing when all its fences stand */
+export function missingFences(table: Table): readonly string[] {
+  const problems: string[] = [];
+  const expected = lessPrivileges[table.name] ?? rowPrivileges;
+  const beyond = table.privileges.filter((privilege) => !expected.includes(privilege));
+  if (beyond.length > 0) problems.push(`${applicationRole} may ${beyond.join(", ")}`);
+  if (table.ownedByApplication) problems.push(`${applicationRole} owns it`);
+  const column = tenantColumn(table);
+  if (column !== undefined) problems.push(...missingSecurity(table, column), ...missingKeys(table, column));
+  return problems.map((problem) => `${table.name}: ${problem}`);
+}
+
+function missingSecurity({ name, enabled, forced, policies }: Table, column: string): string[] {
+  const problems: string[] = [];
+  if (!enabled) problems.push("row-level security is off");
+  if (!forced) problems.push("row-level security is not forced upon the owner");
+  const fence = `(${column} = current_tenant())`;
+  const isFence = ({ command, using, check }: Policy) =>
+    command === "*" && using === fence && (check === null || check === fence);
+  if (!policies.some(isFence)) problems.push("no policy compares with current_tenant()");
+  for (const policy of policies) {
+    if (!isFence(policy) && !openings[name]?.includes(policy.name)) problems.push(`${policy.name} opens the fence`);
+  }
+  return problems;
+}
+
+function missingKeys({ primaryKey, uniqueKeys, foreignKeys, indexes }: Table, column: string): string[] {
+  const problems: string[] = [];
+  if (!primaryKey.includes(column)) problems.push("the primary key leaves the tenant out");
+  for (const key of uniqueKeys) {
+    if (!key.columns.includes(column) && !uniqueEverywhere.has(key.name)) {
+      problems.push(`${key.name} leaves the tenant out`);
+    }
+  }
+  for (const { name, columns, target, targetColumns } of foreignKeys) {
+    const targetColumn = target === "tenants" ? "id" : "tenant_id";
+    if (targetColumns[columns.indexOf(column)] !== targetColumn) problems.push(`${name} leaves the tenant out`);
+    const covers = (index: readonly string[]) =>
+      columns.every((wanted) => index.slice(0, columns.length).includes(wanted));
+    if (!indexes.some(covers)) problems.push(`no index covers ${name}`);
+  }
+  return problems;
+}
+
+export interface ApplicationRole {
+  readonly powers: readonly string[];
+  readonly memberOf: readonly string[];
+  readonly owned: number;
+  readonly mayCreate: boolean;
+}
+
+const selectRole = `
+  SELECT
+    (SELECT coalesce(json_agg(power), '[]') FROM (VALUES
+       ('SUPERUSER', rolsuper), ('BYPASSRLS', rolbypassrls), ('CREATEROLE', rolcreaterole), ('CREATEDB', rolcreatedb),
+       ('LOGIN', rolcanlogin), ('REPLICATION', rolreplication)) AS held (power, has) WHERE has) AS powers,
+    (SELECT coalesce(json_agg(roleid::regrole::text), '[]') FROM pg_auth_members WHERE member = role.oid) AS "memberOf",
+    (SELECT count(*)::int FROM pg_shdepend
+     WHERE refclassid = 'pg_authid'::regclass AND refobjid = role.oid AND deptype = 'o') AS owned,
+    has_schema_privilege(role.oid, 'public', 'CREATE') AS "mayCreate"
+  FROM pg_roles AS role WHERE rolname = '${applicationRole}'`;
+
+/** What the role that serves requests can do beyond its privileges on tables. */
+export async function readApplicationRole(client: pg.Client): Promise<ApplicationRole | undefined> {
+  return (await client.query<ApplicationRole>(selectRole)).rows[0];
+}

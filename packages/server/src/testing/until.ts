@@ -1,0 +1,22 @@
+import { setTimeout as pause } from "node:timers/promises";
+
+const pollMs = 5;
+
+/**
+ * Waits for a condition that nobody announces, such as news reaching another replica.
+ *
+ * @param what completes the sentence "timed out waiting until …"
+ * @returns how long it took, in milliseconds
+ */
+export async function until(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs = 10_000,
+): Promise<number> {
+  const startedAt = performance.now();
+  for (;;) {
+    if (await condition()) return performance.now() - startedAt;
+    if (performance.now() - startedAt > timeoutMs) throw new Error(`timed out waiting until ${what}`);
+    await pause(pollMs);
+  }
+}
