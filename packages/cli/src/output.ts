@@ -8,6 +8,11 @@ export function writeJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
+/** One object of several that a program reads line by line; nothing for undefined. */
+export function writeJsonLine(value: object | undefined): void {
+  if (value !== undefined) process.stdout.write(`${JSON.stringify(value)}\n`);
+}
+
 /** @returns a table with its columns in line; two spaces between them */
 export function tableLines(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? "").length)));

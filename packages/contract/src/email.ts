@@ -2,9 +2,9 @@ const longestAddress = 254;
 const longestLocalPart = 64;
 const localPart = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u;
 const domainName =
-  /^([\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u;
+  /^([\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)*[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u;
 
-/** RFC 5321, 4.1.2 and 4.5.3.1: dot-string local part of at most 64 octets, a domain of two or more labels, 254 in all. */
+/** RFC 5321, 4.1.2 and 4.5.3.1: dot-string local part of at most 64 octets, a domain name of one or more labels, 254 in all. */
 export function isEmail(text: string): boolean {
   const at = text.lastIndexOf("@");
   const local = text.slice(0, at);

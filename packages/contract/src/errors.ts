@@ -60,8 +60,10 @@ export const errorDefinitions = {
   grants_exceed_caller: {
     status: 403,
     title: "A key cannot grant more than its maker holds",
-    explanation: "The new key would hold permissions that the calling key does not; `detail` names them.",
-    remedy: "Ask for no more than the calling key's permissions, or use a key that holds them.",
+    explanation:
+      "The new key would hold permissions that the calling key does not, live longer, or be usable from other addresses; `detail` names what exceeds.",
+    remedy:
+      "Ask for no more than the calling key's permissions, expiry and source addresses, or use a key that has them.",
   },
   not_found: {
     status: 404,
@@ -187,6 +189,12 @@ export const errorDefinitions = {
     explanation: "Only a deactivated policy can be reactivated.",
     remedy: "Nothing needs doing: the policy is active.",
   },
+  api_key_expired: {
+    status: 409,
+    title: "The key has expired",
+    explanation: "A key that has expired cannot be rotated: its replacement would end at the same moment.",
+    remedy: "Create a new key.",
+  },
   api_key_replaced: {
     status: 409,
     title: "The key was already rotated",
@@ -264,7 +272,8 @@ export const errorDefinitions = {
   rate_limited: {
     status: 429,
     title: "Too many requests",
-    explanation: "The key or the address has used up its share of requests for now.",
+    explanation:
+      "The key or the address has used up its share of requests for now. This version sets no limits of its own; a proxy in front may.",
     remedy: "Wait for as long as `Retry-After` says, in seconds.",
   },
   header_too_large: {

@@ -37,6 +37,8 @@ export interface Operation {
   /** One entry for each brace in `path`. */
   readonly parameters?: Readonly<Record<string, ParameterKind>>;
   readonly body?: TSchema;
+  /** True where no body at all means the same as `{}`. */
+  readonly bodyOptional?: true;
   readonly success: Success;
   /** Codes beyond those that follow from the declaration itself: see `errorsOf`. */
   readonly errors?: readonly ErrorCode[];

@@ -63,18 +63,21 @@ export function shortText(maxLength: number, description?: string) {
 }
 
 /**
- * An e-mail address in the form of RFC 5321: local part of at most 64 octets, domain of at most 255, 254 in all. Quoted
- * local parts and address literals are left out: no directory hands them out.
+ * An e-mail address in the form of RFC 5321: local part of at most 64 octets, 254 in all. Quoted local parts and address
+ * literals are left out: no directory hands them out.
  */
 export const Email = Type.String({ [trimKeyword]: true, format: "email", maxLength: 254 });
 
-/** A flat object of booleans, numbers and strings: user attributes, device posture. */
+/**
+ * A flat object of booleans, numbers and strings: user attributes, device posture. OpenAPI 3.0 cannot say what the names
+ * may be, so the description does.
+ */
 export function flatFacts(description: string) {
   return Type.Unsafe<Record<string, string | number | boolean>>({
     type: "object",
-    description,
+    description: `${description} At most 64 entries; names of 1 to 64 characters, none of them a control character; strings of at most 256 characters.`,
     maxProperties: 64,
-    propertyNames: { minLength: 1, maxLength: 64, pattern: "^[A-Za-z_][A-Za-z0-9_]*$" },
+    propertyNames: { minLength: 1, maxLength: 64, pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$" },
     additionalProperties: {
       anyOf: [{ type: "boolean" }, { type: "number" }, { type: "string", maxLength: 256, pattern: "^[^\\u0000]*$" }],
     },

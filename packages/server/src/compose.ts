@@ -12,6 +12,7 @@ import { type Clock, systemClock } from "./platform/clock.ts";
 import type { CommandRunner } from "./platform/command.ts";
 import { type Connection, Database, type DatabaseOptions } from "./platform/db/database.ts";
 import { NotificationChannel } from "./platform/db/notifications.ts";
+import { requireReady } from "./platform/db/readiness.queries.ts";
 import { clearExpiredReplies } from "./platform/idempotency.queries.ts";
 import type { Log } from "./platform/log.ts";
 import { clearOutbox, outboxKeptForMs } from "./platform/outbox/outbox.queries.ts";
@@ -62,9 +63,11 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   });
   const follower = new OutboxFollower({ database, clock, log });
   const channel = new NotificationChannel(connection, "gatehouse_outbox", () => follower.wake());
+  const records = new RecordCache();
+  follower.subscribe({ changed: () => undefined, missed: () => records.clear() });
   const runner: CommandRunner = {
     database,
-    records: new RecordCache(),
+    records,
     secrets: {
       replies: createSecretBox(options.masterKey, "idempotent-reply"),
       gatewayTokens: createSecretBox(options.masterKey, "gateway-token"),
@@ -93,7 +96,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       tenantKey: (key, sourceAddress) => apiKeys.authenticate(key, sourceAddress),
       operatorKey: operatorAuthenticator(installation.operatorKeyHash),
     },
-    ready: () => database.ping(),
+    ready: () => requireReady(database),
   });
   const reconcilers = [
     { name: "key-usage", intervalMs: 10_000, run: () => apiKeys.usage.flush() },

@@ -2,10 +2,16 @@ import { type Config, readConfig, settingNames } from "@gatehouse/server/config"
 import type { Gatehouse } from "@gatehouse/server/main";
 import { createLog } from "@gatehouse/server/platform/log";
 import type { Command } from "commander";
-import { writeLines } from "../output.ts";
+import { writeJsonLine, writeLines } from "../output.ts";
 import { addSettingOptions, givenFlags } from "./setting-options.ts";
 import { untilStopped } from "./stop-signals.ts";
-import { addressLines, madeKeyLines } from "./welcome.ts";
+import { addressLines, madeKeyLines, madeKeyObject } from "./welcome.ts";
+
+interface ServeOptions {
+  readonly json?: true;
+}
+
+const jsonHelp = "Print lines of JSON: the keys made at this start, if any, then the address.";
 
 export function addServeCommands(program: Command): void {
   const serveCommand = program
@@ -14,7 +20,8 @@ export function addServeCommands(program: Command): void {
     .description(
       "Serves the API, with PostgreSQL of its own unless --database-url names another. SIGINT and SIGTERM stop it in good order; a second one ends it at once. Logs are JSON on standard error.",
     )
-    .action((flags: object) => serve(givenFlags({ ...flags })));
+    .option("--json", jsonHelp)
+    .action(({ json, ...flags }: ServeOptions) => serve(givenFlags(flags), json === true));
   addSettingOptions(serveCommand, settingNames).addHelpText(
     "after",
     `
@@ -26,30 +33,31 @@ Examples:
     .command("demo")
     .summary("serve the API with example records")
     .description("Does what serve --demo does: fills the first tenant with example records, once, and serves.")
-    .action((flags: object) => serve(givenFlags({ ...flags, demo: true })));
+    .option("--json", jsonHelp)
+    .action(({ json, ...flags }: ServeOptions) => serve(givenFlags({ ...flags, demo: true }), json === true));
   addSettingOptions(
     demoCommand,
     settingNames.filter((name) => name !== "demo"),
   );
 }
 
-async function serve(flags: Readonly<Record<string, string>>): Promise<void> {
+async function serve(flags: Readonly<Record<string, string>>, json: boolean): Promise<void> {
   const config = readConfig({ flags, environment: process.env });
   // Whoever reads the output may go away, as `npm start | head` does; that is no reason to stop serving.
   process.stdout.on("error", () => {});
   const stopped = untilStopped();
-  const gatehouse = await start(config, stopped);
+  const gatehouse = await start(config, stopped, json);
   if (gatehouse === undefined) return;
   await new Promise<void>((resolve) => {
     if (stopped.aborted) resolve();
     stopped.addEventListener("abort", () => resolve());
   });
-  writeLines(["Stopping …"]);
+  if (!json) writeLines(["Stopping …"]);
   await gatehouse.close();
 }
 
 /** @returns undefined when it was stopped before it had started */
-async function start(config: Config, stopped: AbortSignal): Promise<Gatehouse | undefined> {
+async function start(config: Config, stopped: AbortSignal, json: boolean): Promise<Gatehouse | undefined> {
   // Loaded late: no other command needs a server's worth of modules.
   const { startGatehouse } = await import("@gatehouse/server/main");
   let keysMade = false;
@@ -58,10 +66,12 @@ async function start(config: Config, stopped: AbortSignal): Promise<Gatehouse | 
       signal: stopped,
       keysMade(installation) {
         keysMade = true;
-        writeLines(madeKeyLines(installation, config));
+        if (!json) writeLines(madeKeyLines(installation, config));
+        else writeJsonLine(madeKeyObject(installation, config));
       },
     });
-    writeLines(addressLines(gatehouse, config, keysMade));
+    if (json) writeJsonLine({ address: gatehouse.address, documentation: `${gatehouse.address}/docs` });
+    else writeLines(addressLines(gatehouse, config, keysMade));
     return gatehouse;
   } catch (error) {
     if (stopped.aborted) return undefined;

@@ -15,6 +15,16 @@ export function madeKeyLines(
   return ["Keep these keys: they are shown this once, and stored as hashes only.", "", ...lines, ""];
 }
 
+/** The same for a program; undefined where there is none to tell. */
+export function madeKeyObject(
+  { operatorKey, firstApiKey }: Gatehouse["installation"],
+  config: Config,
+): object | undefined {
+  const apiKey = config.bootstrapApiKey === undefined ? firstApiKey : undefined;
+  if (operatorKey === undefined && apiKey === undefined) return undefined;
+  return { ...(operatorKey === undefined ? {} : { operatorKey }), ...(apiKey === undefined ? {} : { apiKey }) };
+}
+
 /** Where it serves, and a first request that works as it stands. */
 export function addressLines(
   { address, installation }: Gatehouse,

@@ -75,11 +75,12 @@ export const rotateApiKey = operation({
   description: "The old key goes on working for `graceSeconds`, so that its users can change over.",
   access: "api-keys:write",
   parameters: { id: "uuid" },
+  bodyOptional: true,
   body: closedObject({
     graceSeconds: Type.Optional(
       Type.Integer({ minimum: 0, maximum: 2_592_000, default: 86_400, description: "Seconds; a day where absent." }),
     ),
   }),
   success: { status: 200, kind: "record", body: NewApiKey },
-  errors: ["api_key_replaced", "grants_exceed_caller"],
+  errors: ["api_key_expired", "api_key_replaced", "grants_exceed_caller"],
 });

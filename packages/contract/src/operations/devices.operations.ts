@@ -41,7 +41,10 @@ export const enrolDevice = operation({
   body: closedObject({
     name: Name,
     userId: Uuid,
-    hardwareId: Type.String({ minLength: 1, maxLength: 200, pattern: "^[\\u0021-\\u007e]*$" }),
+    hardwareId: Type.Unsafe<string>({
+      ...shortText(200, "What the device's maker or system identifies it by."),
+      minLength: 1,
+    }),
     publicKey: Type.String({
       pattern: "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$",
       description: "The device's WireGuard public key: 32 bytes in base64.",

@@ -18,10 +18,39 @@ export function readBodies(app: FastifyInstance): void {
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
     const text = bodyText(request, body as Buffer); // as asked for
     if (text === "") return done(null, undefined);
+    if (isNestedTooDeeply(text)) throw new AppError("invalid_json", { detail: tooDeep });
     request.bodyText = text;
     void parse(request, text, done);
   });
+  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => {
+    if (body.length === 0) done(null, undefined);
+    else done(new AppError("unsupported_media_type"), undefined);
+  });
 }
+
+/** No operation declares a body of more than five levels; a parser takes long over hundreds of thousands. */
+const deepestNesting = 100;
+const tooDeep = `The body is nested more than ${deepestNesting} levels deep.`;
+
+function isNestedTooDeeply(json: string): boolean {
+  let depth = 0;
+  let inText = false;
+  for (let index = 0; index < json.length; index += 1) {
+    const character = json.charCodeAt(index);
+    if (inText) {
+      if (character === backslash) index += 1;
+      else if (character === quote) inText = false;
+    } else if (character === quote) inText = true;
+    else if (character === openBrace || character === openBracket) {
+      depth += 1;
+      if (depth > deepestNesting) return true;
+    } else if (character === closeBrace || character === closeBracket) depth -= 1;
+  }
+  return false;
+}
+
+const [quote, backslash] = [0x22, 0x5c];
+const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /** @throws AppError unsupported_media_type, invalid_json */
 function bodyText(request: FastifyRequest, body: Buffer): string {

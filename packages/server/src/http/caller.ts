@@ -2,11 +2,14 @@
 import type { Permission } from "@gatehouse/contract/permissions";
 import { AppError } from "../platform/app-error.ts";
 import type { Actor } from "../platform/audit/change.ts";
+import type { KeyLimits } from "../platform/call.ts";
 
 /** A caller who proved who they are. */
 export interface Caller {
   readonly actor: Actor;
   readonly permissions: ReadonlySet<Permission>;
+  /** Undefined for the operator, whom nothing limits. */
+  readonly limits: KeyLimits | undefined;
   /** Undefined for the operator. */
   readonly tenantId: string | undefined;
 }

@@ -60,17 +60,18 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
       checkUuids(operation, parameters);
       const listQuery = checkQuery(operation, request.query as QueryParameters); // the parser gives texts and lists
       const idempotency = idempotencyOf(operation, request, caller);
-      checkBody(request.body);
+      checkBody(request.body, request.bodyText?.length ?? 0);
       checkStringIds(operation, parameters);
       const call = new Call<Operation>(
         {
           runner: options.runner,
           operation,
           parameters,
-          body: request.body,
+          body: request.body ?? (operation.bodyOptional === true ? {} : undefined),
           listQuery,
           actor: caller.actor,
           permissions: caller.permissions,
+          limits: caller.limits,
           tenantId: caller.tenantId,
           requestId: request.id,
           sourceAddress: request.ip,

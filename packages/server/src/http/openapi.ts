@@ -126,7 +126,7 @@ function describeOperation(operation: Operation, schemas: Json): Json {
       ? {}
       : {
           requestBody: {
-            required: true,
+            required: operation.bodyOptional !== true,
             content: { "application/json": { schema: schemaOf(operation.body, schemas) } },
           },
         }),
@@ -218,7 +218,7 @@ function successOf(operation: Operation, schemas: Json): Json {
   const { success } = operation;
   const names: (keyof typeof headers)[] = ["X-Request-Id"];
   const changes = success.kind === "empty" && operation.method !== "DELETE" && operation.parameters !== undefined;
-  if (success.kind === "record" || changes) names.push("ETag");
+  if (success.kind === "record" || success.kind === "records" || changes) names.push("ETag");
   if (success.status === 201 && operation.parameters === undefined) names.push("Location");
   if (operation.method === "POST") names.push("Idempotent-Replayed");
   const shown = headersNamed(...names);
@@ -229,7 +229,12 @@ function successOf(operation: Operation, schemas: Json): Json {
       : success.kind === "array"
         ? { type: "array", items: success.item }
         : success.body;
-  const description = { record: "The record.", records: "The records.", page: "A page.", array: "All of them." };
+  const description = {
+    record: "The record.",
+    records: "One record, with ETag and Location; or, where an array was sent, an array without them.",
+    page: "A page.",
+    array: "All of them.",
+  };
   return {
     description: description[success.kind],
     headers: shown,

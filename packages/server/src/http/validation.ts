@@ -6,20 +6,23 @@ import { componentKeyword, trimKeyword } from "@gatehouse/contract/schema";
 import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from "ajv";
 import addFormatsModule from "ajv-formats";
 import type { TSchema } from "typebox";
-import { AppError } from "../platform/app-error.ts";
+import { AppError, reportedFields } from "../platform/app-error.ts";
 import { isTimestamp } from "../platform/timestamps.ts";
 
-/** Fields that one answer lists at most. */
-const reportedFields = 50;
+/** Bodies of more characters than this are judged by their first error alone: finding all of them would take long. */
+const thoroughlyChecked = 65_536;
 
 // The package is CommonJS, whose default export TypeScript and Node see one level apart.
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default;
 
-const ajv = createAjv();
+/** Finds every error of a body. */
+const thorough = createAjv(true);
+/** Stops at the first. */
+const quick = createAjv(false);
 
-function createAjv(): Ajv {
+function createAjv(allErrors: boolean): Ajv {
   const instance = new Ajv({
-    allErrors: true,
+    allErrors,
     strict: false,
     // A number too large to read is Infinity, which no JSON can answer and no column hold.
     strictNumbers: true,
@@ -55,7 +58,7 @@ function createAjv(): Ajv {
 
 /** Compiles a check for tests that hold answers against their declarations. */
 export function compileCheck(schema: TSchema): (value: unknown) => readonly ProblemField[] {
-  const check = ajv.compile(schema);
+  const check = thorough.compile(schema);
   return (value) => (check(value) ? [] : describe(check.errors ?? []));
 }
 
@@ -66,7 +69,7 @@ interface Forms {
   readonly list?: ValidateFunction;
 }
 
-function compileForms(schema: TSchema): Forms {
+function compileForms(ajv: Ajv, schema: TSchema): Forms {
   const branches = "anyOf" in schema && Array.isArray(schema.anyOf) ? (schema.anyOf as TSchema[]) : []; // JSON Schema
   const single = branches.find((branch) => "type" in branch && branch.type === "object");
   const list = branches.find((branch) => "type" in branch && branch.type === "array");
@@ -80,14 +83,20 @@ function compileForms(schema: TSchema): Forms {
 /**
  * Makes the check of an operation's body. It trims what is declared to be trimmed, in place.
  *
+ * @returns the check, which also takes how many characters the body was sent in
  * @throws the check: AppError invalid_json, invalid_body
  */
-export function compileBodyCheck(operation: Operation): (body: unknown) => void {
+export function compileBodyCheck(operation: Operation): (body: unknown, characters: number) => void {
   const { body: schema } = operation;
   if (schema === undefined) return refuseBody;
-  const forms = compileForms(schema);
-  return (body) => {
-    if (body === undefined) throw new AppError("invalid_json", { detail: "The operation needs a JSON body." });
+  const ofSmall = compileForms(thorough, schema);
+  const ofLarge = compileForms(quick, schema);
+  return (body, characters) => {
+    if (body === undefined) {
+      if (operation.bodyOptional === true) return;
+      throw new AppError("invalid_json", { detail: "The operation needs a JSON body." });
+    }
+    const forms = characters > thoroughlyChecked ? ofLarge : ofSmall;
     const check = (Array.isArray(body) ? forms.list : forms.single) ?? forms.whole;
     if (check(body)) return;
     const errors = describe(check.errors ?? []);
@@ -115,7 +124,12 @@ function pointerToken(token: string): string {
   return token.slice(0, 200).replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-function describe(errors: readonly ErrorObject[]): ProblemField[] {
+function describe(allErrors: readonly ErrorObject[]): ProblemField[] {
+  // Of a value that takes several forms, the errors of each form say less than that it is of none.
+  const ofNoForm = new Set(
+    allErrors.filter(({ keyword }) => keyword === "anyOf").map(({ instancePath }) => instancePath),
+  );
+  const errors = allErrors.filter(({ keyword, instancePath }) => keyword === "anyOf" || !ofNoForm.has(instancePath));
   const fields = new Map<string, string>();
   for (const error of errors) {
     const field = describeOne(error);
@@ -144,7 +158,7 @@ function describeOne(error: ErrorObject): ProblemField | undefined {
     case "propertyNames":
       return {
         pointer: `${at}/${pointerToken(String(params.propertyName))}`,
-        message: "is not a permitted name: letters, digits and _, at most 64, not starting with a digit",
+        message: "is not a permitted name: 1 to 64 characters, none of them a control character",
       };
     case "enum":
       return { pointer: at, message: `must be one of ${(params.allowedValues as unknown[]).join(", ")}` };

@@ -40,6 +40,8 @@ CREATE INDEX tenants_by_name ON tenants (name_key, id);
 CREATE TABLE operator_events (
   id             uuid PRIMARY KEY,
   created_at     timestamptz(3) NOT NULL,
+  actor_type     text NOT NULL,
+  actor_name     text NOT NULL,
   operation      text NOT NULL,
   tenant_id      uuid NOT NULL,
   before         jsonb,

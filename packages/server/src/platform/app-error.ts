@@ -2,7 +2,10 @@ import { type ErrorCode, errorDefinitions } from "@gatehouse/contract/errors";
 import type { ProblemField } from "@gatehouse/contract/problem";
 
 export interface AppErrorOptions {
-  /** What was wrong this time, with which value. The public face: never a secret, never an internal. */
+  /**
+   * What was wrong this time, with which value; the first of `errors` where absent. The public face: never a secret, never
+   * an internal.
+   */
   readonly detail?: string;
   /** The fields concerned, by JSON Pointer. */
   readonly errors?: readonly ProblemField[];
@@ -12,6 +15,9 @@ export interface AppErrorOptions {
   readonly cause?: unknown;
 }
 
+/** Fields that one answer lists at most. */
+export const reportedFields = 50;
+
 /** An error with a public face (code, detail, fields) and a private cause. `http/` turns it into problem+json. */
 export class AppError extends Error {
   readonly code: ErrorCode;
@@ -20,12 +26,15 @@ export class AppError extends Error {
   readonly retryAfterSeconds: number | undefined;
 
   constructor(code: ErrorCode, options: AppErrorOptions = {}) {
-    const detail = options.detail ?? errorDefinitions[code].explanation;
+    const [first] = options.errors ?? [];
+    const detail =
+      options.detail ??
+      (first === undefined ? errorDefinitions[code].explanation : `${first.pointer}: ${first.message}.`);
     super(`${code}: ${detail}`, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "AppError";
     this.code = code;
     this.detail = detail;
-    this.errors = options.errors;
+    this.errors = options.errors?.slice(0, reportedFields);
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 

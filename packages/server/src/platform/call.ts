@@ -12,6 +12,14 @@ import type { Outcome, RecordOutcome } from "./outcome.ts";
 import { readGeneration } from "./tenancy/generation.queries.ts";
 import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
 
+/** What a caller's key is held to besides its permissions. */
+export interface KeyLimits {
+  /** ISO 8601; null for a key that works for ever. */
+  readonly expiresAt: string | null;
+  /** Addresses and CIDRs that it may be used from; empty for any. */
+  readonly sourceIps: readonly string[];
+}
+
 export interface CallOptions<O extends Operation> {
   readonly runner: CommandRunner;
   readonly operation: O;
@@ -20,6 +28,8 @@ export interface CallOptions<O extends Operation> {
   readonly listQuery: ListQuery | undefined;
   readonly actor: Actor;
   readonly permissions: ReadonlySet<Permission>;
+  /** Undefined for the operator, whom nothing limits. */
+  readonly limits: KeyLimits | undefined;
   /** Undefined for the operator. */
   readonly tenantId: string | undefined;
   readonly requestId: string;
@@ -64,6 +74,11 @@ export class Call<O extends Operation> {
   /** Every permission that the caller holds. */
   get permissions(): ReadonlySet<Permission> {
     return this.#options.permissions;
+  }
+
+  /** What else the caller's key is held to; undefined for the operator, whom nothing limits. */
+  get limits(): KeyLimits | undefined {
+    return this.#options.limits;
   }
 
   /** The tenant that the caller's key belongs to. */

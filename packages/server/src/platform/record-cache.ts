@@ -43,6 +43,12 @@ export class RecordCache {
     }
   }
 
+  /** For when the generations themselves may have started over: a database that was restored from a backup. */
+  clear(): void {
+    this.#entries.clear();
+    this.#size = 0;
+  }
+
   #forget(key: string): void {
     this.#size -= this.#entries.get(key)?.size ?? 0;
     this.#entries.delete(key);

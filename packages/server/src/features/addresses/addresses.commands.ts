@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type * as operations from "@gatehouse/contract/operations/addresses.operations";
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
@@ -33,6 +34,10 @@ export async function updateAddress(call: Call<typeof operations.updateAddress>)
     const ids = askable(protocols);
     requireKnown({ pointer: "/protocols", noun: "protocol", ids: protocols }, await knownProtocols(tx, ids));
     const before = await requireAddress(tx, id);
+    const current = (before.whole.protocols ?? []).map((protocol) => protocol.id);
+    if (check.value.text === before.whole.address && isDeepStrictEqual(ids, current)) {
+      return record(addressView(before.whole, before.resource_type), before.version);
+    }
     await queries.updateAddress(tx, call.granted, id, { ...check.value, protocols: ids }, call.now);
     const after = await requireAddress(tx, id);
     const name = after.whole.address;

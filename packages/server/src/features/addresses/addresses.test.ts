@@ -100,6 +100,21 @@ describe("replacing an address", () => {
     expect(reordered.body.protocols.map((protocol: { id: string }) => protocol.id)).toEqual([ssh, https]);
   });
 
+  test("with what it is already answers the record, and records nothing", async () => {
+    const { id } = await makeAddress("git.example.com");
+    const path = `/tenants/addresses/${id}`;
+    const body = { address: "git.example.com", protocols: [https, ssh] };
+    const changed = await client.put(path, body);
+    const same = { address: " GIT.example.com. ", protocols: [https.toUpperCase(), ssh] };
+    expect(await client.put(path, same, { "if-match": '"1"' })).toMatchObject({ status: 412 });
+    const reply = await client.put(path, same, { "if-match": '"2"' });
+    expect(reply).toMatchObject({ status: 200, headers: { etag: '"2"' } });
+    expect(reply.body).toEqual(changed.body);
+    expect((await client.get(`/tenants/events?filter[target.id]=${id}`)).body.total).toBe(1);
+    const reordered = await client.put(path, { ...body, protocols: [ssh, https] });
+    expect(reordered.headers.etag).toBe('"3"');
+  });
+
   test("takes an empty list of protocols, and one protocol in two letter cases once", async () => {
     const { id } = await makeAddress();
     const none = await client.put(`/tenants/addresses/${id}`, { address: "10.0.0.1", protocols: [] });

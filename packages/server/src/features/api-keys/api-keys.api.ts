@@ -45,6 +45,7 @@ export class ApiKeyAuthenticator {
         caller: {
           actor: { type: "api-key", id: row.id, name: row.name },
           permissions: new Set<Permission>(row.permissions),
+          limits: { expiresAt: row.expires_at, sourceIps: row.source_ips },
           tenantId: row.tenant_id,
         },
         sources: row.source_ips.length === 0 ? undefined : compileSourceIps(row.source_ips),
@@ -55,21 +56,16 @@ export class ApiKeyAuthenticator {
 
   /** @throws AppError invalid_api_key, source_address_not_allowed, database_unavailable */
   authenticate(key: string, sourceAddress: string): Caller | Promise<Caller> {
-    // The checksum spares the database what is certainly no key of ours.
-    if (key.startsWith(tokenPrefixes.apiKey) && !isWholeToken(key, tokenPrefixes.apiKey)) {
-      throw new AppError("invalid_api_key", {
-        detail: "The key's checksum does not match: it is cut off or mistyped.",
-      });
-    }
     const found = this.#cache.find(key);
     return found instanceof Promise
-      ? found.then((valid) => this.#admit(valid, sourceAddress))
-      : this.#admit(found, sourceAddress);
+      ? found.then((valid) => this.#admit(key, valid, sourceAddress))
+      : this.#admit(key, found, sourceAddress);
   }
 
-  #admit(valid: ValidKey | undefined, sourceAddress: string): Caller {
+  #admit(key: string, valid: ValidKey | undefined, sourceAddress: string): Caller {
+    if (valid === undefined) throw unknownKey(key);
     const now = this.#clock.now();
-    if (valid === undefined || valid.expiresAtMs <= now.getTime()) throw new AppError("invalid_api_key");
+    if (valid.expiresAtMs <= now.getTime()) throw new AppError("invalid_api_key");
     if (valid.sources !== undefined && !sourceIpsContain(valid.sources, sourceAddress)) {
       throw new AppError("source_address_not_allowed", {
         detail: `The key may not be used from ${sourceAddress}.`,
@@ -78,4 +74,14 @@ export class ApiKeyAuthenticator {
     this.usage.note(valid.tenantId, valid.keyId, now);
     return valid.caller;
   }
+}
+
+/**
+ * The checksum explains a refusal and decides none: a key set by configuration may start like ours without having one, and
+ * only the database tells which those are.
+ */
+function unknownKey(key: string): AppError {
+  return key.startsWith(tokenPrefixes.apiKey) && !isWholeToken(key, tokenPrefixes.apiKey)
+    ? new AppError("invalid_api_key", { detail: "The key's checksum does not match: it is cut off or mistyped." })
+    : new AppError("invalid_api_key");
 }

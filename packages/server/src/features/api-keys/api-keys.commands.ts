@@ -2,14 +2,14 @@ import type * as operations from "@gatehouse/contract/operations/api-keys.operat
 import type { Permission } from "@gatehouse/contract/permissions";
 import { AppError } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
-import type { Call } from "../../platform/call.ts";
+import type { Call, KeyLimits } from "../../platform/call.ts";
 import { newId } from "../../platform/ids.ts";
 import { empty, type Outcome, record, streamed } from "../../platform/outcome.ts";
 import { generateToken, hashToken, tokenPrefixes, visiblePrefix } from "../../platform/secrets/tokens.ts";
 import { canonicalSourceIps } from "../../platform/source-ips.ts";
 import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
 import * as queries from "./api-keys.queries.ts";
-import { expiryProblem, grantsBeyond, requestedPermissions } from "./api-keys.rules.ts";
+import { expiryProblem, grantsBeyond, type KeyGrants, namedPermissions, permissionsProblem } from "./api-keys.rules.ts";
 import { apiKeyView, newApiKeyView } from "./api-keys.view.ts";
 
 /** How long a rotated key goes on working where the request does not say, in seconds. */
@@ -28,21 +28,22 @@ export async function readApiKey(call: Call<typeof operations.readApiKey>): Prom
 }
 
 export async function createApiKey(call: Call<typeof operations.createApiKey>): Promise<Outcome> {
-  const { name, expiresAt } = call.body;
-  const permissions = requestedPermissions(call.body);
-  if (!permissions.ok) throw new AppError("invalid_combination", { errors: permissions.errors });
-  const sourceIps = canonicalSourceIps(call.body.sourceIps ?? []);
-  if (!sourceIps.ok) throw new AppError("invalid_address", { errors: sourceIps.errors });
-  const expiry = expiryProblem(expiresAt, call.now);
-  if (expiry !== undefined) throw new AppError("invalid_combination", { errors: [expiry] });
-  refuseMoreThanHeld(permissions.value, call.permissions);
+  const { name, expiresAt, sourceIps = [] } = call.body;
+  const asked = {
+    permissions: namedPermissions(call.body),
+    expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
+    sourceIps,
+  };
   return call.command(async (tx) => {
-    const issued = await issueApiKey(tx, call.granted, call.now, {
-      name,
-      permissions: permissions.value,
-      sourceIps: sourceIps.value,
-      expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
-    });
+    // Judged in here, where a repeated request has got its stored reply: what was right then may not be by the clock now.
+    refuseMoreThanHeld(asked, call);
+    const problems = [permissionsProblem(call.body), expiryProblem(expiresAt, call.now)].filter(
+      (problem) => problem !== undefined,
+    );
+    if (problems.length > 0) throw new AppError("invalid_combination", { errors: problems });
+    const canonical = canonicalSourceIps(sourceIps);
+    if (!canonical.ok) throw new AppError("invalid_address", { errors: canonical.errors });
+    const issued = await issueApiKey(tx, call.granted, call.now, { name, ...asked, sourceIps: canonical.value });
     const location = `/tenants/api-keys/${issued.row.id}`;
     return { ...record(newApiKeyView(issued.row, issued.key), issued.row.version), location };
   });
@@ -65,14 +66,11 @@ export async function rotateApiKey(call: Call<typeof operations.rotateApiKey>): 
     const row = await queries.lockApiKey(tx, call.parameters.id);
     if (row === undefined) throw new AppError("not_found");
     call.requireVersion(row.version);
+    const settings = { permissions: row.permissions, expiresAt: row.expires_at, sourceIps: row.source_ips };
+    refuseMoreThanHeld(settings, call);
     if (row.replaced_by !== null) throw new AppError("api_key_replaced");
-    refuseMoreThanHeld(row.permissions, call.permissions);
-    const issued = await issueApiKey(tx, call.granted, call.now, {
-      name: row.name,
-      permissions: row.permissions,
-      sourceIps: row.source_ips,
-      expiresAt: row.expires_at,
-    });
+    if (expiryProblem(row.expires_at ?? undefined, call.now) !== undefined) throw new AppError("api_key_expired");
+    const issued = await issueApiKey(tx, call.granted, call.now, { name: row.name, ...settings });
     const endsAt = new Date(call.now.getTime() + graceMs);
     const old = await queries.replaceApiKey(tx, call.granted, row.id, issued.row.id, endsAt, call.now);
     tx.record({ type: "api-key", id: row.id, name: row.name, before: apiKeyView(row), after: apiKeyView(old) });
@@ -80,10 +78,12 @@ export async function rotateApiKey(call: Call<typeof operations.rotateApiKey>): 
   });
 }
 
-function refuseMoreThanHeld(asked: readonly Permission[], held: ReadonlySet<Permission>): void {
-  const beyond = grantsBeyond(asked, held);
-  if (beyond.length === 0) return;
-  throw new AppError("grants_exceed_caller", { detail: `The calling key does not hold ${beyond.join(", ")} itself.` });
+function refuseMoreThanHeld(
+  asked: KeyGrants,
+  caller: { readonly permissions: ReadonlySet<Permission>; readonly limits: KeyLimits | undefined },
+): void {
+  const beyond = grantsBeyond(asked, caller.permissions, caller.limits);
+  if (beyond.length > 0) throw new AppError("grants_exceed_caller", { detail: beyond.join(" ") });
 }
 
 /** A key as it comes into being: its row, and the secret that is shown once. */

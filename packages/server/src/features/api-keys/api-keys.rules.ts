@@ -1,29 +1,82 @@
 import { type Permission, permissions, type RoleType, rolePermissions } from "@gatehouse/contract/permissions";
 import type { ProblemField } from "@gatehouse/contract/problem";
+import { type IpRange, parseIpRange, rangeContains } from "@gatehouse/policy/addresses/ip-ranges";
+import type { KeyLimits } from "../../platform/call.ts";
 
-export type Result<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly errors: readonly ProblemField[] };
-
-/** The permissions that a request for a key asks for, in their documented order. */
-export function requestedPermissions(request: {
-  readonly permissions?: readonly Permission[];
-  readonly role?: RoleType;
-}): Result<readonly Permission[]> {
-  const { permissions: listed, role } = request;
-  if ((listed === undefined) === (role === undefined)) {
-    return { ok: false, errors: [{ pointer: "/permissions", message: "give either permissions or role" }] };
-  }
-  const asked = new Set(listed ?? (role === undefined ? [] : rolePermissions[role]));
-  if (asked.size === 0) {
-    return { ok: false, errors: [{ pointer: "/role", message: `the role ${role} grants no permission` }] };
-  }
-  return { ok: true, value: permissions.filter((permission) => asked.has(permission)) };
+/** Everything that a key lets its holder do, and until when and from where. */
+export interface KeyGrants extends KeyLimits {
+  readonly permissions: readonly Permission[];
 }
 
-/** What a key would grant beyond what its maker holds. */
-export function grantsBeyond(asked: readonly Permission[], held: ReadonlySet<Permission>): readonly Permission[] {
-  return asked.filter((permission) => !held.has(permission));
+interface PermissionsRequest {
+  readonly permissions?: readonly Permission[];
+  readonly role?: RoleType;
+}
+
+/** How many addresses a sentence names before it only counts the rest. */
+const namedAddresses = 5;
+
+/** The permissions that a request for a key names, one by one or by a role, in their documented order. */
+export function namedPermissions({ permissions: listed = [], role }: PermissionsRequest): readonly Permission[] {
+  const named = new Set([...listed, ...(role === undefined ? [] : rolePermissions[role])]);
+  return permissions.filter((permission) => named.has(permission));
+}
+
+/** A key has its permissions from a list or from a role, and has some. */
+export function permissionsProblem({ permissions: listed, role }: PermissionsRequest): ProblemField | undefined {
+  if ((listed === undefined) === (role === undefined)) {
+    return { pointer: "/permissions", message: "give either permissions or role" };
+  }
+  return role !== undefined && rolePermissions[role].length === 0
+    ? { pointer: "/role", message: `the role ${role} grants no permission` }
+    : undefined;
+}
+
+/**
+ * What a key would grant beyond what its maker holds, in sentences; none if nothing.
+ *
+ * @param asked may hold source addresses that are none: they let nobody in, and are for others to refuse
+ * @param limits undefined for a maker whom nothing limits
+ */
+export function grantsBeyond(
+  asked: KeyGrants,
+  held: ReadonlySet<Permission>,
+  limits: KeyLimits | undefined,
+): readonly string[] {
+  const unheld = asked.permissions.filter((permission) => !held.has(permission));
+  return [
+    ...(unheld.length === 0 ? [] : [`The calling key does not hold ${unheld.join(", ")} itself.`]),
+    ...(limits === undefined ? [] : [...lifeBeyond(asked, limits), ...sourcesBeyond(asked, limits)]),
+  ];
+}
+
+function lifeBeyond(asked: KeyLimits, held: KeyLimits): readonly string[] {
+  if (held.expiresAt === null) return [];
+  if (asked.expiresAt !== null && Date.parse(asked.expiresAt) <= Date.parse(held.expiresAt)) return [];
+  const lives = asked.expiresAt === null ? "never would" : `would at ${asked.expiresAt}`;
+  return [`The calling key expires at ${held.expiresAt}; the new one ${lives}.`];
+}
+
+/** A block that only several of the held ones cover together counts as beyond: that errs on the safe side. */
+function sourcesBeyond(asked: KeyLimits, held: KeyLimits): readonly string[] {
+  if (held.sourceIps.length === 0) return [];
+  const only = `The calling key may only be used from ${listed(held.sourceIps)}`;
+  if (asked.sourceIps.length === 0) return [`${only}; the new one could be from anywhere.`];
+  const outer = held.sourceIps.flatMap(rangeOf);
+  const beyond = asked.sourceIps.filter((text) =>
+    rangeOf(text).some((range) => !outer.some((allowed) => rangeContains(allowed, range))),
+  );
+  return beyond.length === 0 ? [] : [`${only}; the new one could be from ${listed(beyond)}.`];
+}
+
+function rangeOf(text: string): readonly IpRange[] {
+  const reading = parseIpRange(text.trim());
+  return reading.ok ? [reading.value] : [];
+}
+
+function listed(texts: readonly string[]): string {
+  const named = texts.slice(0, namedAddresses).join(", ");
+  return texts.length > namedAddresses ? `${named} and ${texts.length - namedAddresses} more` : named;
 }
 
 /** A key that is to expire must do so in the future. */

@@ -54,10 +54,36 @@ test("entries are found by actor, request, kind of target and time", async () =>
   };
   expect(await found(`filter[requestId]=${event.requestId}`)).toEqual([event.id]);
   expect(await found(`filter[actor.id]=${event.actor.id}`)).toEqual([event.id]);
-  expect(await found("filter[target.type]=group")).toEqual([event.id]);
+  expect(await found("filter[target.type]=group&filter[operation]=createGroup")).toEqual([event.id]);
   expect(await found(`filter[id]=${event.id}`)).toEqual([event.id]);
   expect(await found(`filter[createdAt][gte]=${event.createdAt}`)).toContain(event.id);
   expect(await found(`filter[createdAt][gt]=${event.createdAt}`)).toEqual([]);
+});
+
+test("a new tenant's record begins with the tenant, its owner, default group, default policy and first key", async () => {
+  const { client } = await server.newTenant();
+  const first = async (path: string) => (await client.get(path)).body.data[0];
+  const [owner, group, policy] = [
+    await first("/tenants/users"),
+    await first("/tenants/groups"),
+    await first("/tenants/policies"),
+  ];
+  const { users: _members, ...groupWithoutMembers } = group;
+  const { body } = await client.get("/tenants/events?limit=100");
+  const entryOf = (type: string) => body.data.find((event: { target: { type: string } }) => event.target.type === type);
+  expect(body.total).toBe(5);
+  for (const event of body.data) {
+    expect(event).toMatchObject({ operation: "createTenant", actor: { type: "operator" }, generation: 1 });
+    expect(event).not.toHaveProperty("before");
+  }
+  expect(entryOf("user")).toMatchObject({ target: { id: owner.id, name: "owner@example.com" } });
+  expect(entryOf("user").after).toEqual(owner);
+  expect(entryOf("group")).toMatchObject({ target: { id: group.id, name: "Default" } });
+  expect(entryOf("group").after).toEqual(groupWithoutMembers);
+  expect(entryOf("policy")).toMatchObject({ target: { id: policy.id, name: "Default internet policy" } });
+  expect(entryOf("policy").after).toEqual(policy);
+  expect(entryOf("tenant")).toBeDefined();
+  expect(entryOf("api-key")).toBeDefined();
 });
 
 test("another tenant's entries are out of sight", async () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type * as operations from "@gatehouse/contract/operations/gateways.operations";
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
@@ -49,15 +50,23 @@ export async function updateGateway(call: Call<typeof operations.updateGateway>)
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, id);
     const settings = {
+      ...row,
       name: body.name ?? row.name,
       description: body.description ?? row.description,
       wireguard_port: body.wireguardPort === undefined ? row.wireguard_port : Number(body.wireguardPort),
       endpoint: body.endpoint === undefined ? row.endpoint : canonicalEndpoint(body.endpoint),
     };
-    const before = gatewayView(await requireGateway(tx, id), noTokens);
+    const before = await requireGateway(tx, id, tokens.maySee);
+    if (isDeepStrictEqual(settings, row)) return record(gatewayView(before, tokens), before.version);
     await queries.updateGateway(tx, call.granted, id, settings, call.now);
     const after = await requireGateway(tx, id, tokens.maySee);
-    tx.record({ type: "gateway", id, name: settings.name, before, after: gatewayView(after, noTokens) });
+    tx.record({
+      type: "gateway",
+      id,
+      name: settings.name,
+      before: gatewayView(before, noTokens),
+      after: gatewayView(after, noTokens),
+    });
     return record(gatewayView(after, tokens), after.version);
   });
 }

@@ -1,7 +1,9 @@
 import type { Granted } from "../../platform/authorization/granted.ts";
 import { statement } from "../../platform/db/statement.ts";
 import { newId } from "../../platform/ids.ts";
-import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
+import { readGroup } from "./groups.queries.ts";
+import { auditedGroup } from "./groups.view.ts";
 
 const insertDefault = statement<never, [tenantId: string, id: string, at: Date, roleId: string]>(
   "groups.insert_default",
@@ -14,18 +16,20 @@ const insertDefault = statement<never, [tenantId: string, id: string, at: Date, 
 );
 
 /**
- * Makes the tenant's default group, which is its SAML default group too at first.
+ * Makes the tenant's default group, which is its SAML default group too at first, and records it.
  *
  * @param roleId the role that its members inherit
  * @returns its id
  */
 export async function createDefaultGroup(
-  tx: TenantTx,
+  tx: CommandTx,
   _granted: Granted<"groups:write">,
   at: Date,
   roleId: string,
 ): Promise<string> {
   const id = newId();
   await tx.query(insertDefault, tx.tenantId, id, at, roleId);
+  const row = await readGroup(tx, id);
+  if (row !== undefined) tx.record({ type: "group", id, name: row.group.name, after: auditedGroup(row) });
   return id;
 }

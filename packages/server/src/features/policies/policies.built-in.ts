@@ -1,7 +1,10 @@
 import type { Granted } from "../../platform/authorization/granted.ts";
 import { statement } from "../../platform/db/statement.ts";
 import { newId } from "../../platform/ids.ts";
-import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
+import { noTokens } from "../gateways/gateways.api.ts";
+import { readPolicy } from "./policies.queries.ts";
+import { policyView } from "./policies.view.ts";
 
 const insertDefault = statement<never, [tenantId: string, id: string, at: Date, ruleId: string]>(
   "policies.insert_default",
@@ -12,15 +15,18 @@ const insertDefault = statement<never, [tenantId: string, id: string, at: Date, 
 );
 
 /**
- * Makes the tenant's default internet policy.
+ * Makes the tenant's default internet policy, and records it.
  *
  * @param ruleId the built-in rule ALLOW
  */
 export async function createDefaultPolicy(
-  tx: TenantTx,
+  tx: CommandTx,
   _granted: Granted<"policies:write">,
   at: Date,
   ruleId: string,
 ): Promise<void> {
-  await tx.query(insertDefault, tx.tenantId, newId(), at, ruleId);
+  const id = newId();
+  await tx.query(insertDefault, tx.tenantId, id, at, ruleId);
+  const row = await readPolicy(tx, id, false);
+  if (row !== undefined) tx.record({ type: "policy", id, name: row.name, after: policyView(row, noTokens, at) });
 }

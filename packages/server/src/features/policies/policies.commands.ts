@@ -78,7 +78,6 @@ export async function updatePolicy(call: Call<typeof operations.updatePolicy>): 
 export async function deletePolicy(call: Call<typeof operations.deletePolicy>): Promise<Outcome> {
   const { id } = call.parameters;
   return call.command(async (tx) => {
-    await lockPolicyOrder(tx);
     const { type, order, name, is_default: isDefault } = await lockForChange(call, tx, id);
     if (isDefault) throw new AppError("policy_is_default", { detail: `${name} is the default policy; it stays.` });
     const before = policyView(await requirePolicy(tx, id), noTokens, call.now);
@@ -134,12 +133,18 @@ async function recordChange(
   return record(policyView(after, tokens, call.now), after.version);
 }
 
-/** @throws AppError not_found, precondition_failed */
+/**
+ * Takes the order's lock first, whatever is changed: a changed policy's place is checked again at COMMIT, and would there
+ * wait for whoever is moving policies, who waits for the policy.
+ *
+ * @throws AppError not_found, precondition_failed
+ */
 async function lockForChange(
   call: { requireVersion(version: number): void },
   tx: TenantTx,
   id: string,
 ): Promise<queries.PolicyRow> {
+  await lockPolicyOrder(tx);
   const row = await queries.lockPolicy(tx, id);
   if (row === undefined) throw new AppError("not_found");
   call.requireVersion(row.version);

@@ -10,15 +10,10 @@ export type Result<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly errors: readonly ProblemField[] };
 
-const highestPort = 65_535;
-
-/** Ports as they are stored: in decimal without leading zeros, a range from lower to higher. */
+/** Ports as they are stored: a range goes from lower to higher, and one of a single port is that port. */
 function canonicalPort(port: string | number): string | { readonly problem: string } {
   const bounds = String(port).split("-").map(Number);
   const [low = 0, high = low] = bounds;
-  if (bounds.some((bound) => bound < 1 || bound > highestPort)) {
-    return { problem: `ports are from 1 to ${highestPort}, not ${port}` };
-  }
   if (low > high) return { problem: `the range ${port} ends before it starts` };
   return low === high ? String(low) : `${low}-${high}`;
 }

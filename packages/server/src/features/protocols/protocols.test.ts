@@ -119,8 +119,6 @@ describe("creating a protocol", () => {
 
   test.each([
     ["/networkProtocols/0/port", [{ protocol: "TCP", port: "5100-5000" }]],
-    ["/networkProtocols/0/port", [{ protocol: "TCP", port: "0" }]],
-    ["/networkProtocols/0/port", [{ protocol: "TCP", port: "65536" }]],
     ["/networkProtocols/1/port", [{ protocol: "TCP" }, { protocol: "ICMP", port: "8" }]],
   ])("refuses with 422 at %s: %j", async (pointer, networkProtocols) => {
     const reply = await client.post("/tenants/protocols", { networkProtocols });
@@ -145,16 +143,29 @@ describe("creating a protocol", () => {
     expect(reply).toMatchObject({ status: 400, body: { code: "invalid_body", errors: [{ pointer }] } });
   });
 
-  test.each([0, 65_536, -1, 1.5, true, null, "", "https", "80,443", "1-2-3", "-80", "80-"])(
-    "refuses the port %j with 400, which names it",
-    async (port) => {
-      const reply = await client.post("/tenants/protocols", { networkProtocols: [{ protocol: "TCP", port }] });
-      expect(reply).toMatchObject({ status: 400, body: { code: "invalid_body" } });
-      expect(reply.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toContain(
-        "/networkProtocols/0/port",
-      );
-    },
-  );
+  test.each([
+    0,
+    65_536,
+    "0",
+    "65536",
+    "0-10",
+    "10-70000",
+    "053",
+    -1,
+    1.5,
+    true,
+    null,
+    "",
+    "https",
+    "80,443",
+    "1-2-3",
+    "-80",
+    "80-",
+  ])("refuses the port %j with 400, which names it", async (port) => {
+    const reply = await client.post("/tenants/protocols", { networkProtocols: [{ protocol: "TCP", port }] });
+    expect(reply).toMatchObject({ status: 400, body: { code: "invalid_body" } });
+    expect(reply.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toContain("/networkProtocols/0/port");
+  });
 
   test("is done once for one Idempotency-Key", async () => {
     const body = { networkProtocols: [{ protocol: "TCP", port: "38443" }] };

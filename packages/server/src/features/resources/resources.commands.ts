@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type * as operations from "@gatehouse/contract/operations/resources.operations";
 import type { Resource } from "@gatehouse/contract/records/resource";
 import { AppError, bodyField } from "../../platform/app-error.ts";
@@ -9,7 +10,7 @@ import { askable, requireKnown } from "../../platform/references.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { type CanonicalAddress, checkAddress, insertAddresses, repeatedAddresses } from "../addresses/addresses.api.ts";
 import { knownGateways, noTokens, tokenViewer } from "../gateways/gateways.api.ts";
-import { activePoliciesNaming } from "../policies/policies.api.ts";
+import { activePoliciesNaming, takeResourceOutOfPolicies } from "../policies/policies.api.ts";
 import { knownProtocols } from "../protocols/protocols.api.ts";
 import * as queries from "./resources.queries.ts";
 import { resourceView } from "./resources.view.ts";
@@ -75,8 +76,9 @@ export async function updateResource(call: Call<typeof operations.updateResource
   const { id } = call.parameters;
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, id);
-    const before = resourceView(await requireResource(tx, id), noTokens);
     const { name, description = row.description } = call.body;
+    if (name === row.name && description === row.description) return empty(row.version);
+    const before = resourceView(await requireResource(tx, id), noTokens);
     await queries.updateResource(tx, call.granted, { ...row, name, description }, call.now);
     const after = await requireResource(tx, id);
     tx.record({ type: "resource", id, name, before, after: resourceView(after, noTokens) });
@@ -96,6 +98,7 @@ export async function deleteResource(call: Call<typeof operations.deleteResource
       });
     }
     const before = resourceView(await requireResource(tx, id), noTokens);
+    await takeResourceOutOfPolicies(tx, call.granted, row);
     await queries.deleteResource(tx, call.granted, id);
     tx.record({ type: "resource", id, name: row.name, before });
     return empty();
@@ -110,6 +113,10 @@ export async function configureLoadBalancing(call: Call<typeof operations.config
     const gatewayIds = askable(gateways);
     requireKnown({ pointer: "/gateways", noun: "gateway", ids: gateways }, await knownGateways(tx, gatewayIds));
     const before = resourceView(await requireResource(tx, id), noTokens);
+    const current = before.gateways.map((gateway) => gateway.id);
+    if (loadBalancingMode === row.load_balancing_mode && isDeepStrictEqual(gatewayIds, current)) {
+      return empty(row.version);
+    }
     await queries.replaceResourceGateways(tx, call.granted, id, gatewayIds);
     await queries.updateResource(tx, call.granted, { ...row, load_balancing_mode: loadBalancingMode }, call.now);
     const after = await requireResource(tx, id);

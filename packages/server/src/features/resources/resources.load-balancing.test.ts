@@ -36,6 +36,19 @@ describe("configuring load balancing", () => {
     }
   });
 
+  test("that is as wanted already answers the ETag it has, and records nothing", async () => {
+    const id = await makeId("resource", client);
+    const [a = "", b = ""] = gateways;
+    const reply = await balance(id, { loadBalancingMode: "MANUAL", gateways: [] });
+    expect(reply).toMatchObject({ status: 204, headers: { etag: '"1"' } });
+    await balance(id, { loadBalancingMode: "MANUAL", gateways: [b, a] });
+    const same = { loadBalancingMode: "MANUAL", gateways: [b.toUpperCase(), a] };
+    expect(await balance(id, same, { "if-match": '"1"' })).toMatchObject({ status: 412 });
+    expect(await balance(id, same, { "if-match": '"2"' })).toMatchObject({ status: 204, headers: { etag: '"2"' } });
+    expect((await client.get(`/tenants/events?filter[target.id]=${id}`)).body.total).toBe(2);
+    expect(await balance(id, { ...same, loadBalancingMode: "AUTOMATIC" })).toMatchObject({ headers: { etag: '"3"' } });
+  });
+
   test("sets the mode, which it needs", async () => {
     const id = await makeId("resource", client);
     await balance(id, { loadBalancingMode: "AUTOMATIC", gateways });
@@ -104,13 +117,14 @@ describe("configuring load balancing", () => {
   test("of one resource by many at once leaves one of their lists, whole", async () => {
     const id = await makeId("resource", client);
     const [a = "", b = "", c = "", d = ""] = gateways;
+    await balance(id, { loadBalancingMode: "MANUAL", gateways: [a] }); // so that each of the lists changes something
     const orders = [[a, b, c], [c, b, a], [d], [b, d], [d, c, b, a], []];
     const replies = await Promise.all(
       orders.map((order) => balance(id, { loadBalancingMode: "MANUAL", gateways: order })),
     );
     expect(replies.map(({ status }) => status)).toEqual(orders.map(() => 204));
     expect(orders).toContainEqual(await connected(id));
-    expect((await client.get(`/tenants/resources/${id}`)).headers.etag).toBe('"7"');
+    expect((await client.get(`/tenants/resources/${id}`)).headers.etag).toBe('"8"');
   });
 });
 

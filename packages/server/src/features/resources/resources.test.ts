@@ -45,8 +45,8 @@ describe("reading a resource", () => {
 
   test("tells of it by its id in lower case, however a command spelled it", async () => {
     const tenant = await server.newTenant();
-    const { id, name } = await make("resource", tenant.client);
-    await tenant.client.patch(`/tenants/resources/${id.toUpperCase()}`, { name });
+    const { id } = await make("resource", tenant.client);
+    await tenant.client.patch(`/tenants/resources/${id.toUpperCase()}`, { name: unique("Resource") });
     await tenant.client.delete(`/tenants/resources/${id.toUpperCase()}`);
     expect(await latestNews(server, tenant.id, 2)).toEqual([
       { type: "resource", id, change: "deleted" },
@@ -65,6 +65,20 @@ describe("updating a resource", () => {
     expect(body).toEqual({ ...made, name, updatedAt: body.updatedAt });
     await client.patch(`/tenants/resources/${made.id}`, { name, description: "New" });
     expect((await client.get(`/tenants/resources/${made.id}`)).body).toMatchObject({ description: "New" });
+  });
+
+  test("that is as wanted already answers the ETag it has, and records nothing", async () => {
+    const { body } = await create({ description: "Old" });
+    const path = `/tenants/resources/${body.id}`;
+    for (const same of [{ name: body.name }, { name: ` ${body.name} `, description: "Old" }]) {
+      expect(await client.patch(path, same, { "if-match": '"2"' })).toMatchObject({ status: 412 });
+      expect(await client.patch(path, same, { "if-match": '"1"' })).toMatchObject({
+        status: 204,
+        headers: { etag: '"1"' },
+      });
+    }
+    expect((await client.get(path)).body).toEqual(body);
+    expect((await client.get(`/tenants/events?filter[target.id]=${body.id}`)).body.total).toBe(1);
   });
 
   test('clears the description with ""', async () => {
@@ -102,8 +116,9 @@ describe("updating a resource", () => {
     });
     expect(await client.patch(path, taken, { "if-match": '"1"' })).toMatchObject({ status: 409 });
     const fine = { name: one.body.name };
-    expect(await client.patch(path, fine, { "if-match": "*" })).toMatchObject({ status: 204 });
-    expect(await client.patch(path, fine, { "if-match": '"7", "2"' })).toMatchObject({ status: 204 });
+    const change = (ifMatch: string) => client.patch(path, { name: unique("Fine") }, { "if-match": ifMatch });
+    expect(await change("*")).toMatchObject({ status: 204 });
+    expect(await change('"7", "2"')).toMatchObject({ status: 204 });
     // Strong comparison: a weak tag matches nothing.
     expect(await client.patch(path, fine, { "if-match": 'W/"3"' })).toMatchObject({ status: 412 });
     expect(await client.patch(path, fine, { "if-match": "3" })).toMatchObject({ status: 412 });
@@ -160,6 +175,26 @@ describe("deleting a resource", () => {
     for (const { id } of policies) {
       expect((await client.get(`/tenants/policies/${id}`)).body).toMatchObject({ active: false, resources: [] });
     }
+  });
+
+  test("records, and tells in the outbox, which policies lose it, and leaves what else they name", async () => {
+    const tenant = await server.newTenant();
+    const [gone, stays] = [await make("resource", tenant.client), await make("resource", tenant.client)];
+    const fields = { name: "Forge", type: "PRIVATE", action: true, resources: [gone.id, stays.id] };
+    const { body: policy } = await tenant.client.post("/tenants/policies", fields);
+    await tenant.client.patch(`/tenants/policies/${policy.id}/deactivate`);
+    expect(await tenant.client.delete(`/tenants/resources/${gone.id}`)).toMatchObject({ status: 204 });
+    const { body } = await tenant.client.get(`/tenants/events?filter[target.id]=${policy.id}&sort=-createdAt`);
+    expect(body.data[0]).toMatchObject({ operation: "deleteResource", target: { type: "policy", name: "Forge" } });
+    const state = { id: policy.id, name: "Forge" };
+    expect(body.data[0].before).toEqual({ ...state, resource: { id: gone.id, name: gone.name } });
+    expect(body.data[0].after).toEqual(state);
+    expect(await latestNews(server, tenant.id, 1)).toEqual([
+      { type: "policy", id: policy.id, change: "updated" },
+      { type: "resource", id: gone.id, change: "deleted" },
+    ]);
+    const kept = await tenant.client.get(`/tenants/policies/${policy.id}`);
+    expect(kept).toMatchObject({ headers: { etag: '"2"' }, body: { resources: [{ id: stays.id }] } });
   });
 
   test("is not hindered by policies for all resources", async () => {

@@ -11,6 +11,7 @@ export { type Installation, type SetUpSettings, setUpInstallation } from "./set-
 const operator: Caller = {
   actor: { type: "operator", name: "Operator" },
   permissions: new Set(),
+  limits: undefined,
   tenantId: undefined,
 };
 

@@ -55,14 +55,5 @@ function appendEvent(
   tenantId: string,
   state: { readonly before?: object; readonly after?: object },
 ): Promise<void> {
-  const { operation, requestId, sourceAddress, at } = origin;
-  return queries.appendOperatorEvent(transaction, {
-    id: newId(),
-    at,
-    operation,
-    tenantId,
-    requestId,
-    sourceAddress,
-    ...state,
-  });
+  return queries.appendOperatorEvent(transaction, { id: newId(), origin, tenantId, ...state });
 }

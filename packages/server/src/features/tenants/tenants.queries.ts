@@ -1,4 +1,5 @@
 import { AppError } from "../../platform/app-error.ts";
+import type { Actor, Origin } from "../../platform/audit/change.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { withConstraints } from "../../platform/db/database-errors.ts";
 import { countStatement, type ListSource, pageStatement } from "../../platform/db/list-statement.ts";
@@ -60,6 +61,8 @@ const appendEvent = statement<
   [
     id: string,
     at: Date,
+    actorType: Actor["type"],
+    actorName: string,
     operation: string,
     tenantId: string,
     before: string | null,
@@ -69,8 +72,9 @@ const appendEvent = statement<
   ]
 >(
   "tenants.append_event",
-  `INSERT INTO operator_events (id, created_at, operation, tenant_id, before, after, request_id, source_address)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+  `INSERT INTO operator_events (id, created_at, actor_type, actor_name, operation, tenant_id, before, after, request_id,
+                                source_address)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 );
 
 /** @throws AppError name_taken */
@@ -141,21 +145,21 @@ export async function appendOperatorEvent(
   transaction: Transaction,
   event: {
     readonly id: string;
-    readonly at: Date;
-    readonly operation: string;
+    readonly origin: Origin;
     readonly tenantId: string;
     readonly before?: object;
     readonly after?: object;
-    readonly requestId: string;
-    readonly sourceAddress: string | undefined;
   },
 ): Promise<void> {
   const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value));
-  const { id, at, operation, tenantId, before, after, requestId, sourceAddress } = event;
+  const { id, origin, tenantId, before, after } = event;
+  const { actor, operation, requestId, sourceAddress, at } = origin;
   await transaction.query(
     appendEvent,
     id,
     at,
+    actor.type,
+    actor.name,
     operation,
     tenantId,
     json(before),

@@ -1,7 +1,9 @@
 import type { Granted } from "../../platform/authorization/granted.ts";
 import { statement } from "../../platform/db/statement.ts";
 import { newId } from "../../platform/ids.ts";
-import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
+import { readUsers } from "./users.queries.ts";
+import { userView } from "./users.view.ts";
 
 const insertOwner = statement<
   never,
@@ -18,14 +20,15 @@ const insertOwner = statement<
    INSERT INTO user_roles (tenant_id, user_id, role_id) SELECT tenant_id, id, $6 FROM made`,
 );
 
-/** Makes the user who owns a new tenant. Returns the user's id. */
+/** Makes the user who owns a new tenant, and records it. */
 export async function createOwner(
-  tx: TenantTx,
+  tx: CommandTx,
   _granted: Granted<"users:write">,
   at: Date,
   owner: { readonly email: string; readonly groupId: string; readonly roleId: string },
-): Promise<string> {
+): Promise<void> {
   const id = newId();
   await tx.query(insertOwner, tx.tenantId, id, at, owner.email, owner.groupId, owner.roleId);
-  return id;
+  const [row] = await readUsers(tx, [id]);
+  if (row !== undefined) tx.record({ type: "user", id, name: owner.email, after: userView(row, at) });
 }

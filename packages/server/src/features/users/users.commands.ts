@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type * as operations from "@gatehouse/contract/operations/users.operations";
 import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
@@ -5,6 +6,7 @@ import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { disownDevices } from "../devices/devices.api.ts";
+import { takeUserOutOfPolicies } from "../policies/policies.api.ts";
 import { type Invitation, inviteUsers } from "./invite-users.ts";
 import * as queries from "./users.queries.ts";
 import { deactivated, reactivated } from "./users.rules.ts";
@@ -44,15 +46,14 @@ export async function createUsers(call: Call<typeof operations.createUsers>): Pr
 export async function updateUserProfile(call: Call<typeof operations.updateUserProfile>): Promise<Outcome> {
   return changeUser(call, (tx, row) => {
     const { firstName = row.first_name, lastName = row.last_name, image = row.image } = call.body;
-    const profile = { ...row, first_name: firstName, last_name: lastName, image };
-    return queries.updateUser(tx, call.granted, profile, call.now);
+    return storeSettings(call, tx, row, { ...row, first_name: firstName, last_name: lastName, image });
   });
 }
 
 export async function updateUserSettings(call: Call<typeof operations.updateUserSettings>): Promise<Outcome> {
   return changeUser(call, (tx, row) => {
     const { maxDevices = row.max_devices, attributes = row.attributes } = call.body;
-    return queries.updateUser(tx, call.granted, { ...row, max_devices: maxDevices, attributes }, call.now);
+    return storeSettings(call, tx, row, { ...row, max_devices: maxDevices, attributes });
   });
 }
 
@@ -78,6 +79,7 @@ export async function deleteUser(call: Call<typeof operations.deleteUser>): Prom
     const row = await lockForChange(call, tx);
     const before = await requireUser(tx, row.id);
     await disownDevices(tx, call.granted, row.id, call.now);
+    await takeUserOutOfPolicies(tx, call.granted, row);
     await queries.deleteUser(tx, call.granted, row.id);
     tx.record({ type: "user", id: row.id, name: row.email, before: userView(before, call.now) });
     return empty();
@@ -107,6 +109,16 @@ async function changeUser(
     tx.record({ type: "user", id: row.id, name: row.email, before: userView(before, call.now), after: view });
     return record(view, after.version);
   });
+}
+
+/** Stores what administrators set of a user, unless that is what is stored. */
+function storeSettings(
+  call: Pick<Call<typeof operations.updateUserProfile>, "granted" | "now">,
+  tx: TenantTx,
+  row: queries.UserRow,
+  wanted: queries.UserRow,
+): Promise<void> | undefined {
+  return isDeepStrictEqual(wanted, row) ? undefined : queries.updateUser(tx, call.granted, wanted, call.now);
 }
 
 /** @throws AppError not_found, precondition_failed */

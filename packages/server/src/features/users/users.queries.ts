@@ -45,8 +45,8 @@ const source: ListSource = {
   select: wholeUser,
   columns: {
     id: { value: "item.id" },
-    // Addresses are unique without regard to case, and so are found without regard to case: see listUsers.
-    email: { value: "item.email_key", key: "item.email_key" },
+    // Addresses are unique without regard to case, and so are found without regard to case.
+    email: { value: "item.email_key", key: "item.email_key", lowerCase: true },
     firstName: { value: "item.first_name", key: "item.first_name_key" },
     lastName: { value: "item.last_name", key: "item.last_name_key" },
     createdAt: { value: "item.created_at" },
@@ -145,10 +145,7 @@ export function listUsers(
   tx: TenantTx,
   query: ListQuery,
 ): Promise<{ readonly rows: WholeUserRow[]; readonly total: number }> {
-  const filters = query.filters.map((filter) =>
-    filter.field === "email" ? { ...filter, values: filter.values.map((value) => value.toLowerCase()) } : filter,
-  );
-  return listPage(tx, source, { ...query, filters });
+  return listPage(tx, source, query);
 }
 
 /** The users with these ids, those that there are, in the order of the ids. */

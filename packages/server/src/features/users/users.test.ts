@@ -92,6 +92,28 @@ describe("updateUserSettings", () => {
   });
 });
 
+test("a write of what is there already answers the record, and records nothing", async () => {
+  const { id } = await newUser();
+  const path = `/tenants/users/${id}`;
+  const profile = { firstName: "Ann", lastName: "Lee", image: "/ann.png" };
+  const attributes = { department: "Engineering", grade: 7, remote: true };
+  await client.put(path, profile);
+  const { body } = await client.patch(path, { maxDevices: 3, attributes });
+  const reversed = Object.fromEntries(Object.entries(attributes).reverse());
+  const same = (headers: Record<string, string>) => [
+    client.put(path, profile, headers),
+    client.put(path, {}, headers),
+    client.patch(path, { maxDevices: 3, attributes: reversed }, headers),
+    client.patch(path, {}, headers),
+  ];
+  for (const reply of await Promise.all(same({ "if-match": '"3"' }))) {
+    expect(reply).toMatchObject({ status: 200, headers: { etag: '"3"' } });
+    expect(reply.body).toEqual(body);
+  }
+  for (const reply of await Promise.all(same({ "if-match": '"2"' }))) expect(reply.status).toBe(412);
+  expect(await eventsOf(id)).toHaveLength(3);
+});
+
 describe("deactivateUser and reactivateUser", () => {
   test("restore a pending user to pending, and an active one to active", async () => {
     const [pending, active] = [await newUser(), await newUser("ben@example.com")];
@@ -159,6 +181,25 @@ describe("deleteUser", () => {
     expect((await client.get("/tenants/devices")).body.total).toBe(2);
   });
 
+  test("records which policies lose the user, and leaves what else they name", async () => {
+    const [gone, stays] = [await newUser(), await newUser("ben@example.com")];
+    const fields = { type: "PRIVATE", action: true, users: [gone.id, stays.id] };
+    const policies = [];
+    for (const name of ["Forge", "Wiki"]) {
+      policies.push((await client.post("/tenants/policies", { ...fields, name })).body);
+    }
+    const { headers } = await client.delete(`/tenants/users/${gone.id}`);
+    for (const { id, name } of policies) {
+      const event = (await eventsOf(id)).at(-1);
+      const target = { type: "policy", id, name };
+      expect(event).toMatchObject({ operation: "deleteUser", requestId: headers["x-request-id"], target });
+      expect(event.before).toEqual({ id, name, user: { id: gone.id, email: gone.email } });
+      expect(event.after).toEqual({ id, name });
+      const kept = await client.get(`/tenants/policies/${id}`);
+      expect(kept).toMatchObject({ headers: { etag: '"1"' }, body: { users: [{ id: stays.id }] } });
+    }
+  });
+
   test("frees the address", async () => {
     const { id } = await newUser();
     await client.delete(`/tenants/users/${id}`);
@@ -221,9 +262,22 @@ describe("listUsers", () => {
     expect(await emails("filter[email][in]=ann@example.com,nobody@example.com")).toEqual(["Ann@Example.com"]);
     expect(await emails("filter[email][ne]=ann@example.com")).toEqual([owner]);
     expect(await emails("filter[email][ilike]=%25@EXAMPLE.com")).toHaveLength(2);
+    expect(await emails("filter[email][nin]=ANN@example.com,nobody@example.com")).toEqual([owner]);
     expect(await emails("filter[status]=pending")).toEqual(["Ann@Example.com"]);
     expect(await emails(`filter[groups.id]=${group}`)).toEqual(["Ann@Example.com"]);
     expect(await emails(`filter[groups.id][ne]=${group}`)).toEqual([owner]);
     expect(await emails("filter[roles.type]=OWNER")).toEqual([owner]);
+  });
+
+  test("finds an address in letters that JavaScript and PostgreSQL lower differently", async () => {
+    const email = "ΑΣ@example.com";
+    await newUser(email);
+    const given = encodeURIComponent(email);
+    for (const filter of ["[eq]", "[in]", "[ilike]"]) {
+      expect(await emails(`filter[email]${filter}=${given}`), filter).toEqual([email]);
+    }
+    for (const filter of ["[ne]", "[nin]"]) {
+      expect(await emails(`filter[email]${filter}=${given}`), filter).toEqual(["owner@example.com"]);
+    }
   });
 });

@@ -10,8 +10,10 @@ const foreignKeyViolation = "23503";
 /** Classes and codes that say: not now. Connection trouble, resources exhausted, out of time, shutting down, starting up. */
 const unavailable = /^(08|53|57014|57P0[1-5]|58|3D000|25006)/;
 
-const networkErrors = new Set(["ECONNREFUSED", "ECONNRESET", "ENOENT", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH"]);
-for (const code of ["ENOTFOUND", "EAI_AGAIN", "ENETUNREACH", "ECONNABORTED", "EACCES"]) networkErrors.add(code);
+const networkErrors = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH"]);
+for (const code of ["ENOTFOUND", "EAI_AGAIN", "ENETUNREACH", "ECONNABORTED"]) networkErrors.add(code);
+/** Of a socket's path they mean that the server is not there; of any other file, that a setting is wrong. */
+const socketErrors = new Set(["ENOENT", "EACCES"]);
 
 /** What `pg` says, without a code, when a connection breaks or none comes free in time. */
 const connectionTrouble =
@@ -27,7 +29,9 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return unavailable.test(error.code ?? "");
   if (!(error instanceof Error)) return false;
   if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
-  return ("code" in error && networkErrors.has(String(error.code))) || connectionTrouble.test(error.message);
+  const { code, syscall }: NodeJS.ErrnoException = error;
+  if (code !== undefined && (networkErrors.has(code) || (socketErrors.has(code) && syscall === "connect"))) return true;
+  return connectionTrouble.test(error.message);
 }
 
 /** The error that callers see while the database is away. */

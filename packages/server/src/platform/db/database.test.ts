@@ -93,10 +93,19 @@ describe("a transaction", () => {
   });
 
   test("waits for its turn when there are more of them than connections", async () => {
-    const results = await Promise.all(
-      Array.from({ length: 100 }, () => database.transaction(scope, (tx) => tx.query(select, name))),
-    );
-    expect(results).toHaveLength(100);
+    const patient = new Database({
+      connection: inject("database"),
+      poolSize: 2,
+      connectTimeoutMs: 15_000,
+    });
+    try {
+      const results = await Promise.all(
+        Array.from({ length: 100 }, () => patient.transaction(scope, (tx) => tx.query(select, name))),
+      );
+      expect(results).toHaveLength(100);
+    } finally {
+      await patient.close();
+    }
   });
 });
 

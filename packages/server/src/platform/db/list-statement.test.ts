@@ -8,6 +8,7 @@ const source: ListSource = {
   columns: {
     id: { value: "item.id" },
     name: { value: "item.name", key: "item.name_key" },
+    email: { value: "item.email_key", key: "item.email_key", lowerCase: true },
     active: { value: "item.active" },
     createdAt: { value: "item.created_at" },
     "tags.name": {
@@ -55,6 +56,7 @@ test("an order that ends in id is not broken by it once more", () => {
 
 describe("filters", () => {
   const name = { field: "name", kind: "text" } as const;
+  const email = { field: "email", kind: "text" } as const;
 
   test.each<[Filter, string, unknown]>([
     [{ ...name, operator: "eq", values: ["A"] }, "item.name = $1::text", "A"],
@@ -63,6 +65,14 @@ describe("filters", () => {
     [{ ...name, operator: "nin", values: ["A"] }, "NOT coalesce(item.name = ANY ($1::text[]), false)", ["A"]],
     [{ ...name, operator: "ilike", values: ["50\\_%"] }, "item.name ILIKE $1::text", "50\\\\\\_%"],
     [{ ...name, operator: "gt", values: ["A"] }, "item.name_key > lower($1::text)", "A"],
+    [{ ...email, operator: "eq", values: ["A"] }, "item.email_key = lower($1::text)", "A"],
+    [
+      { ...email, operator: "nin", values: ["A", "B"] },
+      "NOT coalesce(item.email_key = ANY (ARRAY (SELECT lower(given) FROM unnest($1::text[]) AS given)), false)",
+      ["A", "B"],
+    ],
+    [{ ...email, operator: "ilike", values: ["A%"] }, "item.email_key LIKE lower($1::text)", "A%"],
+    [{ ...email, operator: "lt", values: ["A"] }, "item.email_key < lower($1::text)", "A"],
     [{ field: "active", kind: "boolean", operator: "eq", values: ["true"] }, "item.active = $1::boolean", "true"],
     [
       { field: "createdAt", kind: "timestamp", operator: "lte", values: ["2026-01-31T00:00:00.000Z"] },

@@ -12,6 +12,11 @@ export interface ListColumn {
   readonly value: string;
   /** The expression that the field sorts by, and that `gt`, `gte`, `lt`, `lte` compare; `value` where absent. */
   readonly key?: string;
+  /**
+   * `value` is text in lower case, and is compared with filters without regard to case. It is the database that lowers
+   * both: JavaScript and PostgreSQL do not agree on every letter.
+   */
+  readonly lowerCase?: true;
   /** For a field of related records: a condition that holds when one of them meets `predicate`. */
   readonly within?: (predicate: string) => string;
 }
@@ -56,18 +61,29 @@ function condition(source: ListSource, filter: Filter, next: (value: unknown) =>
   const cast = casts[filter.kind];
   const [first = ""] = filter.values;
   const within = column.within ?? ((predicate: string) => predicate);
+  const one = (value: string) => {
+    const given = `${next(value)}::${cast}`;
+    return `${column.value} = ${column.lowerCase ? `lower(${given})` : given}`;
+  };
+  const several = (values: readonly string[]) => {
+    const given = `${next(values)}::${cast}[]`;
+    const compared = column.lowerCase ? `ARRAY (SELECT lower(given) FROM unnest(${given}) AS given)` : given;
+    return `${column.value} = ANY (${compared})`;
+  };
   switch (filter.operator) {
     case "eq":
-      return within(`${column.value} = ${next(first)}::${cast}`);
+      return within(one(first));
     // Not null-safe by themselves: an absent value is different from any given one.
     case "ne":
-      return `NOT coalesce(${within(`${column.value} = ${next(first)}::${cast}`)}, false)`;
+      return `NOT coalesce(${within(one(first))}, false)`;
     case "in":
-      return within(`${column.value} = ANY (${next(filter.values)}::${cast}[])`);
+      return within(several(filter.values));
     case "nin":
-      return `NOT coalesce(${within(`${column.value} = ANY (${next(filter.values)}::${cast}[])`)}, false)`;
+      return `NOT coalesce(${within(several(filter.values))}, false)`;
     case "ilike":
-      return within(`${column.value} ILIKE ${next(likePattern(first))}::text`);
+      return column.lowerCase
+        ? within(`${column.value} LIKE lower(${next(likePattern(first))}::text)`)
+        : within(`${column.value} ILIKE ${next(likePattern(first))}::text`);
     case "gt":
     case "gte":
     case "lt":

@@ -76,8 +76,9 @@ export async function migrate(connection: Connection): Promise<readonly string[]
 }
 
 async function checkServer(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ version: number; encoding: string }>(
-    "SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding",
+  const { rows } = await client.query<{ version: number; encoding: string; folds: boolean }>(
+    `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
+            lower(U&'\\00C9') = U&'\\00E9' AS folds`,
   );
   const server = rows[0];
   if (server === undefined || server.version < oldestServer) {
@@ -87,6 +88,12 @@ async function checkServer(client: pg.Client): Promise<void> {
   }
   if (server.encoding !== "UTF8") {
     throw new MigrationError(`The database's encoding is ${server.encoding}. Create it with ENCODING 'UTF8'.`);
+  }
+  // E-mail addresses are unique, and names sort, without regard to case: of every letter, not of ASCII's alone.
+  if (!server.folds) {
+    throw new MigrationError(
+      "The database's locale does not know upper and lower case beyond ASCII. Create it with LOCALE 'C.UTF-8', or another UTF-8 locale, TEMPLATE template0.",
+    );
   }
 }
 

@@ -140,3 +140,19 @@ describe("while the database hangs", () => {
     expect(performance.now() - startedAt).toBeLessThan(boundMs);
   });
 });
+
+describe("a database with other migrations than this version's", () => {
+  test.each([
+    ["older", "UPDATE schema_migrations SET version = -version", "UPDATE schema_migrations SET version = -version"],
+    [
+      "newer",
+      "INSERT INTO schema_migrations (version, name, checksum) VALUES (9999, '9999_later.sql', '')",
+      "DELETE FROM schema_migrations WHERE version = 9999",
+    ],
+  ])("is not ready when it is %s", async (_which, change, back) => {
+    await administrator.query(change);
+    await expectHealth(503);
+    await administrator.query(back);
+    await expectHealth(200);
+  });
+});

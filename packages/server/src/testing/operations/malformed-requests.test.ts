@@ -83,7 +83,7 @@ describe.each(namedCases)("$id", ({ operation, prepare }) => {
   if (schema === undefined) return;
 
   test("answers 400 where the body is missing, and where it is of another type", async () => {
-    for (const body of [undefined, "null", '"text"', "7"]) {
+    for (const body of [...(operation.bodyOptional === true ? [] : [undefined]), "null", '"text"', "7"]) {
       const reply = await send(body);
       expect(reply.status, `${body}: ${reply.text}`).toBe(400);
     }

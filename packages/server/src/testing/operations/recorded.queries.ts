@@ -18,6 +18,8 @@ export interface OutboxRow {
 
 export interface OperatorEvent {
   readonly operation: string;
+  readonly actor_type: string;
+  readonly actor_name: string;
   readonly before: object | null;
   readonly after: object | null;
 }
@@ -38,7 +40,7 @@ const selectOutbox = statement<OutboxRow, [tenantId: string, generation: number]
 );
 const selectOperatorEvents = statement<OperatorEvent, [requestId: string]>(
   "testing.operator_events_of_request",
-  "SELECT operation, before, after FROM operator_events WHERE request_id = $1",
+  "SELECT operation, actor_type, actor_name, before, after FROM operator_events WHERE request_id = $1",
 );
 const selectGeneration = statement<{ generation: number }, [tenantId: string]>(
   "testing.generation",

@@ -82,5 +82,7 @@ async function tracesInTenant(requestId: string, before: number): Promise<Traces
 async function tracesOfOperator(requestId: string, tenantId: string, method: string): Promise<Traces> {
   const { database } = world.server;
   const outbox = await outboxOf(database, tenantId, method === "POST" ? 1 : 2);
-  return { events: await operatorEventsOf(database, requestId), outbox };
+  const events = await operatorEventsOf(database, requestId);
+  for (const event of events) expect(event).toMatchObject({ actor_type: "operator", actor_name: "Operator" });
+  return { events, outbox };
 }

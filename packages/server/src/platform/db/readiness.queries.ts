@@ -1,0 +1,22 @@
+import type { Database } from "./database.ts";
+import { knownMigrations } from "./migrations.ts";
+import { statement } from "./statement.ts";
+
+const selectNewest = statement<{ version: number | null }, []>(
+  "readiness.newest_migration",
+  "SELECT max(version) AS version FROM schema_migrations",
+);
+
+const expected = Math.max(...knownMigrations().map(({ version }) => version));
+
+/**
+ * @throws when the database does not answer, or has other migrations than this program: fewer after a backup was
+ *   restored, more when a newer version has started beside this one
+ */
+export async function requireReady(database: Database): Promise<void> {
+  await database.ping();
+  const [newest] = await database.snapshot({ kind: "operator" }, (transaction) => transaction.query(selectNewest));
+  if (newest?.version !== expected) {
+    throw new Error(`the database has migration ${newest?.version ?? "none"}, this version needs ${expected}`);
+  }
+}
