@@ -12,14 +12,15 @@ import { type Load, type LoadResult, run } from "./load.ts";
 import { seedResources } from "./seed.ts";
 
 const quick = process.argv.includes("--quick");
-const seconds = quick ? 3 : 10;
+const seconds = quick ? 2 : 4;
+const rounds = quick ? 1 : 3;
 const connections = 32;
 /** More than the server keeps in its record cache. */
 const idsInTurn = 40_000;
 const sizes = { small: 1_000, middle: 100_000, large: quick ? 200_000 : 1_000_000 };
 
 /** Requests of each tenant in the growth measurement; the first pages, in turn. */
-const growthRequests = quick ? 1_000 : 4_000;
+const growthRequests = quick ? 500 : 2_000;
 const firstPages = 5;
 
 interface ServerAnnouncement {
@@ -42,7 +43,9 @@ async function measure({ url, operatorKey, database }: ServerAnnouncement): Prom
     middle: await makeTenant(url, operatorKey, database, "Middle", sizes.middle),
     large: await makeTenant(url, operatorKey, database, "Large", sizes.large),
   };
-  print(`Node ${process.version}, ${cpus().length} cores, ${connections} connections, ${seconds} s each`);
+  print(
+    `Node ${process.version}, ${cpus().length} cores, ${connections} connections, ${rounds} rounds of ${seconds} s each`,
+  );
   print();
 
   const { headers, firstId, ids } = tenants.middle;
@@ -68,15 +71,21 @@ async function measure({ url, operatorKey, database }: ServerAnnouncement): Prom
       },
     ],
   ];
-  const results: LoadResult[] = [];
-  for (const [name, load] of loads) {
-    await run({ ...load, connections, seconds: 3 });
-    const result = await run({ ...load, connections, seconds });
-    results.push(result);
-    const share = result.perSecond / (results[0]?.perSecond ?? 1);
+  // In turn, round after round, so that all of them see the machine in the same moods.
+  const results = loads.map((): LoadResult[] => []);
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [index, [, load]] of loads.entries()) {
+      await run({ ...load, connections, seconds: 1 });
+      results[index]?.push(await run({ ...load, connections, seconds }));
+    }
+  }
+  const bareResult = summary(results[0] ?? []);
+  for (const [index, [name]] of loads.entries()) {
+    const { perSecond, p50, p99, failures } = summary(results[index] ?? []);
+    const share = perSecond / bareResult.perSecond;
     print(
-      `${name.padEnd(64)} ${result.perSecond.toFixed(0).padStart(7)}/s  ${share.toFixed(3)} of bare  ` +
-        `p50 ${result.p50} ms  p99 ${result.p99} ms${result.failures > 0 ? `  ${result.failures} FAILED` : ""}`,
+      `${name.padEnd(64)} ${perSecond.toFixed(0).padStart(7)}/s  ${share.toFixed(3)} of bare  ` +
+        `p50 ${p50} ms  p99 ${p99} ms${failures > 0 ? `  ${failures} FAILED` : ""}`,
     );
   }
   await bare.stop();
@@ -102,6 +111,17 @@ async function measure({ url, operatorKey, database }: ServerAnnouncement): Prom
       `the server's memory (RSS): ${memory.now.toFixed(0)} MiB now, ${memory.highest.toFixed(0)} MiB at its highest`,
     );
   }
+}
+
+/** Of several rounds: the mean throughput, and the worst latencies. */
+function summary(results: readonly LoadResult[]): LoadResult {
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+  return {
+    perSecond: sum(results.map(({ perSecond }) => perSecond)) / results.length,
+    p50: Math.max(...results.map(({ p50 }) => p50)),
+    p99: Math.max(...results.map(({ p99 }) => p99)),
+    failures: sum(results.map(({ failures }) => failures)),
+  };
 }
 
 interface SeededTenant {

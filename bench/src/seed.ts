@@ -55,6 +55,8 @@ export async function seedResources(connection: pg.ClientConfig, tenantId: strin
        SELECT tenant_id, 'resources:' || type, count(*) FROM resources WHERE tenant_id = $1 GROUP BY tenant_id, type`,
       [tenantId],
     );
+    // What was written must not be flushed, or counted, while others are measured.
+    await client.query("CHECKPOINT");
     await client.query("VACUUM (ANALYZE) resources, addresses, address_protocols, resource_gateways, gateways");
   } finally {
     await client.end();

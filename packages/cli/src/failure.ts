@@ -1,6 +1,7 @@
 /** What a person reads when a command fails, and what a script gets. */
 import { ConfigError } from "@gatehouse/server/config";
 import { CommanderError } from "commander";
+import { writeError } from "./output.ts";
 
 /** 0: done. 1: it failed. 2: the command line or a setting is wrong, and nothing was tried. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const;
@@ -30,10 +31,11 @@ export function exitCodeOf(error: unknown): number {
 
 /** Says what went wrong on standard error: in a few lines, or with `json` as one JSON object. */
 export function writeFailure(error: unknown, json: boolean): void {
-  if (error instanceof CommanderError) return; // commander has said it
+  // Help that was asked for is no failure; to people, commander has said what is wrong.
+  if (error instanceof CommanderError && (error.exitCode === 0 || !json)) return;
   const lines = linesOf(error);
   const text = json ? JSON.stringify(bodyOf(error, lines)) : lines.join("\n");
-  process.stderr.write(`${text}\n`);
+  writeError(`${text}\n`);
 }
 
 function bodyOf(error: unknown, lines: readonly string[]): object {
@@ -45,6 +47,13 @@ function linesOf(error: unknown): readonly string[] {
   if (error instanceof ConfigError) {
     return ["Gatehouse cannot start: its settings are wrong.", ...error.problems.map((problem) => `  ${problem}`)];
   }
+  if (error instanceof CommanderError) return commandLineLines(error);
   if (!(error instanceof Error)) return [String(error)];
   return "remedy" in error && typeof error.remedy === "string" ? [error.message, error.remedy] : [error.message];
+}
+
+function commandLineLines({ code, message }: CommanderError): readonly string[] {
+  // Commander's own words for this are "(outputHelp)".
+  if (code === "commander.help") return ["A command is missing: gatehouse --help shows what there is."];
+  return message.replace(/^error: /, "").split("\n");
 }

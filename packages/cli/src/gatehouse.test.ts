@@ -3,9 +3,9 @@ import { chmod, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import { run } from "./run.ts";
-import { GatehouseProcess } from "./testing/gatehouse-process.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { fromSource, GatehouseProcess } from "./testing/gatehouse-process.ts";
+import { runHere } from "./testing/run-here.ts";
 
 const execute = promisify(execFile);
 
@@ -32,31 +32,11 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
 });
 
-afterEach(() => vi.restoreAllMocks());
-
 function serve(...args: string[]): GatehouseProcess {
   return new GatehouseProcess(["serve", "--port", "0", "--data-dir", dataDir, ...args], root);
 }
 
-interface Ran {
-  readonly code: number;
-  readonly output: string;
-  readonly errors: string;
-}
-
-/** Runs a command in this process. */
-async function gatehouse(...args: string[]): Promise<Ran> {
-  const written = { output: "", errors: "" };
-  const write = (to: keyof typeof written) => (text: string | Uint8Array) => {
-    written[to] += String(text);
-    return true;
-  };
-  vi.spyOn(process.stdout, "write").mockImplementation(write("output"));
-  vi.spyOn(process.stderr, "write").mockImplementation(write("errors"));
-  const code = await run(args).finally(() => vi.restoreAllMocks());
-  return { code, ...written };
-}
-
+const gatehouse = (...args: string[]) => runHere(args);
 const asOperator = (...args: string[]) => gatehouse("tenant", ...args, "--url", url, "--operator-key", operatorKey);
 const asTenant = (...args: string[]) => gatehouse("key", ...args, "--url", url, "--api-key", apiKey);
 
@@ -171,6 +151,22 @@ test("every command explains itself", async () => {
       output: expect.stringMatching(/^Usage: gatehouse/),
     });
   }
+});
+
+test.runIf(process.platform === "linux").each([
+  ["nobody reads any more", "| true", "", /^$/],
+  [
+    "the disk is full",
+    "> /dev/full; echo ended with $?",
+    "ended with 1\n",
+    /^Standard output cannot be written: ENOSPC.*\n$/,
+  ],
+])("output that cannot be written is no crash: %s", async (_, redirection, output, errors) => {
+  const command = `"$0" "$@" --help ${redirection}`;
+  const env = { ...process.env, GATEHOUSE_TEST_TRANSPILED: root };
+  const ended = await execute("sh", ["-c", command, process.execPath, ...fromSource], { env });
+  expect(ended.stdout).toBe(output);
+  expect(ended.stderr).toMatch(errors);
 });
 
 // Last: it ends the server that the tests before talk to.

@@ -4,9 +4,17 @@ import { addKeyCommands } from "./commands/key.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
 import { addServeCommands } from "./commands/serve.ts";
 import { addTenantCommands } from "./commands/tenant.ts";
+import { writeError } from "./output.ts";
 
-export function createProgram(): Command {
+interface ProgramOptions {
+  /** With JSON, what is wrong with the command line is left to the caller to say. */
+  readonly json: boolean;
+  writeHelp(text: string): void;
+}
+
+export function createProgram({ json, writeHelp }: ProgramOptions): Command {
   const program = new Command("gatehouse")
+    .configureOutput({ writeOut: writeHelp, writeErr: json ? () => {} : writeError }) // subcommands inherit it
     .description("The control plane of a Zero Trust network.")
     .version(version(), "--version", "Show the version.")
     .helpOption("--help", "Show help.")

@@ -37,9 +37,19 @@ export function apiClient(options: ApiOptions, key: KeyOption): ApiClient {
   if (!/^[\u0021-\u007e]+$/.test(value)) {
     throw new CommandFailure(`${flag} holds a space or a character that no key has.`, { exitCode: exitCodes.usage });
   }
-  if (!/^https?:\/\//.test(options.url) || !URL.canParse(options.url)) {
-    const message = `--url must be a URL such as http://127.0.0.1:8080; it is ${JSON.stringify(options.url)}.`;
+  return new ApiClient(callableUrl(options.url), value);
+}
+
+/** What is wrong is said without the URL where that may hold a secret. */
+function callableUrl(text: string): string {
+  const url = /^https?:\/\//.test(text) && URL.canParse(text) ? new URL(text) : undefined;
+  if (/[@?#]/.test(text)) {
+    const message = `--url (or GATEHOUSE_URL) must be an address alone, such as http://127.0.0.1:8080: without user name, password, ? and #. The key goes into an option of its own.`;
     throw new CommandFailure(message, { exitCode: exitCodes.usage });
   }
-  return new ApiClient(options.url, value);
+  if (url === undefined) {
+    const message = `--url must be a URL such as http://127.0.0.1:8080; it is ${JSON.stringify(text)}.`;
+    throw new CommandFailure(message, { exitCode: exitCodes.usage });
+  }
+  return url.href;
 }

@@ -1,8 +1,10 @@
 import { permissions, roleTypes } from "@gatehouse/contract/permissions";
-import type { ApiKey, NewApiKey } from "@gatehouse/contract/records/api-key";
 import { type Command, Option } from "commander";
+import { isApiKey, isArrayOf, isNewApiKey, isNothing } from "../answers.ts";
 import { tableLines, writeJson, writeLines } from "../output.ts";
 import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
+import { parseId } from "./parse-id.ts";
+import { shownOnce } from "./shown-once.ts";
 
 interface CreateOptions extends ApiOptions {
   readonly permission?: readonly string[];
@@ -34,33 +36,36 @@ Examples:
   const revoke = key
     .command("revoke")
     .description("Revokes an API key. It stops working within a second.")
-    .argument("<id>", "the key's id, as key list shows it")
+    .argument("<id>", "the key's id, as key list shows it", parseId)
     .action(revokeKey);
   for (const command of [create, list, revoke]) addApiOptions(command, "apiKey");
 }
 
 async function createKey(name: string, options: CreateOptions): Promise<void> {
   const { permission, role, expiresAt, sourceIp } = options;
-  const made = await apiClient(options, "apiKey").call<NewApiKey>("POST", "/tenants/api-keys", {
+  const made = await apiClient(options, "apiKey").call("POST", "/tenants/api-keys", isNewApiKey, {
     name,
     ...(permission === undefined ? {} : { permissions: permission }),
     ...(role === undefined ? {} : { role }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(sourceIp === undefined ? {} : { sourceIps: sourceIp }),
   });
-  if (options.json === true) return writeJson(made);
-  writeLines([
+  const lines = [
     `Made the API key ${made.name}.`,
     "",
     `  Id       ${made.id}`,
     `  API key  ${made.key}`,
     "",
     "Keep it: it is shown this once.",
-  ]);
+  ];
+  await shownOnce(
+    options.json === true ? writeJson(made) : writeLines(lines),
+    `revoke the key with gatehouse key revoke ${made.id}.`,
+  );
 }
 
 async function listKeys(options: ApiOptions): Promise<void> {
-  const keys = await apiClient(options, "apiKey").call<readonly ApiKey[]>("GET", "/tenants/api-keys");
+  const keys = await apiClient(options, "apiKey").call("GET", "/tenants/api-keys", isArrayOf(isApiKey));
   if (options.json === true) return writeJson(keys);
   const rows = keys.map((key) => [
     key.id,
@@ -70,7 +75,7 @@ async function listKeys(options: ApiOptions): Promise<void> {
     key.expiresAt ?? "never",
     key.lastUsedAt ?? "never",
   ]);
-  writeLines(tableLines(["ID", "NAME", "KEY", "PERMISSIONS", "EXPIRES", "LAST USED"], rows));
+  await writeLines(tableLines(["ID", "NAME", "KEY", "PERMISSIONS", "EXPIRES", "LAST USED"], rows));
 }
 
 /** Short enough for a column; --json has them all. */
@@ -80,7 +85,7 @@ function grantText(granted: readonly string[]): string {
 }
 
 async function revokeKey(id: string, options: ApiOptions): Promise<void> {
-  await apiClient(options, "apiKey").call("DELETE", `/tenants/api-keys/${encodeURIComponent(id)}`);
-  if (options.json === true) writeJson({ revoked: id });
-  else writeLines([`Revoked the API key ${id}.`]);
+  await apiClient(options, "apiKey").call("DELETE", `/tenants/api-keys/${id}`, isNothing);
+  if (options.json === true) await writeJson({ revoked: id });
+  else await writeLines([`Revoked the API key ${id}.`]);
 }

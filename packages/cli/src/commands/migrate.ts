@@ -3,7 +3,7 @@ import { createLog } from "@gatehouse/server/platform/log";
 import type { Command } from "commander";
 import { writeJson, writeLines } from "../output.ts";
 import { addSettingOptions, givenFlags } from "./setting-options.ts";
-import { untilStopped } from "./stop-signals.ts";
+import { endInTime, untilStopped } from "./stop-signals.ts";
 
 export function addMigrateCommand(program: Command): void {
   const command = program
@@ -16,10 +16,11 @@ export function addMigrateCommand(program: Command): void {
     .action(async ({ json, ...flags }: { json?: true }) => {
       const config = readConfig({ flags: givenFlags(flags), environment: process.env });
       const { migrateDatabase } = await import("@gatehouse/server/main");
-      const applied = await migrateDatabase(config, createLog(config.logLevel), untilStopped());
-      if (json === true) writeJson({ applied });
-      else if (applied.length === 0) writeLines(["The database is up to date."]);
-      else writeLines(["Applied:", ...applied.map((name) => `  ${name}`)]);
+      const stopped = untilStopped();
+      const applied = await endInTime(migrateDatabase(config, createLog(config.logLevel), stopped), stopped);
+      if (json === true) return writeJson({ applied });
+      if (applied.length === 0) return writeLines(["The database is up to date."]);
+      return writeLines(["Applied:", ...applied.map((name) => `  ${name}`)]);
     });
   addSettingOptions(command, ["dataDir", "databaseUrl", "logLevel"]);
 }

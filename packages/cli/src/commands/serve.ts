@@ -4,7 +4,7 @@ import { createLog } from "@gatehouse/server/platform/log";
 import type { Command } from "commander";
 import { writeJsonLine, writeLines } from "../output.ts";
 import { addSettingOptions, givenFlags } from "./setting-options.ts";
-import { untilStopped } from "./stop-signals.ts";
+import { endInTime, untilStopped } from "./stop-signals.ts";
 import { addressLines, madeKeyLines, madeKeyObject } from "./welcome.ts";
 
 interface ServeOptions {
@@ -43,16 +43,14 @@ Examples:
 
 async function serve(flags: Readonly<Record<string, string>>, json: boolean): Promise<void> {
   const config = readConfig({ flags, environment: process.env });
-  // Whoever reads the output may go away, as `npm start | head` does; that is no reason to stop serving.
-  process.stdout.on("error", () => {});
   const stopped = untilStopped();
-  const gatehouse = await start(config, stopped, json);
+  const gatehouse = await endInTime(start(config, stopped, json), stopped);
   if (gatehouse === undefined) return;
   await new Promise<void>((resolve) => {
     if (stopped.aborted) resolve();
     stopped.addEventListener("abort", () => resolve());
   });
-  if (!json) writeLines(["Stopping …"]);
+  if (!json) tell(writeLines(["Stopping …"]));
   await gatehouse.close();
 }
 
@@ -66,15 +64,20 @@ async function start(config: Config, stopped: AbortSignal, json: boolean): Promi
       signal: stopped,
       keysMade(installation) {
         keysMade = true;
-        if (!json) writeLines(madeKeyLines(installation, config));
-        else writeJsonLine(madeKeyObject(installation, config));
+        if (!json) tell(writeLines(madeKeyLines(installation, config)));
+        else tell(writeJsonLine(madeKeyObject(installation, config)));
       },
     });
-    if (json) writeJsonLine({ address: gatehouse.address, documentation: `${gatehouse.address}/docs` });
-    else writeLines(addressLines(gatehouse, config, keysMade));
+    if (json) tell(writeJsonLine({ address: gatehouse.address, documentation: `${gatehouse.address}/docs` }));
+    else tell(writeLines(addressLines(gatehouse, config, keysMade)));
     return gatehouse;
   } catch (error) {
     if (stopped.aborted) return undefined;
     throw error;
   }
+}
+
+/** Whoever reads the output may go away, as `npm start | head` does; that is no reason to stop serving. */
+function tell(writing: Promise<void>): void {
+  writing.catch(() => {});
 }

@@ -1,10 +1,13 @@
-import type { NewTenant, Tenant } from "@gatehouse/contract/records/tenant";
+import type { Tenant } from "@gatehouse/contract/records/tenant";
 import type { Command } from "commander";
+import { isNewTenant, isNothing, isTenant } from "../answers.ts";
 import type { ApiClient } from "../api-client.ts";
 import { CommandFailure, exitCodes } from "../failure.ts";
 import { tableLines, writeJson, writeLines } from "../output.ts";
 import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
 import { ask } from "./ask.ts";
+import { parseId } from "./parse-id.ts";
+import { shownOnce } from "./shown-once.ts";
 
 export function addTenantCommands(program: Command): void {
   const tenant = program.command("tenant").description("Make, list and delete tenants, as the operator.");
@@ -20,7 +23,7 @@ export function addTenantCommands(program: Command): void {
   const remove = tenant
     .command("delete")
     .description("Deletes a tenant with everything in it. This cannot be undone.")
-    .argument("<id>", "the tenant's id, as tenant list shows it")
+    .argument("<id>", "the tenant's id, as tenant list shows it", parseId)
     .option("--yes", "Do not ask.")
     .action(deleteTenant);
   for (const command of [create, list, remove]) addApiOptions(command, "operatorKey");
@@ -28,34 +31,40 @@ export function addTenantCommands(program: Command): void {
 
 async function createTenant(name: string, options: ApiOptions & { ownerEmail: string }): Promise<void> {
   const client = apiClient(options, "operatorKey");
-  const made = await client.call<NewTenant>("POST", "/operator/tenants", { name, ownerEmail: options.ownerEmail });
-  if (options.json === true) return writeJson(made);
-  writeLines([
-    `Made the tenant ${made.tenant.name}.`,
+  const made = await client.call("POST", "/operator/tenants", isNewTenant, { name, ownerEmail: options.ownerEmail });
+  const { tenant, apiKey } = made;
+  const lines = [
+    `Made the tenant ${tenant.name}.`,
     "",
-    `  Id       ${made.tenant.id}`,
-    `  API key  ${made.apiKey.key}`,
+    `  Id       ${tenant.id}`,
+    `  API key  ${apiKey.key}`,
     "",
     "Keep the key: it is shown this once.",
-  ]);
+  ];
+  await shownOnce(
+    options.json === true ? writeJson(made) : writeLines(lines),
+    `it is that of the key ${apiKey.id}, the only one of its tenant; gatehouse tenant delete ${tenant.id} deletes both.`,
+  );
 }
 
 async function listTenants(options: ApiOptions): Promise<void> {
   const client = apiClient(options, "operatorKey");
   const tenants: Tenant[] = [];
-  for await (const tenant of client.pages<Tenant>("/operator/tenants")) tenants.push(tenant);
+  for await (const tenant of client.pages("/operator/tenants", isTenant)) tenants.push(tenant);
   if (options.json === true) return writeJson(tenants);
   const rows = tenants.map(({ id, name, ownerEmail, createdAt }) => [id, name, ownerEmail, createdAt]);
-  writeLines(rows.length === 0 ? ["There are no tenants."] : tableLines(["ID", "NAME", "OWNER", "CREATED"], rows));
+  await writeLines(
+    rows.length === 0 ? ["There are no tenants."] : tableLines(["ID", "NAME", "OWNER", "CREATED"], rows),
+  );
 }
 
 async function deleteTenant(id: string, options: ApiOptions & { yes?: true }): Promise<void> {
   const client = apiClient(options, "operatorKey");
-  const path = `/operator/tenants/${encodeURIComponent(id)}`;
+  const path = `/operator/tenants/${id}`;
   if (options.yes !== true) await confirmDeletion(client, path);
-  await client.call("DELETE", path);
-  if (options.json === true) writeJson({ deleted: id });
-  else writeLines([`Deleted the tenant ${id}.`]);
+  await client.call("DELETE", path, isNothing);
+  if (options.json === true) await writeJson({ deleted: id });
+  else await writeLines([`Deleted the tenant ${id}.`]);
 }
 
 async function confirmDeletion(client: ApiClient, path: string): Promise<void> {
@@ -64,7 +73,7 @@ async function confirmDeletion(client: ApiClient, path: string): Promise<void> {
       exitCode: exitCodes.usage,
     });
   }
-  const { name } = await client.call<Tenant>("GET", path);
+  const { name } = await client.call("GET", path, isTenant);
   const answer = await ask(`This deletes the tenant ${name} with everything in it, for good. Its name, to confirm: `);
   if (answer !== name) throw new CommandFailure("That is not its name: nothing was deleted.");
 }

@@ -3,7 +3,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-const entry = fileURLToPath(new URL("./gatehouse-from-source.mjs", import.meta.url));
+/** What Node takes to run the command from the sources, before the command line. */
+export const fromSource = [
+  "--conditions=gatehouse-source",
+  fileURLToPath(new URL("./gatehouse-from-source.mjs", import.meta.url)),
+] as const;
 
 export class GatehouseProcess {
   output = "";
@@ -17,7 +21,7 @@ export class GatehouseProcess {
    */
   constructor(args: readonly string[], transpiledFolder: string) {
     const settingsOutside = ([name]: [string, unknown]) => !name.startsWith("GATEHOUSE_");
-    this.#child = spawn(process.execPath, ["--conditions=gatehouse-source", entry, ...args], {
+    this.#child = spawn(process.execPath, [...fromSource, ...args], {
       stdio: ["ignore", "pipe", "pipe"],
       env: {
         ...Object.fromEntries(Object.entries(process.env).filter(settingsOutside)),

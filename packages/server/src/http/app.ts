@@ -1,10 +1,10 @@
 /** The HTTP server: every operation of the contract, the documentation, and the health checks. */
+import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import { errorDefinitions } from "@gatehouse/contract/errors";
 import type { Operation } from "@gatehouse/contract/operation";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { AppError } from "../platform/app-error.ts";
-import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { readBodies } from "./bodies.ts";
 import { mountDocumentation } from "./documentation.ts";
@@ -31,7 +31,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   const app = Fastify({
     loggerInstance: options.log as FastifyBaseLogger, // pino's, which Fastify's type describes in part
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: () => newId(),
+    genReqId: () => randomUUID(),
     bodyLimit: maximumBodyBytes,
     requestTimeout: requestTimeoutMs,
     // Node looks for requests that are late only so often.
@@ -52,8 +52,9 @@ export function createApp(options: AppOptions): FastifyInstance {
   });
   readBodies(app);
   app.decorateRequest("caller", undefined);
-  app.addHook("onRequest", async (request, reply) => {
+  app.addHook("onRequest", (request, reply, done) => {
     reply.header("X-Request-Id", request.id);
+    done();
   });
   app.setErrorHandler(replyWithProblem);
   const methodsOf = methodFinder(options.routes.map(({ operation }) => operation));
@@ -99,7 +100,7 @@ function answerClientError(error: Error & { code?: string }, socket: Socket): vo
         : "invalid_parameter";
   const detail =
     code === "invalid_parameter" ? "The request is not valid HTTP/1.1." : errorDefinitions[code].explanation;
-  const requestId = newId();
+  const requestId = randomUUID();
   const body = JSON.stringify(problemOf(new AppError(code, { detail }), "/", requestId));
   const { status, title } = errorDefinitions[code];
   const head = [

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Operation } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { authorize, type Granted } from "../platform/authorization/granted.ts";
 import { Call } from "../platform/call.ts";
@@ -37,15 +37,27 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
   const checkBody = compileBodyCheck(operation);
   const { access } = operation;
 
-  const authenticate = async (request: FastifyRequest): Promise<void> => {
-    const key = presentedKey(request.headers.apikey);
-    if (access === "operator") {
-      request.caller = await options.authenticator.operatorKey(key);
+  const admit = (request: FastifyRequest, caller: Caller): void => {
+    if (access !== "operator") authorize(caller.permissions, access);
+    request.caller = caller;
+  };
+
+  /** Waits only where it must: a key that was seen a moment ago is known at once. */
+  const authenticate = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
+    try {
+      const { operatorKey, tenantKey } = options.authenticator;
+      const key = presentedKey(request.headers.apikey);
+      const caller = access === "operator" ? operatorKey(key) : tenantKey(key, request.ip);
+      if (caller instanceof Promise) {
+        caller.then((found) => admit(request, found)).then(() => done(), done);
+        return;
+      }
+      admit(request, caller);
+    } catch (error) {
+      done(error as Error); // AppErrors, and whatever else is thrown is an Error too
       return;
     }
-    const caller = await options.authenticator.tenantKey(key, request.ip);
-    authorize(caller.permissions, access);
-    request.caller = caller;
+    done();
   };
 
   app.route({

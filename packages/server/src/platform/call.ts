@@ -9,7 +9,8 @@ import type { Scope, Transaction } from "./db/database.ts";
 import type { IdempotencyRequest } from "./idempotency.queries.ts";
 import type { ListQuery } from "./list-query.ts";
 import type { Outcome, RecordOutcome } from "./outcome.ts";
-import { readGeneration } from "./tenancy/generation.queries.ts";
+import type { KeptRecord } from "./record-cache.ts";
+import { currentGeneration, readGeneration } from "./tenancy/generation.queries.ts";
 import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
 
 /** What a caller's key is held to besides its permissions. */
@@ -130,13 +131,19 @@ export class Call<O extends Operation> {
     const { secret, load, present } = read;
     const key = [this.tenantId, operation.id, ...Object.values(parameters), secret].join(" ");
     const known = runner.records.find(key);
-    if (known !== undefined && (await this.read(readGeneration)) === known.generation) {
-      return known.outcome ?? present(known.row as Row); // remembered under this operation's key, below
+    if (known !== undefined && (await currentGeneration(runner.database, this.tenantId)) === known.generation) {
+      const { kept } = known;
+      return kept.kind === "answer" ? kept.outcome : present(JSON.parse(kept.text) as Row); // as kept under this key, below
     }
     const [generation, row] = await this.read((tx) => Promise.all([readGeneration(tx), load(tx)]));
     if (row === undefined) throw new AppError("not_found");
     const outcome = present(row);
-    if (generation !== undefined) runner.records.remember(key, generation, row, secret ? undefined : outcome);
+    if (generation !== undefined) {
+      const { body, ...rest } = outcome;
+      const text = JSON.stringify(secret ? row : body);
+      const kept = secret ? { kind: "row", text } : { kind: "answer", outcome: { ...rest, body: undefined, text } };
+      runner.records.remember(key, generation, kept as KeptRecord); // the two forms of it
+    }
     return outcome;
   }
 

@@ -20,7 +20,12 @@ export function createLog(level: LogLevel): Logger {
       censor: "<redacted>",
     },
   };
-  return pino(settings, destination(2));
+  const target = destination(2);
+  // A log that cannot be written must not end the server; flushing at exit would try a full disk again for ever.
+  target.on("error", () => {
+    target.flushSync = () => undefined;
+  });
+  return pino(settings, target);
 }
 
 /** The parts of an error that tell something: others may hold a whole connection, as pg's do. */

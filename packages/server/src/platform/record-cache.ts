@@ -5,16 +5,24 @@
  */
 import type { RecordOutcome } from "./outcome.ts";
 
+/** What is kept of a record, as text: it takes the least memory, and says how much. */
+export type KeptRecord =
+  /** The whole answer, where it holds no secret. */
+  | { readonly kind: "answer"; readonly outcome: RecordOutcome & { readonly text: string } }
+  /** Only the row, whose secrets are sealed: they are opened for each request anew. */
+  | { readonly kind: "row"; readonly text: string };
+
 interface Entry {
   readonly generation: number;
-  readonly row: object;
-  /** The answer, where it holds no secret. Secrets stay sealed in the row, and are opened for each request anew. */
-  readonly outcome: RecordOutcome | undefined;
-  readonly size: number;
+  readonly kept: KeptRecord;
 }
 
-/** What all entries together may take, in characters of JSON. */
-const capacity = 16_000_000;
+/** What all entries together may take, in characters. */
+const capacity = 6_000_000;
+
+function sizeOf(key: string, { kept }: Entry): number {
+  return key.length + (kept.kind === "answer" ? kept.outcome.text : kept.text).length;
+}
 
 export class RecordCache {
   /** In order of use: the first was used longest ago. */
@@ -22,7 +30,7 @@ export class RecordCache {
   #size = 0;
 
   /** @param key names tenant, operation, record, and whatever else the answer depends on */
-  find(key: string): Omit<Entry, "size"> | undefined {
+  find(key: string): Entry | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     this.#entries.delete(key);
@@ -30,13 +38,11 @@ export class RecordCache {
     return entry;
   }
 
-  /** @param outcome the answer made of the row, when it holds no secret */
-  remember(key: string, generation: number, row: object, outcome: RecordOutcome | undefined): void {
-    const text = JSON.stringify(outcome?.body ?? row);
-    const size = 2 * text.length + key.length;
+  remember(key: string, generation: number, kept: KeptRecord): void {
     this.#forget(key);
-    this.#entries.set(key, { generation, row, outcome: outcome && { ...outcome, text }, size });
-    this.#size += size;
+    const entry = { generation, kept };
+    this.#entries.set(key, entry);
+    this.#size += sizeOf(key, entry);
     for (const oldest of this.#entries.keys()) {
       if (this.#size <= capacity) break;
       this.#forget(oldest);
@@ -50,7 +56,9 @@ export class RecordCache {
   }
 
   #forget(key: string): void {
-    this.#size -= this.#entries.get(key)?.size ?? 0;
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#size -= sizeOf(key, entry);
     this.#entries.delete(key);
   }
 }

@@ -116,6 +116,20 @@ export class Database {
   }
 
   /**
+   * Runs a single statement, which is a transaction by itself and sets its own scope: for what is asked with nearly every
+   * request, where BEGIN and COMMIT would cost more than the question. A statement that does not set the scope sees nothing.
+   *
+   * @throws AppError database_unavailable
+   */
+  async ask<Row, Parameters extends readonly unknown[]>(
+    statement: Statement<Row, Parameters>,
+    ...parameters: Parameters
+  ): Promise<Row[]> {
+    const client = await this.#connect();
+    return this.#finish(client, send(client, statement, parameters, this.#answerTimeoutMs), []);
+  }
+
+  /**
    * Changes in one transaction; a serialization failure runs `work` again, anything else rolls back and is thrown.
    *
    * @param finish asks for its queries, at once, when `work` is done; they travel together with COMMIT

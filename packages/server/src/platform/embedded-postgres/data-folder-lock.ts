@@ -163,7 +163,10 @@ async function openClaimsFolder(dataDir: string): Promise<ClaimsFolder> {
     return { path: short, close: async () => {} };
   }
   const folder = join(dataDir, "lock");
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // Not recursive: Node's recursive mkdir never ends where the data folder takes no folders, as /proc does.
+  await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
+    if (systemErrorCode(error) !== "EEXIST") throw error;
+  });
   const handle: FileHandle = await open(folder, "r");
   return { path: `/proc/self/fd/${handle.fd}`, close: () => handle.close() };
 }

@@ -257,6 +257,15 @@ test("a file in the place of the data folder is named, with what to do", async (
   expect(error.remedy).toContain("GATEHOUSE_DATA_DIR");
 });
 
+test.runIf(process.platform === "linux").each(["/proc/gatehouse/data", "/proc"])(
+  "a file system that takes no folders ends the start, with what to do: %s",
+  async (dataDir) => {
+    const error = await rejection(start(dataDir));
+    expect(error.message).toContain("/proc/");
+    expect(error.remedy).toContain("GATEHOUSE_DATA_DIR");
+  },
+);
+
 test.runIf(asRoot)("as root, a parent that PostgreSQL's user cannot enter is named, with what to do", async () => {
   const closed = join(root, "closed");
   await mkdir(closed, { mode: 0o700 });

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmod, mkdir, realpath } from "node:fs/promises";
+import { chmod, mkdir, realpath, stat } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 import { promisify } from "node:util";
 import { findBinaries, type PostgresBinaries } from "./binaries.ts";
@@ -95,10 +95,36 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
  */
 export async function makeDataFolder(dataDir: string): Promise<string> {
   return withFileRemedy("make the data folder", dataDir, async () => {
-    const made = await mkdir(dataDir, { recursive: true });
-    if (made !== undefined) await chmod(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700);
+    if (await makeFolder(dataDir)) await chmod(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700);
     return realpath(dataDir);
   });
+}
+
+/**
+ * Makes a folder and the ones above it, one at a time: Node's recursive mkdir never ends where the system says ENOENT
+ * although the folder above exists, as in /proc.
+ *
+ * @returns whether it was made now
+ */
+async function makeFolder(path: string): Promise<boolean> {
+  if (await isFolder(path)) return false;
+  if (dirname(path) !== path) await makeFolder(dirname(path));
+  try {
+    await mkdir(path);
+    return true;
+  } catch (error) {
+    if (await isFolder(path)) return false; // another start has made it meanwhile
+    throw error;
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return false;
+    throw error;
+  }
 }
 
 async function binariesVersion(binaries: PostgresBinaries, account: ServerAccount | undefined): Promise<string> {

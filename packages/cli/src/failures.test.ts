@@ -1,0 +1,180 @@
+/** What a command says when the other side, its own output or its command line is not as it should be. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { runHere } from "./testing/run-here.ts";
+
+const id = "01890a5d-ac96-774b-bcce-b302099a8057";
+const otherId = "01890a5d-ac96-774b-bcce-b302099a8058";
+const moment = "2030-01-31T12:00:00.000Z";
+const key = { id, name: "Audit", prefix: "gatehouse_key_1", permissions: ["resources:read"] };
+const newKey = { ...key, key: "the secret" };
+const newTenant = {
+  tenant: { id: otherId, name: "Example Ltd", ownerEmail: "owner@example.com", createdAt: moment },
+  apiKey: newKey,
+};
+
+let server: Server;
+let url: string;
+let answer: (request: IncomingMessage, response: ServerResponse) => void;
+let requests: string[];
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    requests.push(`${request.method} ${request.url}`);
+    answer(request, response);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A listening TCP server has an address of this kind.
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterAll(async () => {
+  server.close();
+  server.closeAllConnections();
+  await once(server, "close");
+});
+
+beforeEach(() => {
+  requests = [];
+  answer = (_, response) => response.writeHead(204).end();
+});
+
+function answerJson(status: number, body: unknown): void {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  answer = (_, response) => response.writeHead(status, { "content-type": "application/json" }).end(text);
+}
+
+const forTenant = (command: readonly string[]) => ["key", ...command, "--url", url, "--api-key", "k"];
+const forOperator = (command: readonly string[]) => ["tenant", ...command, "--url", url, "--operator-key", "k"];
+const createTenant = () => forOperator(["create", "Example Ltd", "--owner-email", "owner@example.com"]);
+
+test.each([301, 302, 307, 308])("a redirect with %i is not followed, but told", async (status) => {
+  answer = (_, response) =>
+    response.writeHead(status, { location: "https://user:secret@gatehouse.example.com/base/tenants/api-keys?a" }).end();
+  const { code, output, errors } = await runHere(forTenant(["list"]));
+  expect({ code, output }).toEqual({ code: 1, output: "" });
+  expect(errors).toBe(
+    `${url} answers with a redirect to https://gatehouse.example.com/base; give that address as --url, or as GATEHOUSE_URL.\n`,
+  );
+  expect(requests).toHaveLength(1);
+});
+
+test("a redirect to nowhere is not Gatehouse's", async () => {
+  answer = (_, response) => response.writeHead(302, { location: "http://[" }).end();
+  expect(await runHere(forTenant(["list"]))).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining("is no Gatehouse"),
+  });
+});
+
+test.each([
+  ["JSON that ends early", 200, "[{"],
+  ["no JSON at all, with an error", 500, "<html>"],
+  ["an error of another program", 404, { message: "no Route matched" }],
+  ["an error without a request id", 404, { title: "Not found", code: "not_found", status: 404, detail: "x" }],
+  ["null for an error", 500, null],
+  ["an object for a list", 200, { data: [] }],
+  ["keys without their fields", 200, [{}]],
+  ["null for a key", 200, [null]],
+])("a list of keys that is not Gatehouse's is refused: %s", async (_, status, body) => {
+  answerJson(status, body);
+  const { code, output, errors } = await runHere(forTenant(["list"]));
+  expect({ code, output }).toEqual({ code: 1, output: "" });
+  expect(errors).toContain(`What answers at ${url} is no Gatehouse: status ${status}, and not `);
+  expect(errors).not.toMatch(/undefined|TypeError/);
+});
+
+test.each([
+  ["an array", []],
+  ["a page without data", { hasNext: false }],
+  ["a page that would never end", { data: [], hasNext: true }],
+  ["a page of something else", { data: [{ id }], hasNext: false }],
+])("a list of tenants that is not Gatehouse's is refused: %s", async (_, body) => {
+  answerJson(200, body);
+  const { code, errors } = await runHere(forOperator(["list"]));
+  expect({ code, errors }).toEqual({ code: 1, errors: expect.stringContaining("is no Gatehouse") });
+});
+
+test("what was made is refused without its secret", async () => {
+  answerJson(201, key);
+  expect(await runHere(forTenant(["create", "Audit"]))).toMatchObject({ code: 1, output: "" });
+  answerJson(201, { ...newTenant, apiKey: key });
+  expect(await runHere(createTenant())).toMatchObject({ code: 1, output: "" });
+});
+
+test("a revocation is believed only when Gatehouse confirms it", async () => {
+  answerJson(200, "{}");
+  expect(await runHere(forTenant(["revoke", id]))).toMatchObject({ code: 1, output: "" });
+});
+
+test.each([
+  "http://user:secret@127.0.0.1",
+  "http://secret@127.0.0.1",
+  "ftp://user:secret@127.0.0.1",
+  "http://user:sec ret@[",
+  "http://127.0.0.1/?token=secret",
+  "http://127.0.0.1/#secret",
+])("a URL that is more than an address is refused, and not repeated: %s", async (wrong) => {
+  const { code, errors } = await runHere(["key", "list", "--api-key", "k", "--url", wrong]);
+  expect({ code, errors }).toEqual({ code: 2, errors: expect.stringContaining("--url") });
+  expect(errors).not.toMatch(/secret|sec ret/);
+});
+
+test.each(["..", ".", "", `${id}/rotate`, `${id} `])(
+  "an id that is none is refused, with its value: %j",
+  async (wrong) => {
+    for (const command of [forTenant(["revoke", wrong]), forOperator(["delete", wrong, "--yes"])]) {
+      expect(await runHere(command)).toMatchObject({ code: 2, errors: expect.stringContaining(`'${wrong}'`) });
+    }
+    expect(requests).toEqual([]);
+  },
+);
+
+test("with --json, a wrong command line is told as JSON alone", async () => {
+  for (const [args, title] of [
+    [["srve", "--json"], "unknown command 'srve'"],
+    [["key", "list", "--json", "--wrong"], "unknown option '--wrong'"],
+    [["key", "create", "--json"], "missing required argument 'name'"],
+    [["key", "--json"], "unknown option '--json'"],
+  ] as const) {
+    const { code, output, errors } = await runHere(args);
+    expect({ code, output }).toEqual({ code: 2, output: "" });
+    expect(JSON.parse(errors)).toMatchObject({ title });
+  }
+});
+
+test("help is told to people and written once, with --json too", async () => {
+  expect(await runHere(["key", "--help", "--json"])).toMatchObject({
+    code: 0,
+    output: expect.stringMatching(/^Usage: gatehouse key/),
+    errors: "",
+  });
+});
+
+test("a reader that went away is no failure", async () => {
+  answerJson(200, [key]);
+  expect(await runHere(forTenant(["list", "--json"]), "EPIPE")).toEqual({ code: 0, output: "", errors: "" });
+  expect(await runHere(["--help"], "EPIPE")).toEqual({ code: 0, output: "", errors: "" });
+});
+
+test("output that cannot be written is one line of failure", async () => {
+  answerJson(200, [key]);
+  const failed = { code: 1, output: "", errors: "Standard output cannot be written: ENOSPC.\n" };
+  expect(await runHere(forTenant(["list"]), "ENOSPC")).toEqual(failed);
+  expect(await runHere(["--help"], "ENOSPC")).toEqual(failed);
+});
+
+test.each(["ENOSPC", "EPIPE"])("a secret that is lost to %s comes with the id to revoke it by", async (outputError) => {
+  answerJson(201, newKey);
+  const lostKey = await runHere(forTenant(["create", "Audit"]), outputError);
+  expect(lostKey.code).toBe(1);
+  expect(lostKey.errors).toMatch(new RegExp(`^.*${outputError}.*gatehouse key revoke ${id}\\.\\n$`));
+  answerJson(201, newTenant);
+  const lostTenant = await runHere([...createTenant(), "--json"], outputError);
+  expect(lostTenant.code).toBe(1);
+  expect(JSON.parse(lostTenant.errors).title).toMatch(new RegExp(`key ${id}.*gatehouse tenant delete ${otherId}`));
+  expect(lostKey.errors + lostTenant.errors).not.toContain(newKey.key);
+});

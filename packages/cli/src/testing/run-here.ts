@@ -1,0 +1,35 @@
+/** Runs a command in the process of the test. */
+import { vi } from "vitest";
+import { run } from "../run.ts";
+
+export interface Ran {
+  readonly code: number;
+  readonly output: string;
+  readonly errors: string;
+}
+
+type Written = (error?: Error) => void;
+
+/** @param outputError the system's code that writing to standard output fails with, such as ENOSPC */
+export async function runHere(args: readonly string[], outputError?: string): Promise<Ran> {
+  const written = { output: "", errors: "" };
+  const failure = outputError === undefined ? undefined : Object.assign(new Error(outputError), { code: outputError });
+  const write =
+    (to: keyof typeof written, error?: Error) =>
+    (text: string | Uint8Array, ...rest: unknown[]) => {
+      if (error === undefined) written[to] += String(text);
+      // write(text, encoding?, written?): the type of the spy knows only one of the two
+      const done = rest.at(-1) as Written | undefined;
+      process.nextTick(() => done?.(error));
+      return true;
+    };
+  const spies = [
+    vi.spyOn(process.stdout, "write").mockImplementation(write("output", failure)),
+    vi.spyOn(process.stderr, "write").mockImplementation(write("errors")),
+  ];
+  try {
+    return { code: await run(args), ...written };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+}
