@@ -39,9 +39,9 @@ try {
 
 async function measure({ url, operatorKey, database }: ServerAnnouncement): Promise<void> {
   const tenants = {
-    small: await makeTenant(url, operatorKey, database, "Small", sizes.small),
-    middle: await makeTenant(url, operatorKey, database, "Middle", sizes.middle),
-    large: await makeTenant(url, operatorKey, database, "Large", sizes.large),
+    small: await makeTenant(url, operatorKey, database, "Small", sizes.small, 0),
+    middle: await makeTenant(url, operatorKey, database, "Middle", sizes.middle, idsInTurn),
+    large: await makeTenant(url, operatorKey, database, "Large", sizes.large, 0),
   };
   print(
     `Node ${process.version}, ${cpus().length} cores, ${connections} connections, ${rounds} rounds of ${seconds} s each`,
@@ -138,6 +138,7 @@ async function makeTenant(
   database: pg.ClientConfig,
   name: string,
   resources: number,
+  idsWanted: number,
 ): Promise<SeededTenant> {
   const response = await fetch(`${url}/operator/tenants`, {
     method: "POST",
@@ -149,7 +150,7 @@ async function makeTenant(
   await seedResources(database, made.tenant.id, resources);
   const headers = { apikey: made.apiKey.key };
   const ids: string[] = [];
-  for (let offset = 0; offset < Math.min(resources, idsInTurn); offset += 100) {
+  for (let offset = 0; offset < Math.min(resources, idsWanted); offset += 100) {
     const page = await fetch(`${url}/tenants/resources?limit=100&offset=${offset}`, { headers });
     // As the operation declares it.
     const { data } = (await page.json()) as { data: { id: string }[] };

@@ -4,6 +4,9 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
+/** As `npm start` runs the server: a young generation of 4 MiB keeps memory low and costs nothing here. */
+const nodeFlags = ["--max-semi-space-size=4"];
+
 /** A program of this folder that serves until it is stopped. */
 export interface ChildServer<Announcement> {
   /** What it printed when it was ready. */
@@ -15,7 +18,7 @@ export interface ChildServer<Announcement> {
 
 /** @param input written to the program's standard input */
 export async function startChild<Announcement>(module: string, input = ""): Promise<ChildServer<Announcement>> {
-  const child: ChildProcess = spawn(process.execPath, [fileURLToPath(new URL(module, import.meta.url))], {
+  const child: ChildProcess = spawn(process.execPath, [...nodeFlags, fileURLToPath(new URL(module, import.meta.url))], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   child.stdin?.end(input);

@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=4
 // Kept as plain JavaScript, so that npm can link the command before anything is built.
 try {
   await import("../dist/main.js");

@@ -19,6 +19,8 @@ import { clearOutbox, outboxKeptForMs } from "./platform/outbox/outbox.queries.t
 import { OutboxFollower } from "./platform/outbox/outbox-follower.ts";
 import { RecordCache } from "./platform/record-cache.ts";
 import { createSecretBox } from "./platform/secrets/master-key.ts";
+import { currentGeneration } from "./platform/tenancy/generation.queries.ts";
+import { GenerationReader } from "./platform/tenancy/generation-reader.ts";
 import { routes } from "./routes.ts";
 import { Reconciler } from "./tasks/reconciler.ts";
 
@@ -68,6 +70,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   const runner: CommandRunner = {
     database,
     records,
+    generations: new GenerationReader((tenantId) => currentGeneration(database, tenantId)),
     secrets: {
       replies: createSecretBox(options.masterKey, "idempotent-reply"),
       gatewayTokens: createSecretBox(options.masterKey, "gateway-token"),

@@ -10,7 +10,7 @@ import type { IdempotencyRequest } from "./idempotency.queries.ts";
 import type { ListQuery } from "./list-query.ts";
 import type { Outcome, RecordOutcome } from "./outcome.ts";
 import type { KeptRecord } from "./record-cache.ts";
-import { currentGeneration, readGeneration } from "./tenancy/generation.queries.ts";
+import { readGeneration } from "./tenancy/generation.queries.ts";
 import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
 
 /** What a caller's key is held to besides its permissions. */
@@ -131,7 +131,7 @@ export class Call<O extends Operation> {
     const { secret, load, present } = read;
     const key = [this.tenantId, operation.id, ...Object.values(parameters), secret].join(" ");
     const known = runner.records.find(key);
-    if (known !== undefined && (await currentGeneration(runner.database, this.tenantId)) === known.generation) {
+    if (known !== undefined && (await runner.generations.current(this.tenantId)) === known.generation) {
       const { kept } = known;
       return kept.kind === "answer" ? kept.outcome : present(JSON.parse(kept.text) as Row); // as kept under this key, below
     }

@@ -6,6 +6,7 @@ import { claimReply, type IdempotencyRequest, storeReply } from "./idempotency.q
 import type { Outcome } from "./outcome.ts";
 import type { RecordCache } from "./record-cache.ts";
 import type { SecretBox } from "./secrets/master-key.ts";
+import type { GenerationReader } from "./tenancy/generation-reader.ts";
 import type { CommandTx } from "./tenancy/tenant-tx.ts";
 
 /** The boxes of everything that is stored encrypted. */
@@ -22,6 +23,7 @@ export interface CommandRunner {
   readonly database: Database;
   readonly secrets: Secrets;
   readonly records: RecordCache;
+  readonly generations: GenerationReader;
   /** Called after each commit: there is news in the outbox. */
   readonly committed: () => void;
 }

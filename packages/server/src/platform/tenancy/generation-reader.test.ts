@@ -1,0 +1,45 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { GenerationReader } from "./generation-reader.ts";
+
+/** A reader whose questions are answered by hand. */
+function byHand() {
+  const asked: { readonly tenantId: string; readonly answer: (generation: number) => void }[] = [];
+  const reader = new GenerationReader(
+    (tenantId) => new Promise((answer) => asked.push({ tenantId, answer: (generation) => answer(generation) })),
+  );
+  return { asked, reader };
+}
+
+test("requests of one turn share a question, each tenant its own", async () => {
+  const { asked, reader } = byHand();
+  const answers = [reader.current("a"), reader.current("b"), reader.current("a")];
+  expect(asked).toEqual([]);
+  await turn();
+  expect(asked.map(({ tenantId }) => tenantId)).toEqual(["a", "b"]);
+  asked[0]?.answer(7);
+  asked[1]?.answer(3);
+  expect(await Promise.all(answers)).toEqual([7, 3, 7]);
+});
+
+test("who comes after a question was sent is not told its answer", async () => {
+  const { asked, reader } = byHand();
+  const before = reader.current("a");
+  await turn();
+  // The question is on its way; a commit may fall between its answer and this request.
+  const after = reader.current("a");
+  await turn();
+  expect(asked).toHaveLength(2);
+  asked[0]?.answer(7);
+  asked[1]?.answer(8);
+  expect([await before, await after]).toEqual([7, 8]);
+});
+
+test("a question that fails, fails for all that share it, and the next is asked anew", async () => {
+  let fail = true;
+  const reader = new GenerationReader(() => (fail ? Promise.reject(new Error("away")) : Promise.resolve(1)));
+  const shared = await Promise.allSettled([reader.current("a"), reader.current("a")]);
+  expect(shared.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  fail = false;
+  expect(await reader.current("a")).toBe(1);
+});
