@@ -18,10 +18,13 @@ export type ParameterKind = "uuid" | "string";
 
 /** What a successful answer carries. `version` says whether the answer has the record's ETag. */
 export type Success =
-  | { readonly status: 200 | 201; readonly kind: "record"; readonly body: TSchema }
+  // `located`: the answer has the Location of what was made, although the path is that of another record.
+  | { readonly status: 200 | 201; readonly kind: "record"; readonly body: TSchema; readonly located?: true }
   | { readonly status: 200 | 201; readonly kind: "records"; readonly body: TSchema }
   | { readonly status: 200; readonly kind: "page"; readonly item: TSchema; readonly list: ListDeclaration }
   | { readonly status: 200; readonly kind: "array"; readonly item: TSchema }
+  // What is worked out and not kept: a POST that changes nothing and has no version.
+  | { readonly status: 200; readonly kind: "report"; readonly body: TSchema }
   | { readonly status: 204; readonly kind: "empty" };
 
 export interface Operation {
@@ -59,7 +62,7 @@ export type ParametersOf<O extends Operation> = O extends { readonly parameters:
 
 /** Whether the operation changes something. */
 export function isWrite(declaration: Operation): boolean {
-  return declaration.method !== "GET";
+  return declaration.method !== "GET" && declaration.success.kind !== "report";
 }
 
 /** Every error code the operation can answer with, the common ones included, sorted. */
@@ -68,10 +71,10 @@ export function errorsOf(declaration: Operation): readonly ErrorCode[] {
   for (const code of ["invalid_parameter", "internal_error", "database_unavailable"] as const) codes.add(code);
   if (declaration.access !== "operator") codes.add("source_address_not_allowed");
   if (declaration.parameters !== undefined) codes.add("not_found");
-  if (isWrite(declaration) && declaration.parameters !== undefined) codes.add("precondition_failed");
+  if (declaration.method !== "GET" && declaration.parameters !== undefined) codes.add("precondition_failed");
   if (declaration.method === "POST") codes.add("idempotency_key_reused");
   // Also where no body is declared: one that is sent is refused.
-  if (isWrite(declaration)) {
+  if (declaration.method !== "GET") {
     for (const code of ["invalid_json", "invalid_body", "payload_too_large", "unsupported_media_type"] as const) {
       codes.add(code);
     }

@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
+import { isWrite } from "@gatehouse/contract/operation";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createSecretBox } from "../../platform/secrets/master-key.ts";
 import { startTestServer, type TestReply, testMasterKey } from "../test-server.ts";
@@ -26,6 +27,8 @@ describe.each(writeCases.filter(({ operation }) => operation.method === "POST"))
     callerOf(operation, world.ours).send("POST", pathOf(operation, request.parameters), request.body, {
       "idempotency-key": key,
     });
+  /** What one request adds to that: a report changes nothing. */
+  const once = isWrite(operation) ? 1 : 0;
   /** How often the request was done: commands in our tenant, or tenants that came of it. */
   const changes = async (request: OperationRequest) =>
     isOperators
@@ -42,7 +45,7 @@ describe.each(writeCases.filter(({ operation }) => operation.method === "POST"))
     expect(answerOf(second)).toEqual(answerOf(first));
     expect(first.headers["idempotent-replayed"]).toBeUndefined();
     expect(second.headers["idempotent-replayed"]).toBe("true");
-    expect(await changes(request)).toBe(before + 1);
+    expect(await changes(request)).toBe(before + once);
   });
 
   test("is done once when it is sent twice at the same time", async () => {
@@ -54,7 +57,7 @@ describe.each(writeCases.filter(({ operation }) => operation.method === "POST"))
     expect(first?.status, first?.text).toBe(operation.success.status);
     expect(second).toEqual(first);
     expect(replies.filter(({ headers }) => headers["idempotent-replayed"] === "true")).toHaveLength(1);
-    expect(await changes(request)).toBe(before + 1);
+    expect(await changes(request)).toBe(before + once);
   });
 
   test("answers 422 to another request with the same key", async () => {
