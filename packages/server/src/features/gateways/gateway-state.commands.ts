@@ -1,9 +1,10 @@
 import type * as operations from "@gatehouse/contract/operations/gateways.operations";
 import type { Call } from "../../platform/call.ts";
 import { type Outcome, report } from "../../platform/outcome.ts";
-import { changeGateway, type GatewayCall, lockForChange } from "./change-gateway.ts";
+import { changeGateway, type GatewayCall, requireGateway } from "./change-gateway.ts";
 import * as queries from "./gateways.queries.ts";
 import { statusByHeartbeat, testedState } from "./gateways.rules.ts";
+import { embeddedGatewayView, noTokens } from "./gateways.view.ts";
 
 export function enableGatewayRelay(call: Call<typeof operations.enableGatewayRelay>): Promise<Outcome> {
   return switchState(call, () => ({ relay_enabled: true }));
@@ -39,5 +40,10 @@ function switchState(
 
 /** Runs as a command for the sake of the Idempotency-Key that every POST accepts; it changes and records nothing. */
 export function testGatewayConfiguration(call: Call<typeof operations.testGatewayConfiguration>): Promise<Outcome> {
-  return call.command(async (tx) => report(testedState(await lockForChange(call, tx, call.parameters.id), call.now)));
+  return call.command(async (tx) => {
+    const row = await requireGateway(tx, call.parameters.id);
+    call.requireVersion(row.version);
+    const { status, error = "", deployedOn, lastOnline = null } = embeddedGatewayView(row.gateway, noTokens);
+    return report(testedState({ status, error, deployed_on: deployedOn, last_online: lastOnline }, call.now));
+  });
 }
