@@ -22,7 +22,7 @@ export type Success =
   | { readonly status: 200 | 201; readonly kind: "records"; readonly body: TSchema }
   | { readonly status: 200; readonly kind: "page"; readonly item: TSchema; readonly list: ListDeclaration }
   | { readonly status: 200; readonly kind: "array"; readonly item: TSchema }
-  | { readonly status: 204; readonly kind: "empty" };
+  | { readonly status: 200 | 204; readonly kind: "empty" };
 
 export interface Operation {
   /** Stable, in camelCase, verb first: the OpenAPI `operationId`, and the `operation` of audit entries. */
@@ -36,6 +36,8 @@ export interface Operation {
   readonly access: Access;
   /** One entry for each brace in `path`. */
   readonly parameters?: Readonly<Record<string, ParameterKind>>;
+  /** Query parameters that are true or false, each with its description; absent means false. */
+  readonly flags?: Readonly<Record<string, string>>;
   readonly body?: TSchema;
   /** True where no body at all means the same as `{}`. */
   readonly bodyOptional?: true;
@@ -56,6 +58,9 @@ export type BodyOf<O extends Operation> = O extends { readonly body: infer B ext
 export type ParametersOf<O extends Operation> = O extends { readonly parameters: infer P }
   ? { readonly [K in keyof P]: string }
   : Record<never, string>;
+
+/** The names of an operation's flags. */
+export type FlagsOf<O extends Operation> = O extends { readonly flags: infer F } ? keyof F & string : never;
 
 /** Whether the operation changes something. */
 export function isWrite(declaration: Operation): boolean {

@@ -1,6 +1,6 @@
 /** What other features may ask of policies. */
 
-export { takeResourceOutOfPolicies, takeUserOutOfPolicies } from "./leave-policies.ts";
+export { takeGroupOutOfPolicies, takeResourceOutOfPolicies, takeUserOutOfPolicies } from "./leave-policies.ts";
 export { createDefaultPolicy } from "./policies.built-in.ts";
 export {
   activePoliciesNaming,
