@@ -20,8 +20,7 @@ export async function takeMembersOutOfGroup(
   group: { readonly id: string; readonly name: string },
 ): Promise<void> {
   const members = await queries.lockMembersOf(tx, group.id);
-  if (members.length === 0) return;
-  const alone = await queries.membersOfThisAlone(tx, group.id);
+  const alone = members.filter((member) => member.alone);
   if (alone.length > 0) {
     const named = alone.slice(0, namedUsers).map(({ email }) => email);
     if (alone.length > namedUsers) named.push("…");

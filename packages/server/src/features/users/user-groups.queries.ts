@@ -3,10 +3,12 @@ import type { Granted } from "../../platform/authorization/granted.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
-/** A user as errors and audit entries name one. */
-export interface NamedUser {
+/** A member of a group. */
+export interface Member {
   readonly id: string;
   readonly email: string;
+  /** Whether the user is in no other group. */
+  readonly alone: boolean;
 }
 
 const selectGroupIds = statement<{ id: string }, [tenantId: string, userId: string]>(
@@ -21,21 +23,21 @@ const remove = statement<never, [tenantId: string, userId: string, groupId: stri
   "users.leave_group",
   "DELETE FROM group_members WHERE tenant_id = $1 AND user_id = $2 AND group_id = $3",
 );
-const lockMembers = statement<NamedUser, [tenantId: string, groupId: string]>(
+const lockMembers = statement<never, [tenantId: string, groupId: string]>(
   "users.lock_members",
-  `SELECT member.id, member.email
-   FROM group_members AS joined JOIN users AS member ON member.tenant_id = joined.tenant_id AND member.id = joined.user_id
+  `SELECT FROM group_members AS joined
+   JOIN users AS member ON member.tenant_id = joined.tenant_id AND member.id = joined.user_id
    WHERE joined.tenant_id = $1 AND joined.group_id = $2 ORDER BY member.id FOR NO KEY UPDATE OF member`,
 );
-const selectMembersOfThisAlone = statement<NamedUser, [tenantId: string, groupId: string]>(
-  "users.members_of_one_group",
-  `SELECT member.id, member.email
-   FROM group_members AS joined JOIN users AS member ON member.tenant_id = joined.tenant_id AND member.id = joined.user_id
-   WHERE joined.tenant_id = $1 AND joined.group_id = $2 AND NOT EXISTS (
+const selectMembers = statement<Member, [tenantId: string, groupId: string]>(
+  "users.members",
+  `SELECT member.id, member.email, NOT EXISTS (
      SELECT FROM group_members AS other
      WHERE other.tenant_id = $1 AND other.user_id = joined.user_id AND other.group_id <> $2
-   )
-   ORDER BY member.email_key LIMIT 50`,
+   ) AS alone
+   FROM group_members AS joined
+   JOIN users AS member ON member.tenant_id = joined.tenant_id AND member.id = joined.user_id
+   WHERE joined.tenant_id = $1 AND joined.group_id = $2 ORDER BY member.email_key`,
 );
 
 /** The ids of the user's groups. */
@@ -62,14 +64,15 @@ export async function leaveGroup(
 }
 
 /**
- * The group's members, in order of id, and so locked; the group is locked before. None of them can join or leave a group
- * before the transaction ends.
+ * The group's members by address, none of whom can join or leave a group before the transaction ends. The group is
+ * locked before, so that nobody joins it.
+ *
+ * They are locked in order of id, and read after that: whoever left while this waited for the lock is no member.
  */
-export function lockMembersOf(tx: TenantTx, groupId: string): Promise<NamedUser[]> {
-  return tx.query(lockMembers, tx.tenantId, groupId);
-}
-
-/** Members who are in no other group, the first 50 by address. */
-export function membersOfThisAlone(tx: TenantTx, groupId: string): Promise<NamedUser[]> {
-  return tx.query(selectMembersOfThisAlone, tx.tenantId, groupId);
+export async function lockMembersOf(tx: TenantTx, groupId: string): Promise<Member[]> {
+  const [, members] = await Promise.all([
+    tx.query(lockMembers, tx.tenantId, groupId),
+    tx.query(selectMembers, tx.tenantId, groupId),
+  ]);
+  return members;
 }

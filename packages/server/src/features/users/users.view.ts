@@ -90,13 +90,14 @@ function invitationView(
   now: Date,
 ): Pick<User, "invitationExpiresAt" | "invitationExpired"> {
   if (user.status !== "pending" || expiresAt === null) return {};
-  return { invitationExpiresAt: isoTimestamp(expiresAt), invitationExpired: hasExpired(expiresAt, now) };
+  return { invitationExpiresAt: expiresAt, invitationExpired: hasExpired(expiresAt, now) };
 }
 
 /** A user with everything that its record embeds. */
 export interface WholeUser {
   readonly user: PolicyUserJson;
   readonly attributes: User["attributes"];
+  /** ISO 8601; null for a user whom nobody invited. */
   readonly invitation_expires_at: string | null;
   readonly roles: RoleJson[] | null;
   readonly groups: UserGroupJson[] | null;
