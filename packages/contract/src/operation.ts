@@ -25,7 +25,7 @@ export type Success =
   | { readonly status: 200; readonly kind: "array"; readonly item: TSchema }
   // What is worked out and not kept: a POST that changes nothing and has no version.
   | { readonly status: 200; readonly kind: "report"; readonly body: TSchema }
-  | { readonly status: 204; readonly kind: "empty" };
+  | { readonly status: 200 | 204; readonly kind: "empty" };
 
 export interface Operation {
   /** Stable, in camelCase, verb first: the OpenAPI `operationId`, and the `operation` of audit entries. */
@@ -39,6 +39,8 @@ export interface Operation {
   readonly access: Access;
   /** One entry for each brace in `path`. */
   readonly parameters?: Readonly<Record<string, ParameterKind>>;
+  /** Query parameters that are true or false, each with its description; absent means false. */
+  readonly flags?: Readonly<Record<string, string>>;
   readonly body?: TSchema;
   /** True where no body at all means the same as `{}`. */
   readonly bodyOptional?: true;
@@ -59,6 +61,9 @@ export type BodyOf<O extends Operation> = O extends { readonly body: infer B ext
 export type ParametersOf<O extends Operation> = O extends { readonly parameters: infer P }
   ? { readonly [K in keyof P]: string }
   : Record<never, string>;
+
+/** The names of an operation's flags. */
+export type FlagsOf<O extends Operation> = O extends { readonly flags: infer F } ? keyof F & string : never;
 
 /** Whether the operation changes something. */
 export function isWrite(declaration: Operation): boolean {

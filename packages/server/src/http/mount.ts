@@ -70,7 +70,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
       if (caller === undefined) throw new AppError("missing_api_key");
       const parameters = canonicalIds(request.params as Parameters); // the router gives texts
       checkUuids(operation, parameters);
-      const listQuery = checkQuery(operation, request.query as QueryParameters); // the parser gives texts and lists
+      const { listQuery, flags } = checkQuery(operation, request.query as QueryParameters); // the parser gives texts and lists
       const idempotency = idempotencyOf(operation, request, caller);
       checkBody(request.body, request.bodyText?.length ?? 0);
       checkStringIds(operation, parameters);
@@ -81,6 +81,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
           parameters,
           body: request.body ?? (operation.bodyOptional === true ? {} : undefined),
           listQuery,
+          flags,
           actor: caller.actor,
           permissions: caller.permissions,
           limits: caller.limits,
@@ -131,21 +132,39 @@ function checkStringIds(operation: Operation, parameters: Parameters): void {
   }
 }
 
-function checkQuery(operation: Operation, query: QueryParameters): ListQuery | undefined {
+interface CheckedQuery {
+  readonly listQuery?: ListQuery;
+  readonly flags: ReadonlySet<string>;
+}
+
+function checkQuery(operation: Operation, query: QueryParameters): CheckedQuery {
   if (operation.success.kind === "page") {
     const parsed = parseListQuery(operation.success.list, query);
-    if (parsed.ok) return parsed.value;
+    if (parsed.ok) return { listQuery: parsed.value, flags: new Set() };
     const { parameter, message } = parsed.problem;
     throw new AppError("invalid_parameter", {
       detail: `${parameter.slice(0, 200)} ${message}.`,
       errors: [{ pointer: parameter.slice(0, 200), message }],
     });
   }
-  const [unknown] = Object.keys(query);
-  if (unknown === undefined) return undefined;
+  const known = operation.flags ?? {};
+  const [unknown] = Object.keys(query).filter((name) => !Object.hasOwn(known, name));
+  if (unknown === undefined) {
+    return { flags: new Set(Object.keys(known).filter((name) => readFlag(name, query[name]))) };
+  }
   throw new AppError("invalid_parameter", {
     detail: `The operation takes no query parameter ${JSON.stringify(unknown.slice(0, 80))}.`,
     errors: [{ pointer: unknown.slice(0, 200), message: "is not a parameter of this operation" }],
+  });
+}
+
+/** `?groups` alone says as much as `?groups=true`. */
+function readFlag(name: string, value: QueryParameters[string]): boolean {
+  if (value === undefined || value === "false") return false;
+  if (value === "" || value === "true") return true;
+  throw new AppError("invalid_parameter", {
+    detail: `${name} must be given once, as true or false, not ${JSON.stringify(value).slice(0, 80)}.`,
+    errors: [{ pointer: name, message: "must be true or false" }],
   });
 }
 

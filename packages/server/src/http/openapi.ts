@@ -147,7 +147,13 @@ function parametersOf(operation: Operation): unknown[] {
     required: true,
     schema: kind === "uuid" ? { type: "string", format: "uuid" } : { type: "string" },
   }));
-  const query = operation.success.kind === "page" ? listParameters(operation.success.list) : [];
+  const flags = Object.entries(operation.flags ?? {}).map(([name, description]) => ({
+    name,
+    in: "query",
+    description,
+    schema: { type: "boolean", default: false },
+  }));
+  const query = operation.success.kind === "page" ? listParameters(operation.success.list) : flags;
   const headers: unknown[] = [];
   if (operation.method !== "GET" && path.length > 0) headers.push({ $ref: "#/components/parameters/IfMatch" });
   if (operation.method === "POST") headers.push({ $ref: "#/components/parameters/IdempotencyKey" });
