@@ -90,7 +90,7 @@ describe("what goes wrong", () => {
   test("is that the answer does not end in time", async () => {
     const stalling = async () =>
       new Response(new ReadableStream(), { headers: { "content-type": "application/json" } });
-    const server = new FakeServer([], { retries: 0, fetch: stalling });
+    const server = new FakeServer([], { fetch: stalling });
     const error = await server.gatehouse.get("/tenants/gateways", { timeoutMs: 1 }).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(NoAnswerError);
     expect(error).toMatchObject({ timedOut: true, reason: "no whole answer in 0.001 seconds" });

@@ -86,7 +86,8 @@ test("the time between attempts grows to an end, and chance spreads it", () => {
   expect(delays(0)).toEqual([0, 0, 0, 0, 0]);
 });
 
-test("an error that is no answer at all is not repeated", () => {
+test("an error that would come again is not waited for", () => {
+  expect(retryDelayMs(new NoAnswerError("", "", true), 0, 60_000, 1)).toBeUndefined();
   expect(retryDelayMs(new Error("something else"), 0, 60_000, 1)).toBeUndefined();
   expect(retryDelayMs(new ForeignAnswerError("", 200, "not JSON"), 0, 60_000, 1)).toBeUndefined();
 });

@@ -31,7 +31,8 @@ export function retryDelayMs(
   random: number,
 ): number | undefined {
   const backoffMs = Math.min(longestBackoffMs, firstBackoffMs * 2 ** attempt) * random;
-  if (error instanceof NoAnswerError) return backoffMs;
+  // Who waited for as long as was allowed is told, rather than made to wait as long again.
+  if (error instanceof NoAnswerError) return error.timedOut ? undefined : backoffMs;
   if (!(error instanceof GatehouseError || error instanceof ForeignAnswerError)) return undefined;
   if (!passingStatuses.includes(error.status)) return undefined;
   if (error.retryAfterSeconds === undefined) return backoffMs;
