@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { ForeignAnswerError, GatehouseError, NoAnswerError } from "./errors.ts";
 import { createGatehouse } from "./gatehouse.ts";
 import { apiKey, empty, FakeServer, json, problem, unreachable, url } from "./testing/fake-server.ts";
@@ -145,6 +145,19 @@ describe("what goes wrong", () => {
 });
 
 describe("a list", () => {
+  const parts = (texts: readonly string[], end: "error" | "close") => () => {
+    const remaining = [...texts];
+    const body = new ReadableStream<Uint8Array>({
+      pull: (stream) => {
+        const text = remaining.shift();
+        if (text !== undefined) stream.enqueue(new TextEncoder().encode(text));
+        else if (end === "error") stream.error(new TypeError("terminated"));
+        else stream.close();
+      },
+    });
+    return new Response(body, { headers: { "content-type": "application/json" } });
+  };
+
   const people = (from: number, count: number) => Array.from({ length: count }, (_, i) => ({ id: `id-${from + i}` }));
   const page = (from: number, count: number, hasNext: boolean) => json(200, { data: people(from, count), hasNext });
 
@@ -192,6 +205,40 @@ describe("a list", () => {
     expect(server.requests.map(({ target }) => target)).toEqual(["/tenants/gateways"]);
   });
 
+  test("is told to be incomplete when the connection breaks off, or the answer ends too early", async () => {
+    for (const close of ["error", "close"] as const) {
+      const server = new FakeServer([parts(['[{"id":"1"},', '{"id":"2"},{"id'], close)]);
+      const ids: string[] = [];
+      const reading = async () => {
+        for await (const { id } of server.gatehouse.list("/tenants/gateways")) ids.push(id);
+      };
+      await expect(reading()).rejects.toThrow(NoAnswerError);
+      expect(ids).toEqual(["1", "2"]);
+      expect(server.requests).toHaveLength(1);
+    }
+  });
+
+  test("that is not paginated is given up with its connection", async () => {
+    const cancelled = vi.fn();
+    const endless = new ReadableStream<Uint8Array>({
+      start: (stream) => stream.enqueue(new TextEncoder().encode('[{"id":"1"},')),
+      cancel: cancelled,
+    });
+    const server = new FakeServer([() => new Response(endless, { headers: { "content-type": "application/json" } })]);
+    for await (const { id } of server.gatehouse.list("/tenants/gateways")) if (id === "1") break;
+    expect(cancelled).toHaveBeenCalledOnce();
+  });
+
+  test("that is not paginated is asked for again until its answer begins", async () => {
+    const server = new FakeServer([unreachable("ECONNRESET"), problem(503, "database_unavailable"), json(200, [])]);
+    for await (const _ of server.gatehouse.list("/tenants/gateways")) expect.unreachable();
+    expect(server.requests).toHaveLength(3);
+    const refusing = new FakeServer([problem(403, "permission_denied")]);
+    await expect(refusing.gatehouse.list("/tenants/gateways").next()).rejects.toMatchObject({
+      code: "permission_denied",
+    });
+  });
+
   test("goes on after a page that had to be asked for twice", async () => {
     const server = new FakeServer([page(0, 100, true), unreachable("ECONNRESET"), page(100, 1, false)]);
     const ids: string[] = [];
@@ -205,6 +252,8 @@ describe("a list", () => {
     ["/tenants/users", { data: [], hasNext: true }],
     ["/tenants/users", { data: [{}], hasNext: true }],
     ["/tenants/gateways", { data: [] }],
+    ["/tenants/gateways", null],
+    ["/tenants/gateways", "["],
   ] as const)("of %s is not %j", async (path, body) => {
     const server = new FakeServer([json(200, body)]);
     await expect(server.gatehouse.list(path).next()).rejects.toThrow(ForeignAnswerError);

@@ -1,7 +1,8 @@
-/** Reading whole lists, page by page. */
+/** Reading whole lists. */
+import { isObject } from "./answers.ts";
 import { ForeignAnswerError } from "./errors.ts";
 import { pagedPaths } from "./generated/api.ts";
-import { isObject, type Outgoing, type Transport } from "./transport.ts";
+import type { Outgoing, Transport } from "./transport.ts";
 
 /** The longest page that the API gives. */
 const pageLimit = 100;
@@ -12,15 +13,14 @@ const afterId = "filter[id][gt]";
 type Query = Readonly<Record<string, unknown>>;
 
 /**
- * Every item of a list, once, in its order; the next page is asked for when its first item is. Without `sort`, pages
+ * Every item of a list, once, in its order; the next page is asked for when its first item is. An array is read as it
+ * comes. Without `sort`, pages
  * follow each other by id, so that items that are deleted meanwhile make none be passed over. With `sort` they are
  * counted off, and what is made or deleted meanwhile may show twice or not at all.
  */
 export async function* itemsOf(transport: Transport, list: Outgoing): AsyncGenerator<unknown> {
   if (!pagedPaths.includes(list.template)) {
-    const { body, status } = await transport.send(list);
-    if (!Array.isArray(body)) throw notAList(transport, status);
-    yield* body;
+    yield* transport.items(list);
     return;
   }
   const query: Query = list.query ?? {};
@@ -28,7 +28,7 @@ export async function* itemsOf(transport: Transport, list: Outgoing): AsyncGener
   let place: Query = byId ? { sort: "id" } : {};
   for (let read = 0; ; ) {
     const { body, status } = await transport.send({ ...list, query: { ...query, ...place, limit: pageLimit } });
-    if (!isPage(body)) throw notAList(transport, status);
+    if (!isPage(body)) throw new ForeignAnswerError(transport.url, status, "not what Gatehouse answers");
     yield* body.data;
     if (!body.hasNext) return;
     read += body.data.length;
@@ -50,8 +50,4 @@ function isPage(body: unknown): body is Page {
 function lastIdOf(items: readonly unknown[]): string | undefined {
   const last = items.at(-1);
   return isObject(last) && typeof last.id === "string" ? last.id : undefined;
-}
-
-function notAList(transport: Transport, status: number): ForeignAnswerError {
-  return new ForeignAnswerError(transport.url, status, "not what Gatehouse answers");
 }

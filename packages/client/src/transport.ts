@@ -1,7 +1,10 @@
 /** Sends requests: with the key, a time limit, and again where that is safe; tells answers from what only looks like one. */
 import createClient from "openapi-fetch";
-import { ForeignAnswerError, GatehouseError, NoAnswerError, type Problem } from "./errors.ts";
+import { addressOf, isJson, isProblem, reasonOf } from "./answers.ts";
+import { ArrayReader } from "./array-reader.ts";
+import { ForeignAnswerError, GatehouseError, NoAnswerError } from "./errors.ts";
 import { isRepeatable, retryAfterSeconds, retryDelayMs } from "./retries.ts";
+import { TimeLimit } from "./time-limit.ts";
 
 /** What time and chance are; tests have their own. */
 export interface Timing {
@@ -51,12 +54,14 @@ export interface Answer {
   readonly body: unknown;
 }
 
+interface Reply {
+  readonly data?: unknown;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
 /** The client of openapi-fetch, without its types: `calls.ts` has simpler ones. */
-type Requester = (
-  method: string,
-  template: string,
-  init: object,
-) => Promise<{ readonly data?: unknown; readonly error?: unknown; readonly response: Response }>;
+type Requester = (method: string, template: string, init: object) => Promise<Reply>;
 
 export class Transport {
   readonly url: string;
@@ -93,78 +98,124 @@ export class Transport {
    * @throws GatehouseError, NoAnswerError or ForeignAnswerError; what the caller's signal was aborted with; TypeError
    *   for an id that would lead to another path
    */
-  async send(outgoing: Outgoing): Promise<Answer> {
+  send(outgoing: Outgoing): Promise<Answer> {
+    return this.#repeat(outgoing, async (limit) => {
+      try {
+        const reply = await this.#ask(outgoing, "text", limit);
+        this.#requireSuccess(reply, outgoing);
+        return this.#answerOf(reply);
+      } finally {
+        limit.end();
+      }
+    });
+  }
+
+  /**
+   * Every item of an array, as it comes; the time limit is for each wait. Nothing is asked for again once the answer has
+   * begun.
+   *
+   * @throws as `send` does
+   */
+  async *items(outgoing: Outgoing): AsyncGenerator<unknown> {
+    const { reply, limit } = await this.#repeat(outgoing, async (limit) => {
+      const reply = await this.#ask(outgoing, "stream", limit);
+      this.#requireSuccess(reply, outgoing);
+      return { reply, limit };
+    });
+    const { response } = reply;
+    const array = new ArrayReader();
+    if (response.body === null) throw this.#foreign(response, "not what Gatehouse answers");
+    const body = response.body.getReader();
+    try {
+      for (;;) {
+        const { value, done } = await this.#within(limit, outgoing, () => body.read());
+        if (done) break;
+        yield* array.read(value);
+      }
+      if (!array.isWhole) throw new NoAnswerError(this.url, "the answer ended before its time", false);
+    } catch (error) {
+      throw error instanceof SyntaxError ? this.#foreign(response, "not what Gatehouse answers") : error;
+    } finally {
+      limit.end();
+      // It may be over, or broken off: then there is nothing left to give up.
+      body.cancel().catch(() => undefined);
+    }
+  }
+
+  async #repeat<T>(outgoing: Outgoing, attempt: (limit: TimeLimit) => Promise<T>): Promise<T> {
     requireIds(outgoing.path);
     const repeatable = isRepeatable(outgoing.method, outgoing.idempotencyKey);
-    for (let attempt = 0; ; attempt += 1) {
+    for (let failed = 0; ; failed += 1) {
+      outgoing.signal?.throwIfAborted();
+      const limit = new TimeLimit(outgoing.timeoutMs ?? this.#timeoutMs, outgoing.signal);
       try {
-        return await this.#attempt(outgoing);
+        return await attempt(limit);
       } catch (error) {
-        if (!repeatable || attempt >= this.#retries) throw error;
-        const delayMs = retryDelayMs(error, attempt, this.#longestWaitMs, this.#timing.random());
+        limit.end();
+        if (!repeatable || failed >= this.#retries) throw error;
+        const delayMs = retryDelayMs(error, failed, this.#longestWaitMs, this.#timing.random());
         if (delayMs === undefined) throw error;
         await this.#timing.wait(delayMs, outgoing.signal);
       }
     }
   }
 
-  async #attempt(outgoing: Outgoing): Promise<Answer> {
-    const { path, query, body, ifMatch, idempotencyKey, signal } = outgoing;
-    signal?.throwIfAborted();
-    const timeoutMs = outgoing.timeoutMs ?? this.#timeoutMs;
-    const stop = new AbortController();
-    const abort = () => stop.abort(signal?.reason);
-    signal?.addEventListener("abort", abort);
-    let timedOut = false;
-    const timer = setTimeout(() => {
-      timedOut = true;
-      stop.abort();
-    }, timeoutMs);
-    let replied: Awaited<ReturnType<Requester>>;
-    try {
-      const request = this.#request(outgoing.method, outgoing.template, {
+  #ask(outgoing: Outgoing, parseAs: "text" | "stream", limit: TimeLimit): Promise<Reply> {
+    const { path, query, body, ifMatch, idempotencyKey } = outgoing;
+    return this.#within(limit, outgoing, (signal) =>
+      this.#request(outgoing.method, outgoing.template, {
         params: { path, query },
         ...(body === undefined ? {} : { body }),
         headers: { "If-Match": ifMatch, "Idempotency-Key": idempotencyKey },
-        parseAs: "text",
-        signal: stop.signal,
-      });
-      // Not every fetch hears of the signal while it reads a body.
-      replied = await Promise.race([request, rejectedBy(stop.signal)]);
-    } catch (error) {
-      signal?.throwIfAborted();
-      const reason = timedOut ? `no whole answer in ${timeoutMs / 1_000} seconds` : reasonOf(error);
-      throw new NoAnswerError(this.url, this.#withoutKey(reason), timedOut);
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
-    }
-    return this.#answerOf(replied, outgoing);
+        parseAs,
+        signal,
+      }),
+    );
   }
 
-  #answerOf(replied: Awaited<ReturnType<Requester>>, { template, path = {} }: Outgoing): Answer {
-    const { data, error, response } = replied;
+  async #within<T>(limit: TimeLimit, outgoing: Outgoing, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    try {
+      return await limit.during(work);
+    } catch (error) {
+      outgoing.signal?.throwIfAborted();
+      const seconds = (outgoing.timeoutMs ?? this.#timeoutMs) / 1_000;
+      const reason = limit.expired ? `no whole answer in ${seconds} seconds` : reasonOf(error);
+      throw new NoAnswerError(this.url, this.#withoutKey(reason), limit.expired);
+    }
+  }
+
+  /** @throws what an answer means that is not the success of an operation */
+  #requireSuccess({ error, response }: Reply, { template, path = {} }: Outgoing): void {
     const { status, headers } = response;
     if (response.type === "opaqueredirect" || (status >= 300 && status < 400)) {
       const called = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
       const redirectsTo = addressOf(headers.get("location"), this.url, called);
       throw new ForeignAnswerError(this.url, status, "a redirect", { redirectsTo });
     }
-    const again = retryAfterSeconds(headers.get("retry-after"), this.#timing.now());
-    const foreign = (found: string) => new ForeignAnswerError(this.url, status, found, { retryAfterSeconds: again });
-    const isJson = /^[^;]*[/+]json\s*(;|$)/i.test(headers.get("content-type") ?? "");
-    if (!response.ok) {
-      if (!isJson) throw foreign("not JSON");
-      const problem = this.#withoutKeyIn(error);
-      throw isProblem(problem) ? new GatehouseError(problem, again) : foreign("not what Gatehouse answers");
-    }
-    if (data === undefined || (data === "" && !isJson)) return { status, headers, body: undefined };
-    if (!isJson || typeof data !== "string") throw foreign("not JSON");
+    if (response.ok) return;
+    if (!isJson(response)) throw this.#foreign(response, "not JSON");
+    const problem = this.#withoutKeyIn(error);
+    if (!isProblem(problem)) throw this.#foreign(response, "not what Gatehouse answers");
+    throw new GatehouseError(problem, this.#retryAfter(response));
+  }
+
+  #answerOf({ data, response }: Reply): Answer {
+    const { status, headers } = response;
+    if (data === undefined || (data === "" && !isJson(response))) return { status, headers, body: undefined };
+    if (!isJson(response) || typeof data !== "string") throw this.#foreign(response, "not JSON");
     try {
       return { status, headers, body: JSON.parse(data) };
     } catch {
-      throw foreign("not JSON");
+      throw this.#foreign(response, "not JSON");
     }
+  }
+
+  #foreign(response: Response, found: string): ForeignAnswerError {
+    return new ForeignAnswerError(this.url, response.status, found, { retryAfterSeconds: this.#retryAfter(response) });
+  }
+
+  #retryAfter(response: Response): number | undefined {
+    return retryAfterSeconds(response.headers.get("retry-after"), this.#timing.now());
   }
 
   #withoutKey(text: string): string {
@@ -212,44 +263,9 @@ function plainKey(text: string): string {
   return text;
 }
 
-function rejectedBy(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason));
-  });
-}
-
 /** `.`, `..` and nothing at all are parts of a path that change where it leads. */
 function requireIds(path: Readonly<Record<string, string>> = {}): void {
   for (const [name, value] of Object.entries(path)) {
     if (/^\.{0,2}$/.test(value)) throw new TypeError(`${name} must be an id, not ${JSON.stringify(value)}.`);
   }
-}
-
-/** What is behind fetch's "fetch failed". */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  if (cause instanceof AggregateError) return cause.errors.map(reasonOf).join(", ");
-  return cause instanceof Error ? cause.message : String(cause);
-}
-
-/** The address that a redirect gives for the one that was configured; without what may be secret in it. */
-function addressOf(location: string | null, url: string, called: string): string | undefined {
-  if (location === null || location === "" || !URL.canParse(location, url + called)) return undefined;
-  const { origin, pathname } = new URL(location, url + called);
-  return origin + (pathname.endsWith(called) ? pathname.slice(0, -called.length) : pathname);
-}
-
-function isProblem(value: unknown): value is Problem {
-  const texts = ["type", "title", "detail", "instance", "code", "requestId"];
-  if (!isObject(value) || typeof value.status !== "number") return false;
-  if (!texts.every((name) => typeof value[name] === "string")) return false;
-  return value.errors === undefined || (Array.isArray(value.errors) && value.errors.every(isProblemField));
-}
-
-function isProblemField(value: unknown): boolean {
-  return isObject(value) && typeof value.pointer === "string" && typeof value.message === "string";
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }
