@@ -46,6 +46,9 @@ test("without any setting, everything has its default", () => {
     bootstrapTenantName: "First tenant",
     bootstrapOwnerEmail: "owner@example.com",
     trustedProxies: undefined,
+    rateLimitPerMinute: 6_000,
+    authFailureLimit: 300,
+    rateLimitShared: false,
     logLevel: "info",
     demo: false,
   });

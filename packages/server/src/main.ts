@@ -113,6 +113,11 @@ async function composeWithMasterKey(config: Config, connection: Connection, log:
       poolSize: config.databasePoolSize,
       masterKey: config.masterKey ?? file?.key ?? Buffer.alloc(0),
       trustedProxies: config.trustedProxies ?? [],
+      rateLimits: {
+        perMinute: config.rateLimitPerMinute,
+        authFailures: config.authFailureLimit,
+        shared: config.rateLimitShared,
+      },
       log,
       setUp: {
         operatorKey: config.operatorKey,

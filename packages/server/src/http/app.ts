@@ -11,19 +11,21 @@ import { mountDocumentation } from "./documentation.ts";
 import { type HealthOptions, mountHealth } from "./health.ts";
 import { type MountOptions, mount } from "./mount.ts";
 import { problemMediaType, problemOf, replyWithProblem } from "./problem.ts";
+import { type RateLimitOptions, RateLimits } from "./rate-limits.ts";
 import type { Route } from "./route.ts";
 
 /** 1 MiB (contract). */
 const maximumBodyBytes = 1_048_576;
 const defaultRequestTimeoutMs = 30_000;
 
-export interface AppOptions extends MountOptions, HealthOptions {
+export interface AppOptions extends Omit<MountOptions, "limits">, HealthOptions {
   readonly log: Log;
   readonly routes: readonly Route[];
   /** Addresses and CIDRs of proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   /** How long a whole request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs?: number;
+  readonly rateLimits: Omit<RateLimitOptions, "clock">;
 }
 
 export function createApp(options: AppOptions): FastifyInstance {
@@ -67,7 +69,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     const detail = `The path takes ${methods.join(", ")}, not ${request.method}.`;
     return replyWithProblem(new AppError("method_not_allowed", { detail }), request, reply);
   });
-  for (const route of options.routes) mount(app, route, options);
+  const limits = new RateLimits(app, { ...options.rateLimits, clock: options.clock });
+  for (const route of options.routes) mount(app, route, { ...options, limits });
   mountHealth(app, options);
   mountDocumentation(
     app,

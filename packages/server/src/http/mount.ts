@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Operation } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { authorize, type Granted } from "../platform/authorization/granted.ts";
 import { Call } from "../platform/call.ts";
@@ -11,7 +11,8 @@ import type { CommandRunner } from "../platform/command.ts";
 import type { IdempotencyRequest } from "../platform/idempotency.queries.ts";
 import { isUuid } from "../platform/ids.ts";
 import { type ListQuery, parseListQuery, type QueryParameters } from "../platform/list-query.ts";
-import { type Authenticator, type Caller, presentedKey } from "./caller.ts";
+import { type AuthenticationOptions, authenticationOf } from "./authentication.ts";
+import type { Caller } from "./caller.ts";
 import { replyWithOutcome } from "./replies.ts";
 import type { Route } from "./route.ts";
 import { compileBodyCheck } from "./validation.ts";
@@ -23,9 +24,8 @@ declare module "fastify" {
   }
 }
 
-export interface MountOptions {
+export interface MountOptions extends AuthenticationOptions {
   readonly runner: CommandRunner;
-  readonly authenticator: Authenticator;
   readonly clock: Clock;
 }
 
@@ -35,36 +35,11 @@ type Parameters = Readonly<Record<string, string>>;
 
 export function mount(app: FastifyInstance, { operation, handler }: Route, options: MountOptions): void {
   const checkBody = compileBodyCheck(operation);
-  const { access } = operation;
-
-  const admit = (request: FastifyRequest, caller: Caller): void => {
-    if (access !== "operator") authorize(caller.permissions, access);
-    request.caller = caller;
-  };
-
-  /** Waits only where it must: a key that was seen a moment ago is known at once. */
-  const authenticate = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
-    try {
-      const { operatorKey, tenantKey } = options.authenticator;
-      const key = presentedKey(request.headers.apikey);
-      const caller = access === "operator" ? operatorKey(key) : tenantKey(key, request.ip);
-      if (caller instanceof Promise) {
-        caller.then((found) => admit(request, found)).then(() => done(), done);
-        return;
-      }
-      admit(request, caller);
-    } catch (error) {
-      done(error as Error); // AppErrors, and whatever else is thrown is an Error too
-      return;
-    }
-    done();
-  };
-
   app.route({
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
     // 401 and 403 come before anything of the body is read or judged.
-    onRequest: authenticate,
+    onRequest: authenticationOf(operation, options),
     handler: async (request, reply) => {
       const { caller } = request;
       if (caller === undefined) throw new AppError("missing_api_key");
