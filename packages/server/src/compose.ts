@@ -22,6 +22,8 @@ import { clearSharedCounts, exchangeCounts } from "./platform/rate-limits/shared
 import { WindowCounts, type WindowCountsOptions } from "./platform/rate-limits/window-counts.ts";
 import { RecordCache } from "./platform/record-cache.ts";
 import { createSecretBox } from "./platform/secrets/master-key.ts";
+import type { Metrics } from "./platform/telemetry/metrics.ts";
+import type { Tracing } from "./platform/telemetry/tracing.ts";
 import { currentGeneration } from "./platform/tenancy/generation.queries.ts";
 import { GenerationReader } from "./platform/tenancy/generation-reader.ts";
 import { routes } from "./routes.ts";
@@ -38,6 +40,9 @@ export interface ComposeOptions {
   readonly clock?: Clock;
   /** How long a whole request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs?: number;
+  /** Whether figures for Prometheus are kept. */
+  readonly metrics?: boolean;
+  readonly tracing?: Tracing | undefined;
   /** None where absent. */
   readonly rateLimits?: RateLimitSettings;
   /** Other time limits of the database than its own. */
@@ -60,6 +65,8 @@ export interface Composition {
   readonly database: Database;
   readonly runner: CommandRunner;
   readonly authenticator: ApiKeyAuthenticator;
+  /** Undefined unless they were asked for. */
+  readonly metrics: Metrics | undefined;
   /** Drains requests, writes what is pending, and closes every connection. */
   close(): Promise<void>;
 }
@@ -69,12 +76,14 @@ const minuteMs = 60_000;
 const exchangeIntervalMs = 1_000;
 
 export async function compose(options: ComposeOptions): Promise<Composition> {
-  const { connection, log, clock = systemClock } = options;
+  const { connection, log, tracing, clock = systemClock } = options;
+  let metrics: Metrics | undefined;
   let closing = false;
   const database = new Database({
     connection,
     poolSize: options.poolSize,
     ...options.databaseLimits,
+    onQuery: tracing?.startQuery,
     onIdleError(error) {
       // The last connections may hear of the end of the database before that of their pool.
       if (!closing) log.warn({ err: error }, "a database connection broke");
@@ -93,7 +102,8 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       gatewayTokens: createSecretBox(options.masterKey, "gateway-token"),
       masterKeyCheck: createSecretBox(options.masterKey, "master-key-check"),
     },
-    committed: () => {
+    committed: (auditEntries) => {
+      metrics?.auditEntriesWritten(auditEntries);
       follower.wake();
       channel.notify();
     },
@@ -110,8 +120,18 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     requests: rateLimit(perMinute, { windowMs: minuteMs, clock, shared }),
     failures: rateLimit(authFailures, { windowMs: 5 * minuteMs, clock, shared }),
   };
+  if (options.metrics === true) {
+    const { openMetrics } = await import("./platform/telemetry/metrics.ts");
+    metrics = openMetrics({
+      pool: () => database.poolState,
+      outboxLagMs: () => clock.elapsedMs() - follower.currentAsOf,
+      caches: { records: () => records.state, keys: () => apiKeys.cacheState },
+    });
+  }
   const app = createApp({
     log,
+    metrics,
+    tracing,
     routes,
     runner,
     clock,
@@ -141,6 +161,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     database,
     runner,
     authenticator: apiKeys,
+    metrics,
     async close() {
       closing = true;
       await app.close();
@@ -149,6 +170,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       await follower.stop();
       await channel.close();
       await database.close();
+      await tracing?.close();
     },
   };
 }

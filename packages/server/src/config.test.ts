@@ -49,6 +49,8 @@ test("without any setting, everything has its default", () => {
     rateLimitPerMinute: 6_000,
     authFailureLimit: 300,
     rateLimitShared: false,
+    metricsPort: undefined,
+    metricsHost: "127.0.0.1",
     logLevel: "info",
     demo: false,
   });

@@ -69,6 +69,15 @@ export const settings = {
     "Failed authentications from one address in 5 minutes, after which it is refused; 0 for any number.",
   ),
   rateLimitShared: setting(yesOrNo, "false", "Count for both limits over all replicas, by way of the database."),
+  metricsPort: optional(
+    wholeNumber("number", 0, 65_535),
+    "TCP port for GET /metrics; 0 for any free one. Off where absent.",
+  ),
+  metricsHost: setting(
+    listenHost,
+    "127.0.0.1",
+    "Address to serve the metrics on; they are for Prometheus, not for everybody.",
+  ),
   logLevel: setting(oneOfThese("level", logLevels), "info", `How much is logged: ${logLevels.join(", ")}.`),
   demo: setting(yesOrNo, "false", "Fill the first tenant with example records, once."),
 };

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { authorize } from "../platform/authorization/granted.ts";
 import { type Authenticator, type Caller, presentedKey } from "./caller.ts";
+import { within } from "./observation.ts";
 import type { RateLimits } from "./rate-limits.ts";
 
 export interface AuthenticationOptions {
@@ -12,8 +13,14 @@ export interface AuthenticationOptions {
 }
 
 /** @returns the hook that sets the caller of a request to the operation, or fails with 401, 403, 429 */
-export function authenticationOf({ access }: Operation, { authenticator, limits }: AuthenticationOptions) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+export function authenticationOf(operation: Operation, { authenticator, limits }: AuthenticationOptions) {
+  const { access } = operation;
+  return (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    request.operation = operation;
+    return within(request, () => authenticate(request, reply));
+  };
+
+  async function authenticate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     await limits.requireFreshAddress(request, reply);
     const address = request.ip;
     let key: string;
@@ -33,7 +40,7 @@ export function authenticationOf({ access }: Operation, { authenticator, limits 
     // A refused request counts too; and what a key may never do is said before what it may not do just now.
     if (access !== "operator") authorize(caller.permissions, access);
     if (exceeded !== undefined) throw exceeded;
-  };
+  }
 }
 
 /** Not every failure is the caller's: the database may be away. */

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Operation } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { authorize, type Granted } from "../platform/authorization/granted.ts";
 import { Call } from "../platform/call.ts";
@@ -13,6 +13,7 @@ import { isUuid } from "../platform/ids.ts";
 import { type ListQuery, parseListQuery, type QueryParameters } from "../platform/list-query.ts";
 import { type AuthenticationOptions, authenticationOf } from "./authentication.ts";
 import type { Caller } from "./caller.ts";
+import { within } from "./observation.ts";
 import { replyWithOutcome } from "./replies.ts";
 import type { Route } from "./route.ts";
 import { compileBodyCheck } from "./validation.ts";
@@ -40,37 +41,39 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
     // 401 and 403 come before anything of the body is read or judged.
     onRequest: authenticationOf(operation, options),
-    handler: async (request, reply) => {
-      const { caller } = request;
-      if (caller === undefined) throw new AppError("missing_api_key");
-      const parameters = canonicalIds(request.params as Parameters); // the router gives texts
-      checkUuids(operation, parameters);
-      const listQuery = checkQuery(operation, request.query as QueryParameters); // the parser gives texts and lists
-      const idempotency = idempotencyOf(operation, request, caller);
-      checkBody(request.body, request.bodyText?.length ?? 0);
-      checkStringIds(operation, parameters);
-      const call = new Call<Operation>(
-        {
-          runner: options.runner,
-          operation,
-          parameters,
-          body: request.body ?? (operation.bodyOptional === true ? {} : undefined),
-          listQuery,
-          actor: caller.actor,
-          permissions: caller.permissions,
-          limits: caller.limits,
-          tenantId: caller.tenantId,
-          requestId: request.id,
-          sourceAddress: request.ip,
-          ifMatch: request.headers["if-match"],
-          idempotency,
-          now: options.clock.now(),
-        } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just checked against the declaration
-        grantedTo(operation, caller),
-      );
-      return replyWithOutcome(operation, await handler(call), reply);
-    },
+    handler: (request, reply) => within(request, () => perform(request, reply)),
   });
+
+  async function perform(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { caller } = request;
+    if (caller === undefined) throw new AppError("missing_api_key");
+    const parameters = canonicalIds(request.params as Parameters); // the router gives texts
+    checkUuids(operation, parameters);
+    const listQuery = checkQuery(operation, request.query as QueryParameters); // the parser gives texts and lists
+    const idempotency = idempotencyOf(operation, request, caller);
+    checkBody(request.body, request.bodyText?.length ?? 0);
+    checkStringIds(operation, parameters);
+    const call = new Call<Operation>(
+      {
+        runner: options.runner,
+        operation,
+        parameters,
+        body: request.body ?? (operation.bodyOptional === true ? {} : undefined),
+        listQuery,
+        actor: caller.actor,
+        permissions: caller.permissions,
+        limits: caller.limits,
+        tenantId: caller.tenantId,
+        requestId: request.id,
+        sourceAddress: request.ip,
+        ifMatch: request.headers["if-match"],
+        idempotency,
+        now: options.clock.now(),
+      } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just checked against the declaration
+      grantedTo(operation, caller),
+    );
+    return replyWithOutcome(operation, await handler(call), reply);
+  }
 }
 
 function grantedTo(operation: Operation, caller: Caller): Granted<Permission> {

@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 
-/** Names counted at once at most; beyond that, the one that was counted longest ago is forgotten. */
+/** Names counted at once at most; beyond that, the one that has been counted for longest is forgotten. */
 const defaultCapacity = 20_000;
 
 /** What was counted under a name in one window. */
@@ -43,7 +43,7 @@ export class WindowCounts {
   readonly #clock: Clock;
   readonly #capacity: number;
   readonly #shared: boolean;
-  /** In order of use: the first was counted longest ago. */
+  /** In the order in which they were first counted in their windows, which costs less to keep than that of their last use. */
   readonly #entries = new Map<string, Entry>();
   /** Names with something untold. */
   readonly #untold = new Set<string>();
@@ -64,15 +64,17 @@ export class WindowCounts {
     const nowMs = this.#clock.now().getTime();
     const windowStartMs = this.#windowStart(nowMs);
     let entry = this.#entries.get(name);
-    if (entry === undefined || entry.windowStartMs !== windowStartMs) entry = { windowStartMs, count: 0, untold: 0 };
+    if (entry === undefined || entry.windowStartMs !== windowStartMs) {
+      entry = { windowStartMs, count: 0, untold: 0 };
+      this.#entries.delete(name);
+      this.#entries.set(name, entry);
+      if (this.#entries.size > this.#capacity) this.#forgetOldest();
+    }
     entry.count += 1;
-    this.#entries.delete(name);
-    this.#entries.set(name, entry);
     if (this.#shared) {
       entry.untold += 1;
       this.#untold.add(name);
     }
-    if (this.#entries.size > this.#capacity) this.#forgetOldest();
     return { count: entry.count, endsInMs: windowStartMs + this.#windowMs - nowMs };
   }
 
