@@ -32,7 +32,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   const { requestTimeoutMs = defaultRequestTimeoutMs } = options;
   const app = Fastify({
     loggerInstance: options.log as FastifyBaseLogger, // pino's, which Fastify's type describes in part
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: "requestId" }),
     genReqId: (request) => requestIdOf(request as IncomingMessage), // no HTTP/2 here
     bodyLimit: maximumBodyBytes,
     requestTimeout: requestTimeoutMs,

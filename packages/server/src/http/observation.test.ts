@@ -3,10 +3,14 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { systemClock } from "../platform/clock.ts";
+import type { CommandRunner } from "../platform/command.ts";
 import { createLog } from "../platform/log.ts";
 import { generateToken, tokenPrefixes } from "../platform/secrets/tokens.ts";
+import { routes } from "../routes.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../testing/test-server.ts";
 import { until } from "../testing/until.ts";
+import { createApp } from "./app.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
@@ -83,6 +87,33 @@ describe("the log", () => {
     const line = await lineOf(unknown.headers["x-request-id"]);
     expect(line).toMatchObject({ status: 401, code: "invalid_api_key" });
     expect(line).not.toHaveProperty("actorId");
+  });
+
+  test("tells what went wrong inside under the same id, and the answer does not", async () => {
+    const fail = () => {
+      throw new Error("a cause that nobody outside may see");
+    };
+    const broken = createApp({
+      log: createLog("info", { write: (line) => lines.push(line) }),
+      routes,
+      runner: {} as CommandRunner, // never reached
+      clock: systemClock,
+      authenticator: { tenantKey: fail, operatorKey: fail },
+      trustedProxies: [],
+      rateLimits: { requests: undefined, failures: undefined },
+      ready: async () => undefined,
+    });
+    const reply = await broken.inject({ url: "/tenants/users", headers: { apikey: "x".repeat(40) } });
+    expect(reply.statusCode).toBe(500);
+    expect(reply.body).not.toContain("a cause");
+    const [cause, line] = linesOf(String(reply.headers["x-request-id"]));
+    expect(cause).toMatchObject({
+      level: 50,
+      msg: "internal_error",
+      err: { message: expect.stringContaining("a cause") },
+    });
+    expect(line).toMatchObject({ level: 30, msg: "request", status: 500, code: "internal_error" });
+    await broken.close();
   });
 
   test("is quiet about health checks", async () => {
