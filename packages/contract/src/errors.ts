@@ -330,8 +330,17 @@ export const errorDefinitions = {
     status: 429,
     title: "Too many requests",
     explanation:
-      "The key or the address has used up its share of requests for now. This version sets no limits of its own; a proxy in front may.",
-    remedy: "Wait for as long as `Retry-After` says, in seconds.",
+      "The key has made as many requests in this minute as it may, 6,000 unless GATEHOUSE_RATE_LIMIT_PER_MINUTE says otherwise. Refused ones count too.",
+    remedy:
+      "Wait for as long as `Retry-After` says, in seconds. `RateLimit-Remaining` of earlier answers tells how much was left.",
+  },
+  too_many_failed_authentications: {
+    status: 429,
+    title: "Too many requests with a wrong key from this address",
+    explanation:
+      "From the caller's address (for IPv6, its /64) came too many requests without a valid key, 300 in five minutes unless GATEHOUSE_AUTH_FAILURE_LIMIT says otherwise. Until the five minutes are over, only keys that were used from there within the last hour are accepted.",
+    remedy:
+      "Find the program that uses a wrong key and stop it, then wait for as long as `Retry-After` says, in seconds. Behind a proxy, name the proxy in GATEHOUSE_TRUSTED_PROXIES so that callers are told apart.",
   },
   header_too_large: {
     status: 431,

@@ -11,7 +11,9 @@ import type { CommandRunner } from "../platform/command.ts";
 import type { IdempotencyRequest } from "../platform/idempotency.queries.ts";
 import { isUuid } from "../platform/ids.ts";
 import { type ListQuery, parseListQuery, type QueryParameters } from "../platform/list-query.ts";
-import { type Authenticator, type Caller, presentedKey } from "./caller.ts";
+import { type AuthenticationOptions, authenticationOf } from "./authentication.ts";
+import type { Caller } from "./caller.ts";
+import { within } from "./observation.ts";
 import { replyWithOutcome } from "./replies.ts";
 import type { Route } from "./route.ts";
 import { compileBodyCheck } from "./validation.ts";
@@ -23,9 +25,8 @@ declare module "fastify" {
   }
 }
 
-export interface MountOptions {
+export interface MountOptions extends AuthenticationOptions {
   readonly runner: CommandRunner;
-  readonly authenticator: Authenticator;
   readonly clock: Clock;
 }
 
@@ -35,68 +36,45 @@ type Parameters = Readonly<Record<string, string>>;
 
 export function mount(app: FastifyInstance, { operation, handler }: Route, options: MountOptions): void {
   const checkBody = compileBodyCheck(operation);
-  const { access } = operation;
-
-  const admit = (request: FastifyRequest, caller: Caller): void => {
-    if (access !== "operator") authorize(caller.permissions, access);
-    request.caller = caller;
-  };
-
-  /** Waits only where it must: a key that was seen a moment ago is known at once. */
-  const authenticate = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
-    try {
-      const { operatorKey, tenantKey } = options.authenticator;
-      const key = presentedKey(request.headers.apikey);
-      const caller = access === "operator" ? operatorKey(key) : tenantKey(key, request.ip);
-      if (caller instanceof Promise) {
-        caller.then((found) => admit(request, found)).then(() => done(), done);
-        return;
-      }
-      admit(request, caller);
-    } catch (error) {
-      done(error as Error); // AppErrors, and whatever else is thrown is an Error too
-      return;
-    }
-    done();
-  };
-
   app.route({
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
     // 401 and 403 come before anything of the body is read or judged.
-    onRequest: authenticate,
-    handler: async (request, reply) => {
-      const { caller } = request;
-      if (caller === undefined) throw new AppError("missing_api_key");
-      const parameters = canonicalIds(request.params as Parameters); // the router gives texts
-      checkUuids(operation, parameters);
-      const { listQuery, flags } = checkQuery(operation, request.query as QueryParameters); // the parser gives texts and lists
-      const idempotency = idempotencyOf(operation, request, caller);
-      checkBody(request.body, request.bodyText?.length ?? 0);
-      checkStringIds(operation, parameters);
-      const call = new Call<Operation>(
-        {
-          runner: options.runner,
-          operation,
-          parameters,
-          body: request.body ?? (operation.bodyOptional === true ? {} : undefined),
-          listQuery,
-          flags,
-          actor: caller.actor,
-          permissions: caller.permissions,
-          limits: caller.limits,
-          tenantId: caller.tenantId,
-          requestId: request.id,
-          sourceAddress: request.ip,
-          ifMatch: request.headers["if-match"],
-          idempotency,
-          now: options.clock.now(),
-        } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just checked against the declaration
-        grantedTo(operation, caller),
-      );
-      return replyWithOutcome(operation, await handler(call), reply);
-    },
+    onRequest: authenticationOf(operation, options),
+    handler: (request, reply) => within(request, () => perform(request, reply)),
   });
+
+  async function perform(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { caller } = request;
+    if (caller === undefined) throw new AppError("missing_api_key");
+    const parameters = canonicalIds(request.params as Parameters); // the router gives texts
+    checkUuids(operation, parameters);
+    const { listQuery, flags } = checkQuery(operation, request.query as QueryParameters); // the parser gives texts and lists
+    const idempotency = idempotencyOf(operation, request, caller);
+    checkBody(request.body, request.bodyText?.length ?? 0);
+    checkStringIds(operation, parameters);
+    const call = new Call<Operation>(
+      {
+        runner: options.runner,
+        operation,
+        parameters,
+        body: request.body ?? (operation.bodyOptional === true ? {} : undefined),
+        listQuery,
+        flags,
+        actor: caller.actor,
+        permissions: caller.permissions,
+        limits: caller.limits,
+        tenantId: caller.tenantId,
+        requestId: request.id,
+        sourceAddress: request.ip,
+        ifMatch: request.headers["if-match"],
+        idempotency,
+        now: options.clock.now(),
+      } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just checked against the declaration
+      grantedTo(operation, caller),
+    );
+    return replyWithOutcome(operation, await handler(call), reply);
+  }
 }
 
 function grantedTo(operation: Operation, caller: Caller): Granted<Permission> {

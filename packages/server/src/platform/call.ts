@@ -138,7 +138,9 @@ export class Call<O extends Operation> {
     const { secret, load, present } = read;
     const key = [this.tenantId, operation.id, ...Object.values(parameters), secret].join(" ");
     const known = runner.records.find(key);
-    if (known !== undefined && (await runner.generations.current(this.tenantId)) === known.generation) {
+    const current = known !== undefined && (await runner.generations.current(this.tenantId)) === known.generation;
+    runner.records.noteLookUp(current);
+    if (current) {
       const { kept } = known;
       return kept.kind === "answer" ? kept.outcome : present(JSON.parse(kept.text) as Row); // as kept under this key, below
     }
