@@ -2,7 +2,14 @@ import type { ASTNode } from "@marcbachmann/cel-js";
 import { type Evaluation, type PreparedRule, preparePart, type RuleContext } from "./evaluate-rule.ts";
 import { nextLocalBoundary, nextQuarterHour } from "./local-time.ts";
 import { TIME_PARTS, TIME_VARIABLE } from "./rule-language.ts";
-import { asComprehension, asFreeVariable, asLiteralText, type BoundNames, childrenOf, walkRule } from "./rule-syntax.ts";
+import {
+  asComprehension,
+  asFreeVariable,
+  asLiteralText,
+  type BoundNames,
+  childrenOf,
+  walkRule,
+} from "./rule-syntax.ts";
 
 /**
  * Until when time alone cannot change what a rule gives: milliseconds since 1970, after `context.now`; Infinity for ever.

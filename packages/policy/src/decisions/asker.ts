@@ -27,8 +27,7 @@ export class Asker implements Source {
     this.userId = user === undefined ? "" : user.facts.id;
     this.groupIds = user === undefined ? noGroups : user.groupIdsIn(model.groups);
     this.deviceId = device?.id;
-    this.marks =
-      (user === undefined ? 0 : user.marksIn(model.groups)) | (device === undefined ? 0 : markOf(device.id));
+    this.marks = (user === undefined ? 0 : user.marksIn(model.groups)) | (device === undefined ? 0 : markOf(device.id));
     this.key = device?.id ?? (subject.kind === "site" ? subject.gatewayId : this.userId);
   }
 

@@ -93,11 +93,14 @@ export class AddressDirectory {
 }
 
 /** Whether an entry offers a protocol and port; what is not asked for, any offer meets. */
-export function isOffered(entry: AddressEntry, protocol: TransportProtocol | undefined, port: number | undefined): boolean {
+export function isOffered(
+  entry: AddressEntry,
+  protocol: TransportProtocol | undefined,
+  port: number | undefined,
+): boolean {
   if (protocol === undefined) return true;
   return entry.offers.some(
-    (offer) =>
-      offer.protocol === protocol && (port === undefined || (offer.first <= port && port <= offer.last)),
+    (offer) => offer.protocol === protocol && (port === undefined || (offer.first <= port && port <= offer.last)),
   );
 }
 

@@ -10,11 +10,7 @@ export class Table<Value> {
   readonly #changed: ReadonlyMap<string, Value | undefined>;
   readonly size: number;
 
-  private constructor(
-    base: ReadonlyMap<string, Value>,
-    changed: ReadonlyMap<string, Value | undefined>,
-    size: number,
-  ) {
+  private constructor(base: ReadonlyMap<string, Value>, changed: ReadonlyMap<string, Value | undefined>, size: number) {
     this.#base = base;
     this.#changed = changed;
     this.size = size;
