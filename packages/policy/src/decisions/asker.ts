@@ -41,8 +41,8 @@ export class Asker implements Source {
     const ofUser = attributes === undefined ? user.forRulesIn(groups) : user.forRulesWith(attributes, groups);
     if (device === undefined) return { user: ofUser };
     const { name, os, osVersion, appVersion, hardwareId } = device;
-    const ofDevice = { name, os, osVersion, appVersion, hardwareId, posture: posture ?? device.posture };
-    return { user: ofUser, device: ofDevice };
+    const facts = new Map(Object.entries(posture ?? device.posture));
+    return { user: ofUser, device: { name, os, osVersion, appVersion, hardwareId, posture: facts } };
   }
 }
 

@@ -117,10 +117,13 @@ class Changes {
 
   add(place: Place, entry: AddressEntry): void {
     this.#change(place, (entries) => {
-      const others = entries.filter(({ resourceId }) => resourceId !== entry.resourceId);
+      const { resourceId } = entry;
+      // A resource may have one address in two spellings: 192.0.2.1 and 192.0.2.1/32.
+      const same = entries.find((other) => other.resourceId === resourceId);
+      const whole = same === undefined ? entry : { resourceId, offers: [...same.offers, ...entry.offers] };
       // In order of creation: ids are UUIDv7.
-      const before = others.filter(({ resourceId }) => resourceId < entry.resourceId).length;
-      return [...others.slice(0, before), entry, ...others.slice(before)];
+      const before = entries.filter((other) => other.resourceId < resourceId);
+      return [...before, whole, ...entries.filter((other) => other.resourceId > resourceId)];
     });
   }
 

@@ -1,6 +1,6 @@
 import { byCodePoint } from "./by-code-point.ts";
 import type { CompiledPolicy } from "./compiled-policy.ts";
-import type { GroupFacts, UserFacts } from "./facts.ts";
+import type { GroupFacts, Properties, UserFacts } from "./facts.ts";
 import { markOf, marksOf } from "./source.ts";
 import type { SourceIndex } from "./source-index.ts";
 import type { Table } from "./table.ts";
@@ -31,7 +31,7 @@ export class CompiledUser {
     return this.#marks;
   }
 
-  /** The variable `user` of admission rules: the fields, and for anything else the attributes. */
+  /** The variable `user` of admission rules: the fields, and for anything else the attributes, which may have any name. */
   forRulesIn(groups: Table<GroupFacts>): object {
     this.#refer(groups);
     this.#forRules ??= this.forRulesWith(this.facts.attributes, groups);
@@ -39,10 +39,11 @@ export class CompiledUser {
   }
 
   /** The same with attributes that a request gives in place of the stored ones. */
-  forRulesWith(attributes: object, groups: Table<GroupFacts>): object {
+  forRulesWith(attributes: Properties, groups: Table<GroupFacts>): object {
     const { email, firstName, lastName, status } = this.facts;
     const names = this.groupIdsIn(groups).flatMap((id) => groups.get(id)?.name ?? []);
-    return { ...attributes, email, firstName, lastName, status, groups: names.sort(byCodePoint) };
+    const fields = { email, firstName, lastName, status, groups: names.sort(byCodePoint) };
+    return new Map<string, unknown>([...Object.entries(attributes), ...Object.entries(fields)]);
   }
 
   /** The policies of an index that name the user or one of those groups, in order of rank; of the last index that was asked for. */
