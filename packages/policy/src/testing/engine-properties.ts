@@ -130,7 +130,7 @@ function assertUntil<Values extends unknown[]>(
   const property = fc.property(values, (each) => predicate(...each));
   for (let round = 0; requestsMade() < run.requests; round += 1) {
     const { failed, counterexample, errorInstance, seed } = fc.check(property, {
-      numRuns: 200,
+      numRuns: Math.min(200, Math.max(5, Math.ceil((run.requests - requestsMade()) / (MOST_REQUESTS_OF_A_TENANT / 2)))),
       // The pools are what makes values meet; smaller ones first would only make them fewer.
       unbiased: true,
       endOnFailure: run.unshrunk ?? false,

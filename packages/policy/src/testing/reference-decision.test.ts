@@ -13,7 +13,10 @@ test.each(cases.map((golden) => [golden.title, golden] as const))("%s", (_, gold
   );
   if (expected.changesAt === undefined || expected.changesAt === "never") return;
   const changesAt = Date.parse(expected.changesAt);
-  expect(decideThen(golden, changesAt - 1)).toEqual(expectationOf(golden));
+  const step = (changesAt - 1 - request.now) / 40;
+  for (let steps = 1; steps <= 40; steps += 1) {
+    expect(decideThen(golden, Math.floor(request.now + steps * step))).toEqual(expectationOf(golden));
+  }
   expect(decideThen(golden, changesAt)).not.toEqual(expectationOf(golden));
 });
 
