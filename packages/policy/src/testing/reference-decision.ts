@@ -19,7 +19,7 @@ import { type RuleVariables, referenceRule } from "./reference-rule.ts";
 /**
  * "Policy evaluation" of the contract, written down as loops, to be read beside its text, which the comments quote. It is
  * what the engine is held against, and stays free of anything that makes it faster. What the contract leaves open is in
- * docs/decisions/0029-policy-evaluation.md.
+ * docs/decisions/0029-policy-evaluation.md. One file, long as it is, because it is one text.
  */
 
 /** A decision without its `validUntil`, and what a comparison has to know beside it. */
