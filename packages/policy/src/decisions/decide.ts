@@ -91,17 +91,23 @@ function allowedBy(
   resource: CompiledResource | undefined,
   key: string,
 ): Decision {
-  if (policy.facts.type === "INTERNET") return carriedBy(model, policy, resource);
+  if (policy.facts.type === "INTERNET") return carriedBy(model, policy, resource, key);
   const gateways = gatewaysFor(model, policy, resource, key);
   return decided(policy, resource, gateways.length === 0 ? unreachable : allowed, gateways);
 }
 
 /** What an INTERNET policy does with traffic (contract, "Policy evaluation", step 4). */
-function carriedBy(model: Model, policy: CompiledPolicy, resource: CompiledResource | undefined): Decision {
+function carriedBy(
+  model: Model,
+  policy: CompiledPolicy,
+  resource: CompiledResource | undefined,
+  key: string,
+): Decision {
   const mode = policy.facts.mode ?? "LOCAL";
   if (mode === "RESTRICTED") return { ...decided(policy, resource, restricted, noGateways), mode };
   if (mode === "LOCAL") return { ...decided(policy, resource, allowed, noGateways), mode };
-  const gateways = onlineOf(model, policy.facts.gateways);
+  const isResourcesOwn = resource !== undefined && resource.facts.gateways.length > 0;
+  const gateways = isResourcesOwn ? gatewaysFor(model, policy, resource, key) : onlineOf(model, policy.facts.gateways);
   return { ...decided(policy, resource, gateways.length === 0 ? unreachable : allowed, gateways), mode };
 }
 

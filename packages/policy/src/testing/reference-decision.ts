@@ -312,11 +312,21 @@ function allowed(
       const reasons = ["restricted_by_policy"] as const;
       return { allowed: false, reasons, mode, gateways: [], ...found, gatewaysInAnyOrder: false };
     }
-    // "INTERNET_ACCESS_POINT carries it through `gateways`".
-    const gateways = onlineOf(facts, policy.gateways);
-    return { allowed: true, reasons: reasonsFor(gateways), mode, gateways, ...found, gatewaysInAnyOrder: false };
+    // "INTERNET_ACCESS_POINT carries it through `gateways`": the policy's, unless step 5 gives those of the resource.
+    if (resource === undefined || resource.gateways.length === 0) {
+      const gateways = onlineOf(facts, policy.gateways);
+      return { allowed: true, reasons: reasonsFor(gateways), mode, gateways, ...found, gatewaysInAnyOrder: false };
+    }
+    return { ...throughResource(facts, policy, resource), mode, ...found };
   }
+  return { ...throughResource(facts, policy, resource), ...found };
+}
 
+function throughResource(
+  facts: TenantFacts,
+  policy: PolicyFacts,
+  resource: ResourceFacts | undefined,
+): Pick<ReferenceDecision, "allowed" | "reasons" | "gateways" | "gatewaysInAnyOrder"> {
   // "5. Reachable gateways for an allowed resource: the resource's gateways, only those named in the policy's `gateways`
   // where it names any, ONLINE and not in MAINTENANCE. MANUAL: by priority. … None left: still allowed, `gateways` empty,
   // with that reason."
@@ -324,7 +334,7 @@ function allowed(
   const usable = policy.gateways.length === 0 ? own : own.filter((id) => policy.gateways.includes(id));
   const gateways = onlineOf(facts, usable);
   const gatewaysInAnyOrder = resource?.loadBalancingMode === "AUTOMATIC";
-  return { allowed: true, reasons: reasonsFor(gateways), gateways, ...found, gatewaysInAnyOrder };
+  return { allowed: true, reasons: reasonsFor(gateways), gateways, gatewaysInAnyOrder };
 }
 
 function onlineOf(facts: TenantFacts, ids: readonly string[]): string[] {
