@@ -8,6 +8,8 @@ import {
   setUpInstallation,
 } from "./features/tenants/tenants.api.ts";
 import { createApp } from "./http/app.ts";
+import { signCheckpoints } from "./platform/audit/sign-checkpoints.ts";
+import { AuditSigner } from "./platform/audit/signatures.ts";
 import { type Clock, systemClock } from "./platform/clock.ts";
 import type { CommandRunner } from "./platform/command.ts";
 import { type Connection, Database, type DatabaseOptions } from "./platform/db/database.ts";
@@ -22,7 +24,15 @@ import { createSecretBox } from "./platform/secrets/master-key.ts";
 import { currentGeneration } from "./platform/tenancy/generation.queries.ts";
 import { GenerationReader } from "./platform/tenancy/generation-reader.ts";
 import { routes } from "./routes.ts";
+import { pruneRecords } from "./tasks/prune-records.ts";
 import { Reconciler } from "./tasks/reconciler.ts";
+
+export interface AuditSettings {
+  /** The time between two signings of the chains' heads, in seconds. */
+  readonly checkpointSeconds: number;
+  /** For how many days entries are kept; undefined for ever. */
+  readonly retentionDays: number | undefined;
+}
 
 export interface ComposeOptions {
   readonly connection: Connection;
@@ -33,6 +43,7 @@ export interface ComposeOptions {
   readonly trustedProxies: readonly string[];
   readonly log: Log;
   readonly clock?: Clock;
+  readonly audit?: AuditSettings;
   /** How long a whole request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs?: number;
   /** Other time limits of the database than its own. */
@@ -45,6 +56,8 @@ export interface Composition {
   readonly database: Database;
   readonly runner: CommandRunner;
   readonly authenticator: ApiKeyAuthenticator;
+  /** The work in the background, by its name. */
+  readonly tasks: ReadonlyMap<string, Reconciler>;
   /** Drains requests, writes what is pending, and closes every connection. */
   close(): Promise<void>;
 }
@@ -53,6 +66,7 @@ const minuteMs = 60_000;
 
 export async function compose(options: ComposeOptions): Promise<Composition> {
   const { connection, log, clock = systemClock } = options;
+  const { checkpointSeconds, retentionDays } = options.audit ?? { checkpointSeconds: 60, retentionDays: undefined };
   let closing = false;
   const database = new Database({
     connection,
@@ -101,8 +115,23 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     },
     ready: () => requireReady(database),
   });
+  const signer = new AuditSigner(options.masterKey);
   const reconcilers = [
+    {
+      name: "audit-checkpoints",
+      intervalMs: checkpointSeconds * 1_000,
+      run: () => signCheckpoints({ database, signer, clock, log }),
+    },
     { name: "key-usage", intervalMs: 10_000, run: () => apiKeys.usage.flush() },
+    ...(retentionDays === undefined
+      ? []
+      : [
+          {
+            name: "audit-retention",
+            intervalMs: 60 * minuteMs,
+            run: () => pruneRecords({ runner, signer, clock, retentionDays }),
+          },
+        ]),
     {
       name: "outbox-retention",
       intervalMs: 10 * minuteMs,
@@ -117,6 +146,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     database,
     runner,
     authenticator: apiKeys,
+    tasks: new Map(reconcilers.map((reconciler) => [reconciler.name, reconciler])),
     async close() {
       closing = true;
       await app.close();

@@ -46,6 +46,8 @@ test("without any setting, everything has its default", () => {
     bootstrapTenantName: "First tenant",
     bootstrapOwnerEmail: "owner@example.com",
     trustedProxies: undefined,
+    auditCheckpointSeconds: 60,
+    auditRetentionDays: undefined,
     logLevel: "info",
     demo: false,
   });

@@ -58,6 +58,15 @@ export const settings = {
   bootstrapTenantName: setting(nameOfRecord, "First tenant", "On an empty database, the first tenant's name."),
   bootstrapOwnerEmail: setting(emailAddress, "owner@example.com", "On an empty database, the first tenant's owner."),
   trustedProxies: optional(addressRanges, "Addresses and CIDRs of proxies whose X-Forwarded-For is believed."),
+  auditCheckpointSeconds: setting(
+    wholeNumber("seconds", 1, 86_400),
+    "60",
+    "How often the heads of the audit records are signed, in seconds.",
+  ),
+  auditRetentionDays: optional(
+    wholeNumber("days", 1, 36_500),
+    "For how many days audit entries are kept; for ever where absent.",
+  ),
   logLevel: setting(oneOfThese("level", logLevels), "info", `How much is logged: ${logLevels.join(", ")}.`),
   demo: setting(yesOrNo, "false", "Fill the first tenant with example records, once."),
 };

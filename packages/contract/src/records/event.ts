@@ -9,6 +9,9 @@ const recordState = (description: string) =>
 
 export const Event = component("Event", "An entry of the audit record: one change, who made it, and from where.", {
   id: Uuid,
+  position: Type.Integer({
+    description: "The entry's place in the tenant's record: 1, 2, 3 …, without gaps, in the order of the changes.",
+  }),
   createdAt: Timestamp,
   generation: Type.Integer({
     description: "The tenant's generation that the command made: gapless, rising, shared by its entries.",

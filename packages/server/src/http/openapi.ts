@@ -168,8 +168,8 @@ function listParameters(list: ListDeclaration): unknown[] {
     schema:
       kind.kind === "enum"
         ? { type: "string", enum: [...kind.values] }
-        : kind.kind === "boolean"
-          ? { type: "boolean" }
+        : kind.kind === "boolean" || kind.kind === "integer"
+          ? { type: kind.kind }
           : { type: "string", ...(kind.kind === "uuid" ? { format: "uuid" } : {}) },
   }));
   return [

@@ -21,7 +21,7 @@ export interface TestServerOptions {
   readonly operatorKey?: string;
   /** Other settings than the usual. */
   readonly settings?: Partial<
-    Pick<ComposeOptions, "poolSize" | "trustedProxies" | "requestTimeoutMs" | "databaseLimits" | "log">
+    Pick<ComposeOptions, "audit" | "poolSize" | "trustedProxies" | "requestTimeoutMs" | "databaseLimits" | "log">
   >;
 }
 

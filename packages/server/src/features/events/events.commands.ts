@@ -3,9 +3,8 @@ import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
 import type { Outcome } from "../../platform/outcome.ts";
 import * as queries from "./events.queries.ts";
-import { eventView } from "./events.view.ts";
 
 export async function listEvents(call: Call<typeof operations.listEvents>): Promise<Outcome> {
-  const { rows, total } = await call.read((tx) => queries.listEvents(tx, call.listQuery));
-  return { kind: "page", page: pageOfItems(call.listQuery, rows.map(eventView), total) };
+  const { events, total } = await call.read((tx) => queries.listEvents(tx, call.listQuery));
+  return { kind: "page", page: pageOfItems(call.listQuery, events, total) };
 }
