@@ -276,6 +276,12 @@ export const errorDefinitions = {
       "The key or the address has used up its share of requests for now. This version sets no limits of its own; a proxy in front may.",
     remedy: "Wait for as long as `Retry-After` says, in seconds.",
   },
+  too_many_streams: {
+    status: 429,
+    title: "Too many live streams",
+    explanation: "The key, or the tenant, follows the audit record on as many connections as it may.",
+    remedy: "Close a stream that is not needed, or share one between its readers.",
+  },
   header_too_large: {
     status: 431,
     title: "The request's headers are too large",
@@ -287,6 +293,12 @@ export const errorDefinitions = {
     title: "Something went wrong in Gatehouse",
     explanation: "An error that should not happen. Nothing was changed. The cause is in the server's log.",
     remedy: "Report it together with `requestId`.",
+  },
+  no_stream_free: {
+    status: 503,
+    title: "The server follows as many streams as it can",
+    explanation: "All tenants together hold as many live streams open as this server takes.",
+    remedy: "Try again after as many seconds as `Retry-After` says; another replica may have room.",
   },
   database_unavailable: {
     status: 503,

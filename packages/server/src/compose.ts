@@ -8,6 +8,7 @@ import {
   setUpInstallation,
 } from "./features/tenants/tenants.api.ts";
 import { createApp } from "./http/app.ts";
+import { type EventStreamLimits, EventStreams, eventStreamLimits } from "./platform/audit/event-streams.ts";
 import { signCheckpoints } from "./platform/audit/sign-checkpoints.ts";
 import { AuditSigner } from "./platform/audit/signatures.ts";
 import { type Clock, systemClock } from "./platform/clock.ts";
@@ -44,6 +45,8 @@ export interface ComposeOptions {
   readonly log: Log;
   readonly clock?: Clock;
   readonly audit?: AuditSettings;
+  /** Other limits of live streams than the usual. */
+  readonly streams?: Partial<EventStreamLimits>;
   /** How long a whole request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs?: number;
   /** Other time limits of the database than its own. */
@@ -81,7 +84,11 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   const channel = new NotificationChannel(connection, "gatehouse_outbox", () => follower.wake());
   const records = new RecordCache();
   follower.subscribe({ changed: () => undefined, missed: () => records.clear() });
+  const signer = new AuditSigner(options.masterKey);
+  const streams = new EventStreams({ ...eventStreamLimits, ...options.streams });
+  follower.subscribe(streams);
   const runner: CommandRunner = {
+    audit: { signer, streams },
     database,
     records,
     generations: new GenerationReader((tenantId) => currentGeneration(database, tenantId)),
@@ -115,7 +122,6 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     },
     ready: () => requireReady(database),
   });
-  const signer = new AuditSigner(options.masterKey);
   const reconcilers = [
     {
       name: "audit-checkpoints",
@@ -149,6 +155,8 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     tasks: new Map(reconcilers.map((reconciler) => [reconciler.name, reconciler])),
     async close() {
       closing = true;
+      // Live streams would keep their connections for ever.
+      streams.close();
       await app.close();
       await Promise.all(reconcilers.map((reconciler) => reconciler.stop()));
       await apiKeys.usage.flush().catch((error: unknown) => log.warn({ err: error }, "the last uses of keys are lost"));

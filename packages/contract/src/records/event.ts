@@ -33,3 +33,9 @@ export const Event = component("Event", "An entry of the audit record: one chang
   sourceAddress: Type.Optional(Type.String()),
 });
 export type Event = Static<typeof Event>;
+
+export const SigningKey = component("SigningKey", "What signatures in audit records are checked with.", {
+  algorithm: oneOf(["Ed25519"]),
+  publicKey: Type.String({ description: "32 bytes in base64." }),
+});
+export type SigningKey = Static<typeof SigningKey>;

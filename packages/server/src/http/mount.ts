@@ -1,6 +1,7 @@
 /** Mounts an operation: authentication, authorization, validation, the call, the reply; in the order the contract sets. */
 import { createHash } from "node:crypto";
-import type { Operation } from "@gatehouse/contract/operation";
+import type { ListDeclaration } from "@gatehouse/contract/list";
+import type { Operation, StreamSuccess } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
@@ -37,17 +38,24 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
   const checkBody = compileBodyCheck(operation);
   const { access } = operation;
 
-  const admit = (request: FastifyRequest, caller: Caller): void => {
+  const admitted = (caller: Caller): Caller => {
     if (access !== "operator") authorize(caller.permissions, access);
-    request.caller = caller;
+    return caller;
+  };
+  const admit = (request: FastifyRequest, caller: Caller): void => {
+    request.caller = admitted(caller);
+  };
+
+  const callerOf = (request: FastifyRequest): Caller | Promise<Caller> => {
+    const { operatorKey, tenantKey } = options.authenticator;
+    const key = presentedKey(request.headers.apikey);
+    return access === "operator" ? operatorKey(key) : tenantKey(key, request.ip);
   };
 
   /** Waits only where it must: a key that was seen a moment ago is known at once. */
   const authenticate = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
     try {
-      const { operatorKey, tenantKey } = options.authenticator;
-      const key = presentedKey(request.headers.apikey);
-      const caller = access === "operator" ? operatorKey(key) : tenantKey(key, request.ip);
+      const caller = callerOf(request);
       if (caller instanceof Promise) {
         caller.then((found) => admit(request, found)).then(() => done(), done);
         return;
@@ -62,6 +70,8 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
 
   app.route({
     method: operation.method,
+    // HEAD would open the stream, and read it without anybody to read it for.
+    exposeHeadRoute: operation.success.kind !== "stream",
     url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
     // 401 and 403 come before anything of the body is read or judged.
     onRequest: authenticate,
@@ -70,7 +80,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
       if (caller === undefined) throw new AppError("missing_api_key");
       const parameters = canonicalIds(request.params as Parameters); // the router gives texts
       checkUuids(operation, parameters);
-      const listQuery = checkQuery(operation, request.query as QueryParameters); // the parser gives texts and lists
+      const { listQuery, query } = checkQuery(operation, request.query as QueryParameters); // the parser gives texts and lists
       const idempotency = idempotencyOf(operation, request, caller);
       checkBody(request.body, request.bodyText?.length ?? 0);
       checkStringIds(operation, parameters);
@@ -81,6 +91,9 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
           parameters,
           body: request.body ?? (operation.bodyOptional === true ? {} : undefined),
           listQuery,
+          query,
+          lastEventId: headerText(request.headers["last-event-id"]),
+          authorizeAgain: async () => admitted(await callerOf(request)),
           actor: caller.actor,
           permissions: caller.permissions,
           limits: caller.limits,
@@ -131,22 +144,66 @@ function checkStringIds(operation: Operation, parameters: Parameters): void {
   }
 }
 
-function checkQuery(operation: Operation, query: QueryParameters): ListQuery | undefined {
-  if (operation.success.kind === "page") {
-    const parsed = parseListQuery(operation.success.list, query);
-    if (parsed.ok) return parsed.value;
-    const { parameter, message } = parsed.problem;
-    throw new AppError("invalid_parameter", {
-      detail: `${parameter.slice(0, 200)} ${message}.`,
-      errors: [{ pointer: parameter.slice(0, 200), message }],
-    });
+interface CheckedQuery {
+  readonly listQuery: ListQuery | undefined;
+  /** The parameters that the operation declares by name. */
+  readonly query: Readonly<Record<string, string>>;
+}
+
+function checkQuery({ success }: Operation, parameters: QueryParameters): CheckedQuery {
+  if (success.kind === "page") return { listQuery: requireListQuery(success.list, parameters), query: {} };
+  if (success.kind === "stream") {
+    const { query, rest } = requireNamed(success.query, parameters);
+    const other = Object.keys(rest).find((name) => !name.startsWith("filter["));
+    if (other !== undefined) throw unknownParameter(other);
+    return { listQuery: requireListQuery({ sort: [], filter: success.filter }, rest), query };
   }
-  const [unknown] = Object.keys(query);
-  if (unknown === undefined) return undefined;
-  throw new AppError("invalid_parameter", {
-    detail: `The operation takes no query parameter ${JSON.stringify(unknown.slice(0, 80))}.`,
-    errors: [{ pointer: unknown.slice(0, 200), message: "is not a parameter of this operation" }],
+  const [unknown] = Object.keys(parameters);
+  if (unknown !== undefined) throw unknownParameter(unknown);
+  return { listQuery: undefined, query: {} };
+}
+
+function requireListQuery(declaration: ListDeclaration, parameters: QueryParameters): ListQuery {
+  const parsed = parseListQuery(declaration, parameters);
+  if (parsed.ok) return parsed.value;
+  throw invalidParameter(parsed.problem.parameter, parsed.problem.message);
+}
+
+/** Takes the declared parameters out of the query; what is left may be filters. */
+function requireNamed(
+  declared: StreamSuccess["query"],
+  parameters: QueryParameters,
+): { readonly query: Readonly<Record<string, string>>; readonly rest: QueryParameters } {
+  const query: Record<string, string> = {};
+  const rest: Record<string, QueryParameters[string]> = { ...parameters };
+  for (const [name, { values, default: fallback }] of Object.entries(declared)) {
+    const text = parameters[name] ?? fallback;
+    delete rest[name];
+    if (text === undefined) continue;
+    const fits = typeof text === "string" && (values?.includes(text) ?? /^\d{1,15}$/.test(text));
+    if (!fits) throw invalidParameter(name, `must be ${values?.join(" or ") ?? "a whole number"}, once`);
+    query[name] = text;
+  }
+  return { query, rest };
+}
+
+function invalidParameter(name: string, message: string): AppError {
+  const parameter = name.slice(0, 200);
+  return new AppError("invalid_parameter", {
+    detail: `${parameter} ${message}.`,
+    errors: [{ pointer: parameter, message }],
   });
+}
+
+function unknownParameter(name: string): AppError {
+  return new AppError("invalid_parameter", {
+    detail: `The operation takes no query parameter ${JSON.stringify(name.slice(0, 80))}.`,
+    errors: [{ pointer: name.slice(0, 200), message: "is not a parameter of this operation" }],
+  });
+}
+
+function headerText(header: string | readonly string[] | undefined): string | undefined {
+  return typeof header === "string" && header !== "" ? header : undefined;
 }
 
 function idempotencyOf(operation: Operation, request: FastifyRequest, caller: Caller): IdempotencyRequest | undefined {

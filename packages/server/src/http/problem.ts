@@ -48,7 +48,7 @@ export function problemOf(error: AppError, instance: string, requestId: string):
 export function replyWithProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const problem = asAppError(error, request);
   if (problem.status >= 500) {
-    const level = problem.code === "database_unavailable" ? "warn" : "error";
+    const level = problem.status === 503 ? "warn" : "error";
     request.log[level]({ err: problem.cause ?? problem, requestId: request.id }, problem.code);
   }
   if (problem.status === 401) reply.header("WWW-Authenticate", 'ApiKey realm="gatehouse", header="apikey"');

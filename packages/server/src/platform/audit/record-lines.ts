@@ -2,7 +2,7 @@
 import { Event } from "@gatehouse/contract/records/event";
 import { closedObject, Timestamp, Uuid } from "@gatehouse/contract/schema";
 import Type, { type Static, type TProperties } from "typebox";
-import { Value } from "typebox/value";
+import { Compile } from "typebox/compile";
 import type { Seal } from "./chain.ts";
 
 /** The version of the form; a reader refuses another. */
@@ -55,12 +55,12 @@ export type RecordLine =
 export type ExportLine = HeadLine | RecordLine | EndLine;
 
 const forms = {
-  head: Head,
-  stub: Stub,
-  event: EventLine,
-  seal: SealLine,
-  checkpoint: Checkpoint,
-  end: End,
+  head: Compile(Head),
+  stub: Compile(Stub),
+  event: Compile(EventLine),
+  seal: Compile(SealLine),
+  checkpoint: Compile(Checkpoint),
+  end: Compile(End),
 };
 
 /** @returns what is wrong with the line, in words, where it is none */
@@ -76,10 +76,10 @@ export function parseLine(text: string): ExportLine | { readonly type: "problem"
     return { type: "problem", problem: "is of no known type" };
   }
   const form = forms[type as keyof typeof forms]; // checked above
-  return Value.Check(form, value)
+  return form.Check(value)
     ? (value as ExportLine) // as the form says
     : {
         type: "problem",
-        problem: `is no ${type} line: ${Value.Errors(form, value)[0]?.message ?? "its form is wrong"}`,
+        problem: `is no ${type} line: ${form.Errors(value)[0]?.message ?? "its form is wrong"}`,
       };
 }
