@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import { addAuditCommands } from "./commands/audit.ts";
 import { addKeyCommands } from "./commands/key.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
 import { addServeCommands } from "./commands/serve.ts";
@@ -35,6 +36,7 @@ Examples:
   addMigrateCommand(program);
   addTenantCommands(program);
   addKeyCommands(program);
+  addAuditCommands(program);
   return program;
 }
 
