@@ -7,6 +7,7 @@ import {
   type SetUpSettings,
   setUpInstallation,
 } from "./features/tenants/tenants.api.ts";
+import { deliverWebhooks, type WebhookDeliverySettings } from "./features/webhooks/webhooks.api.ts";
 import { createApp } from "./http/app.ts";
 import { type Clock, systemClock } from "./platform/clock.ts";
 import type { CommandRunner } from "./platform/command.ts";
@@ -14,7 +15,9 @@ import { type Connection, Database, type DatabaseOptions } from "./platform/db/d
 import { NotificationChannel } from "./platform/db/notifications.ts";
 import { requireReady } from "./platform/db/readiness.queries.ts";
 import { clearExpiredReplies } from "./platform/idempotency.queries.ts";
+import { JobQueue } from "./platform/jobs/job-queue.ts";
 import type { Log } from "./platform/log.ts";
+import { allowedNetworks } from "./platform/outbound/outbound-networks.ts";
 import { clearOutbox, outboxKeptForMs } from "./platform/outbox/outbox.queries.ts";
 import { OutboxFollower } from "./platform/outbox/outbox-follower.ts";
 import { RecordCache } from "./platform/record-cache.ts";
@@ -23,6 +26,16 @@ import { currentGeneration } from "./platform/tenancy/generation.queries.ts";
 import { GenerationReader } from "./platform/tenancy/generation-reader.ts";
 import { routes } from "./routes.ts";
 import { Reconciler } from "./tasks/reconciler.ts";
+
+/** How webhooks are delivered. */
+export interface WebhookSettings extends Partial<WebhookDeliverySettings> {
+  /** Addresses and CIDRs that they may lead to besides the internet; none where absent. */
+  readonly networks?: readonly string[];
+  /** False keeps deliveries for other replicas to make. */
+  readonly deliver?: boolean;
+  /** How often deliveries that are due are looked for, in milliseconds. */
+  readonly intervalMs?: number;
+}
 
 export interface ComposeOptions {
   readonly connection: Connection;
@@ -33,6 +46,7 @@ export interface ComposeOptions {
   readonly trustedProxies: readonly string[];
   readonly log: Log;
   readonly clock?: Clock;
+  readonly webhooks?: WebhookSettings;
   /** How long a whole request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs?: number;
   /** Other time limits of the database than its own. */
@@ -50,6 +64,8 @@ export interface Composition {
 }
 
 const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+const disableWebhooksAfterMs = 3 * dayMs;
 
 export async function compose(options: ComposeOptions): Promise<Composition> {
   const { connection, log, clock = systemClock } = options;
@@ -74,8 +90,10 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     secrets: {
       replies: createSecretBox(options.masterKey, "idempotent-reply"),
       gatewayTokens: createSecretBox(options.masterKey, "gateway-token"),
+      webhookSecrets: createSecretBox(options.masterKey, "webhook-secret"),
       masterKeyCheck: createSecretBox(options.masterKey, "master-key-check"),
     },
+    webhookNetworks: allowedNetworks(options.webhooks?.networks ?? []),
     committed: () => {
       follower.wake();
       channel.notify();
@@ -110,6 +128,8 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     },
     { name: "reply-retention", intervalMs: 10 * minuteMs, run: () => clearExpiredReplies(database) },
   ].map((task) => new Reconciler({ ...task, log }));
+  const webhooks = await startWebhooks(options, { runner, follower, clock });
+  reconcilers.push(...(webhooks?.reconcilers ?? []));
   for (const reconciler of reconcilers) reconciler.start();
   return {
     app,
@@ -120,11 +140,40 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     async close() {
       closing = true;
       await app.close();
-      await Promise.all(reconcilers.map((reconciler) => reconciler.stop()));
+      await Promise.all([...reconcilers.map((reconciler) => reconciler.stop()), webhooks?.jobs.stop()]);
       await apiKeys.usage.flush().catch((error: unknown) => log.warn({ err: error }, "the last uses of keys are lost"));
       await follower.stop();
       await channel.close();
       await database.close();
     },
+  };
+}
+
+/** Delivers webhooks, and does what that needs now and then. */
+async function startWebhooks(
+  options: ComposeOptions,
+  parts: { readonly runner: CommandRunner; readonly follower: OutboxFollower; readonly clock: Clock },
+): Promise<{ readonly jobs: JobQueue; readonly reconcilers: readonly Reconciler[] } | undefined> {
+  const { connection, log, webhooks: { deliver = true, intervalMs = 1_000, networks: _, ...settings } = {} } = options;
+  if (!deliver) return undefined;
+  const jobs = new JobQueue({ connection, log, pollIntervalMs: intervalMs });
+  await jobs.start();
+  const dispatcher = deliverWebhooks(
+    { ...parts, jobs, log, settings: { disableAfterMs: disableWebhooksAfterMs, ...settings } },
+    () => dispatching.wake(),
+  );
+  const dispatching: Reconciler = new Reconciler({
+    name: "webhook-dispatch",
+    intervalMs,
+    run: () => dispatcher.run(),
+    log,
+  });
+  return {
+    jobs,
+    reconcilers: [
+      dispatching,
+      new Reconciler({ name: "webhook-log", intervalMs: 60 * minuteMs, run: () => dispatcher.clearLog(), log }),
+      new Reconciler({ name: "jobs", intervalMs: 10 * minuteMs, run: () => jobs.maintain(), log }),
+    ],
   };
 }

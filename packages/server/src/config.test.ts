@@ -46,6 +46,8 @@ test("without any setting, everything has its default", () => {
     bootstrapTenantName: "First tenant",
     bootstrapOwnerEmail: "owner@example.com",
     trustedProxies: undefined,
+    webhookAllowedNetworks: undefined,
+    webhookDisableAfterDays: 3,
     logLevel: "info",
     demo: false,
   });

@@ -58,6 +58,15 @@ export const settings = {
   bootstrapTenantName: setting(nameOfRecord, "First tenant", "On an empty database, the first tenant's name."),
   bootstrapOwnerEmail: setting(emailAddress, "owner@example.com", "On an empty database, the first tenant's owner."),
   trustedProxies: optional(addressRanges, "Addresses and CIDRs of proxies whose X-Forwarded-For is believed."),
+  webhookAllowedNetworks: optional(
+    addressRanges,
+    "Addresses and CIDRs that webhooks may lead to besides the internet, also without TLS.",
+  ),
+  webhookDisableAfterDays: setting(
+    wholeNumber("days", 1, 365),
+    "3",
+    "Days of nothing but failed attempts after which a webhook is disabled.",
+  ),
   logLevel: setting(oneOfThese("level", logLevels), "info", `How much is logged: ${logLevels.join(", ")}.`),
   demo: setting(yesOrNo, "false", "Fill the first tenant with example records, once."),
 };

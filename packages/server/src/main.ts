@@ -15,6 +15,7 @@ import { StartError } from "./platform/start-error.ts";
 
 /** How long requests may take to finish once the server stops, in milliseconds; then they are cut off. */
 const drainMs = 10_000;
+const dayMs = 24 * 60 * 60 * 1000;
 
 export interface StartOptions {
   /**
@@ -114,6 +115,10 @@ async function composeWithMasterKey(config: Config, connection: Connection, log:
       masterKey: config.masterKey ?? file?.key ?? Buffer.alloc(0),
       trustedProxies: config.trustedProxies ?? [],
       log,
+      webhooks: {
+        networks: config.webhookAllowedNetworks ?? [],
+        disableAfterMs: config.webhookDisableAfterDays * dayMs,
+      },
       setUp: {
         operatorKey: config.operatorKey,
         bootstrapApiKey: config.bootstrapApiKey,

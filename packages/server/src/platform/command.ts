@@ -3,6 +3,7 @@ import { appendToRecord } from "./audit/audit.queries.ts";
 import type { Change, Origin } from "./audit/change.ts";
 import type { Database, Scope, Transaction } from "./db/database.ts";
 import { claimReply, type IdempotencyRequest, storeReply } from "./idempotency.queries.ts";
+import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
 import type { Outcome } from "./outcome.ts";
 import type { RecordCache } from "./record-cache.ts";
 import type { SecretBox } from "./secrets/master-key.ts";
@@ -14,6 +15,7 @@ export interface Secrets {
   /** Replies to requests with an Idempotency-Key. */
   readonly replies: SecretBox;
   readonly gatewayTokens: SecretBox;
+  readonly webhookSecrets: SecretBox;
   /** A known text, by which a start with another master key is recognised. */
   readonly masterKeyCheck: SecretBox;
 }
@@ -24,6 +26,8 @@ export interface CommandRunner {
   readonly secrets: Secrets;
   readonly records: RecordCache;
   readonly generations: GenerationReader;
+  /** Where webhooks may lead besides the internet. */
+  readonly webhookNetworks: AllowedNetworks;
   /** Called after each commit: there is news in the outbox. */
   readonly committed: () => void;
 }

@@ -21,7 +21,7 @@ export interface TestServerOptions {
   readonly operatorKey?: string;
   /** Other settings than the usual. */
   readonly settings?: Partial<
-    Pick<ComposeOptions, "poolSize" | "trustedProxies" | "requestTimeoutMs" | "databaseLimits" | "log">
+    Pick<ComposeOptions, "poolSize" | "trustedProxies" | "requestTimeoutMs" | "databaseLimits" | "log" | "webhooks">
   >;
 }
 
@@ -54,6 +54,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     masterKey: testMasterKey,
     trustedProxies: [],
     log: createLog("silent"),
+    // Tests share a database, and would take each other's deliveries.
+    webhooks: { deliver: false },
     setUp: {
       operatorKey,
       bootstrapApiKey: options.bootstrapApiKey,

@@ -21,7 +21,8 @@ export interface EventRow {
   readonly source_address: string | null;
 }
 
-const columns = [
+/** What `eventView` shows; the row is named `item`. */
+export const eventColumns = [
   "id",
   "created_at",
   "generation",
@@ -42,7 +43,7 @@ const columns = [
 
 const source: ListSource = {
   table: "audit_events",
-  select: columns,
+  select: eventColumns,
   columns: {
     id: { value: "item.id" },
     createdAt: { value: "item.created_at" },
