@@ -128,7 +128,11 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     },
     { name: "reply-retention", intervalMs: 10 * minuteMs, run: () => clearExpiredReplies(database) },
   ].map((task) => new Reconciler({ ...task, log }));
-  const webhooks = await startWebhooks(options, { runner, follower, clock });
+  const webhooks = await startWebhooks(options, { runner, follower, clock }).catch(async (error: unknown) => {
+    await Promise.all([follower.stop(), channel.close(), app.close()]);
+    await database.close();
+    throw error;
+  });
   reconcilers.push(...(webhooks?.reconcilers ?? []));
   for (const reconciler of reconcilers) reconciler.start();
   return {

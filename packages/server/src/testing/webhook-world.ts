@@ -13,8 +13,10 @@ export interface WebhookWorld {
   readonly server: TestServer;
   readonly clock: TestClock;
   readonly connection: Connection;
-  /** Another replica on the same database, with the same clock. */
-  replica(webhooks?: WebhookSettings): Promise<TestServer>;
+  /** Another replica on the same database, with the same clock; by a connection of its own where one is given. */
+  replica(webhooks?: WebhookSettings, connection?: Connection): Promise<TestServer>;
+  /** Stops a replica before the others. */
+  stop(replica: TestServer): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -25,8 +27,8 @@ export async function createWebhookWorld(webhooks: WebhookSettings = {}): Promis
   const own = await createDatabase(inject("server"));
   await migrate(own.connection);
   const clock = new TestClock();
-  const replicas: TestServer[] = [];
-  const replica = async (other: WebhookSettings = {}) => {
+  const replicas = new Set<TestServer>();
+  const replica = async (other: WebhookSettings = {}, connection = own.connection) => {
     const settings = {
       networks: ["127.0.0.0/8"],
       intervalMs,
@@ -36,11 +38,11 @@ export async function createWebhookWorld(webhooks: WebhookSettings = {}): Promis
       ...other,
     };
     const started = await startTestServer({
-      connection: own.connection,
+      connection,
       clock,
       settings: { webhooks: settings, poolSize: 4 },
     });
-    replicas.push(started);
+    replicas.add(started);
     return started;
   };
   return {
@@ -48,8 +50,12 @@ export async function createWebhookWorld(webhooks: WebhookSettings = {}): Promis
     clock,
     connection: own.connection,
     replica,
+    async stop(stopped) {
+      replicas.delete(stopped);
+      await stopped.close();
+    },
     async close() {
-      await Promise.all(replicas.map((started) => started.close()));
+      await Promise.all([...replicas].map((started) => started.close()));
       await own.drop();
     },
   };

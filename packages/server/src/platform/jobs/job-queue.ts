@@ -67,6 +67,8 @@ export class JobQueue {
       query_timeout: 16_000,
       connectionTimeoutMillis: 2_000,
       keepAlive: true,
+      // Where `start` fails, nobody closes the pool; it must not hold the process open.
+      allowExitOnIdle: true,
     };
     this.#boss = new PgBoss({
       ...(pool as PgBoss.DatabaseOptions), // handed to pg as it is; the library's types leave most of it out
