@@ -1,8 +1,12 @@
+import { randomUUID } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { JobQueue } from "../../platform/jobs/job-queue.ts";
+import { createLog } from "../../platform/log.ts";
 import type { TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 import { type Answer, answering, WebhookReceiver } from "../../testing/webhook-receiver.ts";
+import { insertStaleDelivery } from "../../testing/webhook-rows.queries.ts";
 import {
   createWebhook,
   createWebhookWorld,
@@ -12,6 +16,7 @@ import {
   type WebhookWorld,
 } from "../../testing/webhook-world.ts";
 import { retryDelaysMs } from "./retry-schedule.rules.ts";
+import { WebhookDispatcher } from "./webhook-dispatcher.ts";
 
 const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;
@@ -283,4 +288,34 @@ describe("a rotation", () => {
     expect(receiver.received.at(-1)?.headers["webhook-signature"]?.split(" ")).toHaveLength(1);
     await close();
   });
+});
+
+test("the log forgets what is over after thirty days, and nothing else", async () => {
+  const { server, clock, connection, close } = await createWebhookWorld({ deliver: false });
+  const own = await server.newTenant();
+  const { id } = await createWebhook(own, receiver.url);
+  await insertStaleDelivery(server.database, own.id, id, randomUUID());
+  await own.client.post(`/tenants/webhooks/${id}/test`);
+  const jobs = new JobQueue({ connection, log: createLog("silent") });
+  const dispatcher = new WebhookDispatcher({ database: server.database, jobs, clock });
+  clock.advance(29 * dayMs);
+  await dispatcher.clearLog();
+  expect(await deliveriesOf(own, id)).toHaveLength(2);
+  clock.advance(2 * dayMs);
+  await dispatcher.clearLog();
+  expect(await deliveriesOf(own, id)).toMatchObject([{ status: "PENDING" }]);
+  await close();
+});
+
+test("a message whose event is cleared before it is sent fails, and says why", async () => {
+  const { server, clock, close, replica } = await createWebhookWorld({ deliver: false });
+  const own = await server.newTenant();
+  const { id } = await createWebhook(own, receiver.url);
+  await insertStaleDelivery(server.database, own.id, id, randomUUID(), clock.now());
+  await replica({ deliver: true });
+  await until("it was looked at", async () => (await deliveriesOf(own, id))[0].status === "FAILED");
+  expect(await deliveriesOf(own, id)).toMatchObject([{ attempts: [{ error: "the event is no longer kept" }] }]);
+  expect((await own.client.get(`/tenants/webhooks/${id}`)).body).not.toHaveProperty("failingSince");
+  expect(receiver.received).toEqual([]);
+  await close();
 });

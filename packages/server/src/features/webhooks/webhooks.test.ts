@@ -1,26 +1,20 @@
 import { randomUUID } from "node:crypto";
-import pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
-import { make, unique, webhookUrl } from "../../testing/operations/test-records.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { unique, webhookUrl } from "../../testing/operations/test-records.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { insertStaleDelivery, rowsOfWebhook, sealedSecrets } from "../../testing/webhook-rows.queries.ts";
 import { createWebhook } from "../../testing/webhook-world.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
-let administrator: pg.Client;
 
 beforeAll(async () => {
   server = await startTestServer();
-  administrator = new pg.Client(inject("database"));
-  await administrator.connect();
 });
 beforeEach(async () => {
   tenant = await server.newTenant();
 });
-afterAll(async () => {
-  await administrator.end();
-  await server.close();
-});
+afterAll(() => server.close());
 
 const lastEvents = async (count: number) =>
   (await tenant.client.get(`/tenants/events?sort=-id&limit=${count}`)).body.data;
@@ -51,11 +45,11 @@ describe("a new webhook", () => {
   test("leaves no trace of its secret outside the answer, nor in the clear", async () => {
     const { id, secret } = await createWebhook(tenant, webhookUrl);
     const { body: rotated } = await tenant.client.post(`/tenants/webhooks/${id}/rotate-secret`);
-    const { rows } = await administrator.query("SELECT ciphertext FROM webhook_secrets WHERE webhook_id = $1", [id]);
-    expect(rows).toHaveLength(2);
+    const sealed = await sealedSecrets(server.database, tenant.id, id);
+    expect(sealed).toHaveLength(2);
     for (const text of [secret, rotated.secret]) {
       expect(JSON.stringify(await lastEvents(10))).not.toContain(text.slice(6));
-      for (const { ciphertext } of rows) expect(ciphertext.includes(text.slice(6))).toBe(false);
+      for (const ciphertext of sealed) expect(ciphertext.includes(text.slice(6))).toBe(false);
     }
   });
 
@@ -164,15 +158,13 @@ describe("the delivery log", () => {
       const own = await server.newTenant();
       const { id } = await createWebhook(own, webhookUrl);
       await own.client.post(`/tenants/webhooks/${id}/test`);
+      expect(await rowsOfWebhook(server.database, own.id, id)).toBe(2);
       const gone =
         removed === "webhook"
           ? await own.client.delete(`/tenants/webhooks/${id}`)
           : await server.operator.delete(`/operator/tenants/${own.id}`);
       expect(gone.status).toBe(204);
-      for (const table of ["webhook_deliveries", "webhook_secrets"]) {
-        const { rowCount } = await administrator.query(`SELECT FROM ${table} WHERE webhook_id = $1`, [id]);
-        expect(rowCount, `${table} of a deleted ${removed}`).toBe(0);
-      }
+      expect(await rowsOfWebhook(server.database, own.id, id), `of a deleted ${removed}`).toBe(0);
     }
   });
 });
@@ -194,13 +186,8 @@ test("deactivating a webhook gives up what was not delivered, and refuses more",
 
 test("a message whose event was cleared from the audit record cannot be delivered again", async () => {
   const { id } = await createWebhook(tenant, webhookUrl);
-  await make("protocol", tenant.client);
   const deliveryId = randomUUID();
-  await administrator.query(
-    `INSERT INTO webhook_deliveries (tenant_id, id, webhook_id, created_at, updated_at, event_id, type, status)
-     VALUES ($1, $2, $3, now(), now(), $4, 'user.created', 'FAILED')`,
-    [tenant.id, deliveryId, id, randomUUID()],
-  );
+  await insertStaleDelivery(server.database, tenant.id, id, deliveryId);
   const { status, body } = await tenant.client.post(`/tenants/webhooks/${id}/deliveries/${deliveryId}/redeliver`);
   expect({ status, code: body.code }).toEqual({ status: 409, code: "webhook_event_gone" });
 });

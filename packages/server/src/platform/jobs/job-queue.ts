@@ -63,8 +63,8 @@ export class JobQueue {
       ...options.connection,
       max: poolSize,
       application_name: "gatehouse jobs",
-      options: `-c role=${applicationRole} -c statement_timeout=15000 -c idle_in_transaction_session_timeout=30000`,
-      query_timeout: 16_000,
+      options: `-c role=${applicationRole} -c statement_timeout=8000 -c idle_in_transaction_session_timeout=30000`,
+      query_timeout: 9_000,
       connectionTimeoutMillis: 2_000,
       keepAlive: true,
       // Where `start` fails, nobody closes the pool; it must not hold the process open.
