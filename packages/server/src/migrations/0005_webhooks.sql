@@ -63,7 +63,7 @@ CREATE TABLE webhook_deliveries (
 );
 CREATE INDEX webhook_deliveries_by_webhook ON webhook_deliveries (tenant_id, webhook_id, id);
 CREATE INDEX webhook_deliveries_by_time ON webhook_deliveries (tenant_id, created_at);
-CREATE INDEX webhook_deliveries_due ON webhook_deliveries (tenant_id, webhook_id, next_attempt_at)
+CREATE INDEX webhook_deliveries_due ON webhook_deliveries (tenant_id, webhook_id, next_attempt_at, id)
   WHERE status = 'PENDING';
 CREATE INDEX webhook_deliveries_queued ON webhook_deliveries (tenant_id, webhook_id, queued_until)
   WHERE status = 'PENDING' AND queued_until IS NOT NULL;

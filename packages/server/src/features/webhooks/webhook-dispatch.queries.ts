@@ -15,8 +15,15 @@ const selectTenantsWithWork = statement<{ tenant_id: string }, [now: Date]>(
    JOIN tenant_generations AS tenant ON tenant.tenant_id = webhook.tenant_id
    WHERE webhook.active AND (webhook.cursor_generation, webhook.cursor_event_id) < (tenant.generation, '${highestId}'::uuid)
    UNION
-   SELECT tenant_id FROM webhook_deliveries
-   WHERE status = 'PENDING' AND next_attempt_at <= $1 AND (queued_until IS NULL OR queued_until <= $1)`,
+   SELECT webhook.tenant_id FROM webhooks AS webhook
+   CROSS JOIN LATERAL (
+     -- One is enough: there may be very many.
+     SELECT FROM webhook_deliveries AS item
+     WHERE item.tenant_id = webhook.tenant_id AND item.webhook_id = webhook.id AND item.status = 'PENDING'
+       AND item.next_attempt_at <= $1 AND (item.queued_until IS NULL OR item.queued_until <= $1)
+     LIMIT 1
+   ) AS due
+   WHERE webhook.active`,
 );
 const selectTenants = statement<{ tenant_id: string }, []>(
   "webhook_dispatch.all_tenants",

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { createDatabase } from "../../testing/database-setup.ts";
@@ -171,6 +172,25 @@ describe("the queue's schema", () => {
     const before = await privileges();
     expect(await migrate(own.connection)).toEqual([]);
     expect(await privileges()).toEqual(before);
+  });
+
+  test("that the database's user may not make is told with a remedy", async () => {
+    const other = await createDatabase(inject("server"));
+    const administrator = new pg.Client(other.connection);
+    await administrator.connect();
+    const user = `gatehouse_test_${randomBytes(6).toString("hex")}`;
+    await administrator.query(`CREATE ROLE ${user}; GRANT ${applicationRole} TO ${user}; GRANT ${user} TO CURRENT_USER;
+      GRANT ALL ON SCHEMA public TO ${user}`);
+    const connection = { ...other.connection, options: `-c role=${user}` };
+    await expect(migrate(connection)).rejects.toThrow(
+      /may not create the schema gatehouse_jobs.*GRANT CREATE ON DATABASE/,
+    );
+    const { rows } = await administrator.query("SELECT current_database() AS name");
+    await administrator.query(`GRANT CREATE ON DATABASE ${rows[0].name} TO ${user}`);
+    expect(await migrate(connection)).toEqual([]);
+    await administrator.end();
+    await other.drop();
+    await owner.query(`DROP ROLE ${user}`);
   });
 
   test("is refused when a newer version made it", async () => {
