@@ -12,6 +12,7 @@ const nouns = [
   "admission-rules",
   "policies",
   "api-keys",
+  "webhooks",
 ] as const;
 
 type Noun = (typeof nouns)[number];
@@ -45,9 +46,9 @@ export const rolesByPrivilege: readonly RoleType[] = [
 ];
 
 const reading = permissions.filter((permission) => permission.endsWith(":read"));
-const readingTheNetwork = reading.filter(
-  (permission) => permission !== "events:read" && permission !== "api-keys:read",
-);
+/** Where secrets and the record of changes go is no part of the network. */
+const readingAdministration: readonly Permission[] = ["events:read", "api-keys:read", "webhooks:read"];
+const readingTheNetwork = reading.filter((permission) => !readingAdministration.includes(permission));
 
 /**
  * The permissions that each type of role grants.

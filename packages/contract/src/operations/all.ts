@@ -12,6 +12,7 @@ import * as protocols from "./protocols.operations.ts";
 import * as resources from "./resources.operations.ts";
 import * as tenants from "./tenants.operations.ts";
 import * as users from "./users.operations.ts";
+import * as webhooks from "./webhooks.operations.ts";
 
 const families = [
   policies,
@@ -25,6 +26,7 @@ const families = [
   admissionRules,
   apiKeys,
   events,
+  webhooks,
   tenants,
 ];
 

@@ -58,6 +58,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   "Admission rules": "Conditions that requests must meet beside a policy.",
   "API keys": "Keys for this API.",
   Events: "The audit record.",
+  Webhooks: "Programs that are told of events.",
   Operator: "Tenants of the installation. These operations take the operator's key.",
 };
 

@@ -5,12 +5,14 @@ import { networkCases } from "./network.cases.ts";
 import type { OperationCase } from "./operation-case.ts";
 import { peopleCases } from "./people.cases.ts";
 import { policyCases } from "./policies.cases.ts";
+import { webhookCases } from "./webhooks.cases.ts";
 
 export const operationCases: readonly OperationCase[] = [
   ...peopleCases,
   ...networkCases,
   ...policyCases,
   ...administrationCases,
+  ...webhookCases,
 ];
 
 /** What `describe.each` names its groups by. */
