@@ -5420,8 +5420,10 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
-                /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: createdAt, updatedAt. */
+                /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, createdAt, updatedAt. */
                 readonly sort?: readonly string[];
+                /** @description Equal to. `filter[id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[id]"?: string;
                 /** @description Equal to. `filter[createdAt][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[createdAt]"?: string;
                 /** @description Equal to. `filter[status][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */

@@ -152,8 +152,9 @@ export const listWebhookDeliveries = operation({
     kind: "page",
     item: WebhookDelivery,
     list: list({
-      sort: ["createdAt", "updatedAt"],
+      sort: ["id", "createdAt", "updatedAt"],
       filter: {
+        id: { kind: "uuid" },
         createdAt: { kind: "timestamp" },
         status: { kind: "enum", values: deliveryStatuses },
         type: { kind: "text" },

@@ -22,12 +22,12 @@ const insertEntries = statement<never, [tenantId: string, count: number]>(
   "testing.insert_entries",
   `WITH bumped AS (
      UPDATE tenant_generations SET generation = generation + 1, event_count = event_count + $2
-     WHERE tenant_id = $1 RETURNING generation)
-   INSERT INTO audit_events (tenant_id, id, created_at, generation, actor_type, actor_name, operation,
+     WHERE tenant_id = $1 RETURNING generation, event_count)
+   INSERT INTO audit_events (tenant_id, id, created_at, generation, position, actor_type, actor_name, operation,
                              target_type, target_id, after, request_id)
-   SELECT $1, gen_random_uuid(), now(), bumped.generation, 'system', 'Gatehouse', 'test', 'user', gen_random_uuid(),
+   SELECT $1, gen_random_uuid(), now(), bumped.generation, bumped.event_count - $2 + place, 'system', 'Gatehouse', 'test', 'user', gen_random_uuid(),
           '{}', 'test'
-   FROM bumped, generate_series(1, $2)`,
+   FROM bumped, generate_series(1, $2) AS place`,
 );
 
 type Database = TestServer["database"];

@@ -38,6 +38,7 @@ const source: ListSource = {
   table: "webhook_deliveries",
   select: names.map((name) => `item.${name}`).join(", "),
   columns: {
+    id: { value: "item.id" },
     createdAt: { value: "item.created_at" },
     updatedAt: { value: "item.updated_at" },
     status: { value: "item.status" },
