@@ -37,6 +37,12 @@ export interface Operation {
   /** One entry for each brace in `path`. */
   readonly parameters?: Readonly<Record<string, ParameterKind>>;
   readonly body?: TSchema;
+  /** How long the body may be, in bytes; 1 MiB where absent. */
+  readonly bodyLimitBytes?: number;
+  /** True for a POST that only computes: it stores nothing, and so needs neither an Idempotency-Key nor a right to write. */
+  readonly readOnly?: true;
+  /** True where `If-Match` is taken although no record stands in the path: the whole that is written has a version too. */
+  readonly conditional?: true;
   /** True where no body at all means the same as `{}`. */
   readonly bodyOptional?: true;
   readonly success: Success;
@@ -57,9 +63,27 @@ export type ParametersOf<O extends Operation> = O extends { readonly parameters:
   ? { readonly [K in keyof P]: string }
   : Record<never, string>;
 
+/** How long a body may be where its operation says nothing, in bytes: 1 MiB (contract). */
+export const defaultBodyLimitBytes = 1_048_576;
+
 /** Whether the operation changes something. */
 export function isWrite(declaration: Operation): boolean {
+  return takesBody(declaration) && declaration.readOnly !== true;
+}
+
+/** Whether a body is read, and refused where none is declared. */
+function takesBody(declaration: Operation): boolean {
   return declaration.method !== "GET";
+}
+
+/** Whether the operation compares `If-Match` with the version of what it changes. */
+export function takesIfMatch(declaration: Operation): boolean {
+  return isWrite(declaration) && (declaration.parameters !== undefined || declaration.conditional === true);
+}
+
+/** Whether an Idempotency-Key keeps the operation from being done twice. */
+export function takesIdempotencyKey(declaration: Operation): boolean {
+  return declaration.method === "POST" && isWrite(declaration);
 }
 
 /** Every error code the operation can answer with, the common ones included, sorted. */
@@ -68,10 +92,10 @@ export function errorsOf(declaration: Operation): readonly ErrorCode[] {
   for (const code of ["invalid_parameter", "internal_error", "database_unavailable"] as const) codes.add(code);
   if (declaration.access !== "operator") codes.add("source_address_not_allowed");
   if (declaration.parameters !== undefined) codes.add("not_found");
-  if (isWrite(declaration) && declaration.parameters !== undefined) codes.add("precondition_failed");
-  if (declaration.method === "POST") codes.add("idempotency_key_reused");
+  if (takesIfMatch(declaration)) codes.add("precondition_failed");
+  if (takesIdempotencyKey(declaration)) codes.add("idempotency_key_reused");
   // Also where no body is declared: one that is sent is refused.
-  if (isWrite(declaration)) {
+  if (takesBody(declaration)) {
     for (const code of ["invalid_json", "invalid_body", "payload_too_large", "unsupported_media_type"] as const) {
       codes.add(code);
     }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { isWrite } from "./operation.ts";
 import { operations } from "./operations/all.ts";
 import { permissions, rolePermissions, roleTypes } from "./permissions.ts";
 
@@ -38,10 +39,11 @@ describe("roles and permissions", () => {
   });
 
   test("every operation asks for a permission that exists, reading ones for reading and others for writing", () => {
-    for (const { id, access, method } of operations) {
+    for (const operation of operations) {
+      const { id, access } = operation;
       if (access === "operator") continue;
       expect(permissions, id).toContain(access);
-      expect(access, id).toMatch(method === "GET" ? /:read$/ : /:write$/);
+      expect(access, id).toMatch(isWrite(operation) ? /:write$/ : /:read$/);
     }
   });
 

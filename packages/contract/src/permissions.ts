@@ -12,6 +12,7 @@ const nouns = [
   "admission-rules",
   "policies",
   "api-keys",
+  "configuration",
 ] as const;
 
 type Noun = (typeof nouns)[number];
@@ -32,7 +33,7 @@ export type RoleType = (typeof roleTypes)[number];
 
 const reading = permissions.filter((permission) => permission.endsWith(":read"));
 const readingTheNetwork = reading.filter(
-  (permission) => permission !== "events:read" && permission !== "api-keys:read",
+  (permission) => !["events:read", "api-keys:read", "configuration:read"].includes(permission),
 );
 
 /**

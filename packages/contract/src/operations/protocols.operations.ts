@@ -8,7 +8,7 @@ const tag = "Protocols";
 /** A port in decimal, 1 to 65535. */
 const port = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])";
 
-const RequestedNetworkProtocol = component("RequestedNetworkProtocol", "A transport protocol and its ports.", {
+export const RequestedNetworkProtocol = component("RequestedNetworkProtocol", "A transport protocol and its ports.", {
   protocol: oneOf(transportProtocols),
   port: Type.Optional(
     Type.Unsafe<string | number>({

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import { errorDefinitions } from "@gatehouse/contract/errors";
-import type { Operation } from "@gatehouse/contract/operation";
+import { defaultBodyLimitBytes, type Operation } from "@gatehouse/contract/operation";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import type { Log } from "../platform/log.ts";
@@ -13,8 +13,6 @@ import { type MountOptions, mount } from "./mount.ts";
 import { problemMediaType, problemOf, replyWithProblem } from "./problem.ts";
 import type { Route } from "./route.ts";
 
-/** 1 MiB (contract). */
-const maximumBodyBytes = 1_048_576;
 const defaultRequestTimeoutMs = 30_000;
 
 export interface AppOptions extends MountOptions, HealthOptions {
@@ -32,7 +30,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     loggerInstance: options.log as FastifyBaseLogger, // pino's, which Fastify's type describes in part
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
-    bodyLimit: maximumBodyBytes,
+    bodyLimit: defaultBodyLimitBytes,
     requestTimeout: requestTimeoutMs,
     // Node looks for requests that are late only so often.
     http: { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: requestTimeoutMs / 5 },

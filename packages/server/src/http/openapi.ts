@@ -1,7 +1,7 @@
 /** The OpenAPI 3.0.3 document, made from the declarations that also validate and document every operation. */
 import { type ErrorCode, errorDefinitions } from "@gatehouse/contract/errors";
 import { type ListDeclaration, operatorsFor, pageOf } from "@gatehouse/contract/list";
-import { errorsOf, isWrite, type Operation } from "@gatehouse/contract/operation";
+import { errorsOf, type Operation, takesIdempotencyKey, takesIfMatch } from "@gatehouse/contract/operation";
 import { Problem } from "@gatehouse/contract/problem";
 import { componentKeyword, trimKeyword } from "@gatehouse/contract/schema";
 import type { TSchema } from "typebox";
@@ -57,6 +57,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Protocols: "How resources are spoken to.",
   "Admission rules": "Conditions that requests must meet beside a policy.",
   "API keys": "Keys for this API.",
+  Configuration: "The whole tenant as one document: exported, compared, applied.",
   Events: "The audit record.",
   Operator: "Tenants of the installation. These operations take the operator's key.",
 };
@@ -149,8 +150,8 @@ function parametersOf(operation: Operation): unknown[] {
   }));
   const query = operation.success.kind === "page" ? listParameters(operation.success.list) : [];
   const headers: unknown[] = [];
-  if (isWrite(operation) && path.length > 0) headers.push({ $ref: "#/components/parameters/IfMatch" });
-  if (operation.method === "POST") headers.push({ $ref: "#/components/parameters/IdempotencyKey" });
+  if (takesIfMatch(operation)) headers.push({ $ref: "#/components/parameters/IfMatch" });
+  if (takesIdempotencyKey(operation)) headers.push({ $ref: "#/components/parameters/IdempotencyKey" });
   return [...path, ...query, ...headers];
 }
 
@@ -220,7 +221,7 @@ function successOf(operation: Operation, schemas: Json): Json {
   const changes = success.kind === "empty" && operation.method !== "DELETE" && operation.parameters !== undefined;
   if (success.kind === "record" || success.kind === "records" || changes) names.push("ETag");
   if (success.status === 201 && operation.parameters === undefined) names.push("Location");
-  if (operation.method === "POST") names.push("Idempotent-Replayed");
+  if (takesIdempotencyKey(operation)) names.push("Idempotent-Replayed");
   const shown = headersNamed(...names);
   if (success.kind === "empty") return { description: "Done; there is nothing to show.", headers: shown };
   const schema: TSchema =

@@ -2,3 +2,11 @@
 export { createDefaultGroup } from "./groups.built-in.ts";
 export { defaultGroupId, knownGroups, largestDeviceLimit } from "./groups.queries.ts";
 export { type PolicyGroupJson, policyGroupJson, policyGroupView } from "./groups.view.ts";
+export {
+  type BulkGroup,
+  deleteGroups,
+  insertGroups,
+  moveSamlMark,
+  readAllGroups,
+  updateGroups,
+} from "./groups-in-bulk.queries.ts";

@@ -2,6 +2,16 @@
 
 export { takeResourceOutOfPolicies, takeUserOutOfPolicies } from "./leave-policies.ts";
 export { createDefaultPolicy } from "./policies.built-in.ts";
+export { combinationProblems, defaultMode, type PolicyList, policyLists } from "./policies.rules.ts";
+export {
+  type BulkPolicy,
+  deletePolicies,
+  insertPolicies,
+  placePoliciesInBulk,
+  readAllPolicies,
+  replacePolicyLists,
+  updatePolicies,
+} from "./policies-in-bulk.queries.ts";
 export {
   activePoliciesNaming,
   policiesNamingGateway,

@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
+import { takesIdempotencyKey } from "@gatehouse/contract/operation";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createSecretBox } from "../../platform/secrets/master-key.ts";
 import { startTestServer, type TestReply, testMasterKey } from "../test-server.ts";
@@ -20,7 +21,7 @@ function answerOf({ status, text, headers }: TestReply) {
   return { status, text, etag: headers.etag, location: headers.location, type: headers["content-type"] };
 }
 
-describe.each(writeCases.filter(({ operation }) => operation.method === "POST"))("$id", ({ operation, prepare }) => {
+describe.each(writeCases.filter(({ operation }) => takesIdempotencyKey(operation)))("$id", ({ operation, prepare }) => {
   const isOperators = operation.access === "operator";
   const send = (request: OperationRequest, key: string) =>
     callerOf(operation, world.ours).send("POST", pathOf(operation, request.parameters), request.body, {

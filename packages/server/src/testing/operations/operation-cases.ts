@@ -1,6 +1,7 @@
 /** The table of cases: one for each operation of the contract. `coverage.test.ts` fails for those that have none. */
-import type { Operation } from "@gatehouse/contract/operation";
+import { isWrite, type Operation } from "@gatehouse/contract/operation";
 import { administrationCases } from "./administration.cases.ts";
+import { configurationCases } from "./configuration.cases.ts";
 import { networkCases } from "./network.cases.ts";
 import type { OperationCase } from "./operation-case.ts";
 import { peopleCases } from "./people.cases.ts";
@@ -11,13 +12,14 @@ export const operationCases: readonly OperationCase[] = [
   ...networkCases,
   ...policyCases,
   ...administrationCases,
+  ...configurationCases,
 ];
 
 /** What `describe.each` names its groups by. */
 export const namedCases = operationCases.map((known) => ({ id: known.operation.id, ...known }));
 
 /** The cases of operations that change something. */
-export const writeCases = namedCases.filter(({ operation }) => operation.method !== "GET");
+export const writeCases = namedCases.filter(({ operation }) => isWrite(operation));
 
 /** The cases of operations that act on a record of a tenant, named by its id in the path. */
 export function actsOnRecord({ parameters }: Operation): boolean {
