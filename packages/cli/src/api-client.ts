@@ -4,7 +4,14 @@ import { type AnswerCheck, isPageOf, isProblem } from "./answers.ts";
 import { CommandFailure } from "./failure.ts";
 
 /** For a whole answer, in milliseconds. */
-const timeoutMs = 30_000;
+const defaultTimeoutMs = 30_000;
+
+export interface CallOptions {
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** For a whole answer, in milliseconds. */
+  readonly timeoutMs?: number;
+}
 
 /** The longest page that the API gives. */
 const pageLimit = 100;
@@ -29,8 +36,9 @@ export class ApiClient {
     path: string,
     isExpected: AnswerCheck<T>,
     body?: object,
+    options: Omit<CallOptions, "body"> = {},
   ): Promise<T> {
-    const { response, text } = await this.#send(method, path, body);
+    const { response, text } = await this.#send(method, path, body === undefined ? options : { ...options, body });
     if (response.status >= 300 && response.status < 400) throw this.#redirected(response, path);
     const answer = this.#parsed(response, text);
     if (response.ok && isExpected(answer)) return answer;
@@ -49,12 +57,17 @@ export class ApiClient {
   }
 
   /** Redirects are not followed: the key would go with them, to whoever they name. */
-  async #send(method: string, path: string, body: object | undefined): Promise<{ response: Response; text: string }> {
+  async #send(method: string, path: string, options: CallOptions): Promise<{ response: Response; text: string }> {
+    const { body, headers, timeoutMs = defaultTimeoutMs } = options;
     try {
       const response = await fetch(this.#url + path, {
         method,
         redirect: "manual",
-        headers: { apikey: this.#key, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+        headers: {
+          apikey: this.#key,
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...headers,
+        },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(timeoutMs),
       });

@@ -3,8 +3,19 @@ import { ConfigError } from "@gatehouse/server/config";
 import { CommanderError } from "commander";
 import { writeError } from "./output.ts";
 
-/** 0: done. 1: it failed. 2: the command line or a setting is wrong, and nothing was tried. */
-export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const;
+/** 0: done. 1: it failed. 2: the command line or a setting is wrong, and nothing was tried. 3: a plan has changes. */
+export const exitCodes = { ok: 0, failed: 1, usage: 2, changes: 3 } as const;
+
+/** Ends a command that did what it should, with a code that says what it found. */
+export class CommandEnd extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super(`the command ends with ${exitCode}`);
+    this.name = "CommandEnd";
+    this.exitCode = exitCode;
+  }
+}
 
 /** A failure to print as it is: what went wrong, and what to do. */
 export class CommandFailure extends Error {
