@@ -2,11 +2,31 @@
 import { createReadStream } from "node:fs";
 import { configurationSchemaPath } from "@gatehouse/contract/configuration-schema";
 import { type Configuration, configurationLimitBytes } from "@gatehouse/contract/records/configuration";
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, stringify, type YAMLMap } from "yaml";
+import {
+  Composer,
+  CST,
+  Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  Parser,
+  visit,
+  type YAMLMap,
+  type YAMLSeq,
+} from "yaml";
 import { CommandFailure } from "./failure.ts";
 
 /** How often aliases may be resolved in all: written by people they are few, and nested ones multiply. */
 const mostAliases = 1_000;
+
+/** No configuration has more than seven levels; composing goes as deep as the text does, and the stack ends. */
+const deepestNesting = 100;
+
+/** Lists of names of up to so many characters stand in one line. */
+const shortList = 80;
 
 /** Problems with the YAML that one answer lists at most. */
 const reportedProblems = 20;
@@ -66,14 +86,12 @@ export function parseConfiguration(name: string, text: string): ConfigurationFil
       details: [...problems.slice(0, reportedProblems), ...more(problems.length)],
     });
   try {
-    const parsed = parseDocument(text, {
-      lineCounter: lines,
-      version: "1.2",
-      schema: "core",
-      uniqueKeys: true,
-      strict: true,
-      prettyErrors: false,
-    });
+    const tokens = [...new Parser(lines.addNewLine).parse(text)];
+    if (isNestedTooDeeply(tokens)) throw refused([`${name}  it is nested more than ${deepestNesting} levels deep`]);
+    const options = { version: "1.2", schema: "core", uniqueKeys: true, strict: true } as const;
+    const [parsed, another] = new Composer(options).compose(tokens, true, text.length);
+    if (parsed === undefined) throw refused([`${name}  it is empty`]);
+    if (another !== undefined) throw refused([`${name}:${place(another.range[0])}  a second document begins`]);
     // An unknown tag is only a warning to the parser, which takes the value for a text.
     const problems = [...parsed.errors, ...parsed.warnings];
     if (problems.length > 0) throw refused(problems.map(({ pos, message }) => `${name}:${place(pos[0])}  ${message}`));
@@ -81,13 +99,42 @@ export function parseConfiguration(name: string, text: string): ConfigurationFil
     if (typeof document !== "object" || document === null || Array.isArray(document)) {
       throw refused([`${name}:1:1  it must be a mapping with version: 1 and the sections`]);
     }
-    if (JSON.stringify(document).length > configurationLimitBytes) throw tooLarge(name);
+    if (isTooLarge(document)) throw tooLarge(name);
     return { name, document, placeOf: (pointer) => place(offsetOf(parsed.contents, pointer)) };
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
-    // Too deep for the stack, or aliases that multiply: neither is written by people.
+    // Aliases that multiply, or name nothing.
     throw refused([`${name}  ${error instanceof Error ? error.message : String(error)}`]);
   }
+}
+
+/** Whether the document would be longer than is taken once aliases are written out; counts no further than that. */
+function isTooLarge(document: unknown): boolean {
+  let left: number = configurationLimitBytes;
+  const waiting: unknown[] = [document];
+  for (let value = waiting.pop(); value !== undefined && left > 0; value = waiting.pop()) {
+    left -= typeof value === "string" ? value.length + 3 : 3;
+    if (typeof value !== "object" || value === null) continue;
+    if (!Array.isArray(value)) for (const key of Object.keys(value)) left -= key.length + 3;
+    for (const part of Object.values(value)) waiting.push(part);
+  }
+  return left <= 0;
+}
+
+/** Level by level, without recursion: that is what too deep a text would exhaust. */
+function isNestedTooDeeply(tokens: readonly CST.Token[]): boolean {
+  let level: readonly CST.Token[] = tokens;
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > deepestNesting) return true;
+    level = level.flatMap((token) => {
+      if (token.type === "document") return token.value ?? [];
+      if (!CST.isCollection(token)) return [];
+      return token.items.flatMap(({ key, value }) =>
+        [key, value].filter((part) => part !== undefined && part !== null),
+      );
+    });
+  }
+  return false;
 }
 
 function more(count: number): readonly string[] {
@@ -138,6 +185,21 @@ function startOf(node: unknown): number | undefined {
 export function configurationText(configuration: Configuration, url: string): string {
   const schema = `${url.replace(/\/+$/, "")}${configurationSchemaPath}`;
   // Texts that older parsers take for something else, such as no, are quoted for them.
-  const text = stringify(configuration, { lineWidth: 0, version: "1.2", schema: "core", compat: "yaml-1.1" });
-  return `# yaml-language-server: $schema=${schema}\n${text}`;
+  const document = new Document(configuration, { version: "1.2", schema: "core", compat: "yaml-1.1" });
+  visit(document, {
+    Seq(_key, list) {
+      list.flow = isShort(list);
+    },
+  });
+  return `# yaml-language-server: $schema=${schema}\n${document.toString({ lineWidth: 0, flowCollectionPadding: false })}`;
+}
+
+/** Whether a list is one of names that stand well in one line. */
+function isShort(list: YAMLSeq): boolean {
+  let characters = 0;
+  for (const item of list.items) {
+    if (!isScalar(item)) return false;
+    characters += String(item.value).length + 2;
+  }
+  return characters <= shortList;
 }

@@ -15,13 +15,28 @@ export function fieldChanges<S extends object>(
     const [old, now] = [before[field], after[field]];
     const isSame = old === now || JSON.stringify(old) === JSON.stringify(now);
     if (isSame) return [];
-    return sets.includes(field) ? [setChange(field, listed(old), listed(now))] : [{ field, before: old, after: now }];
+    if (sets.includes(field)) return [setChange(field, listed(old), listed(now))];
+    if (isFacts(old) && isFacts(now)) return [{ field, before: differing(old, now), after: differing(now, old) }];
+    return [{ field, before: old, after: now }];
   });
   return changed.length === 0 ? undefined : changed;
 }
 
 function setChange(field: string, before: readonly unknown[], after: readonly unknown[]): FieldChange {
   return { field, added: without(after, before), removed: without(before, after) };
+}
+
+/** The facts that another lacks, or has otherwise. */
+function differing(facts: Facts, others: Facts): Facts {
+  return Object.fromEntries(
+    Object.entries(facts).filter(([name, value]) => !Object.hasOwn(others, name) || others[name] !== value),
+  );
+}
+
+type Facts = Readonly<Record<string, unknown>>;
+
+function isFacts(value: unknown): value is Facts {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The items of a list that another lacks. */
