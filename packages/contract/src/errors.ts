@@ -133,6 +133,12 @@ export const errorDefinitions = {
     explanation: "Only a deactivated device can be reactivated.",
     remedy: "Nothing needs doing: the device is not deactivated.",
   },
+  device_without_user: {
+    status: 409,
+    title: "The device belongs to nobody",
+    explanation: "The device's user was deleted. Such a device stays as a record, and cannot be reactivated.",
+    remedy: "Delete the device, and enrol it anew for the user who has it now.",
+  },
   group_is_default: {
     status: 409,
     title: "A default group cannot be deleted",
@@ -151,6 +157,18 @@ export const errorDefinitions = {
     explanation:
       "The gateway is listed in `gateways` of a policy. Removing the last one there would widen what the policy allows.",
     remedy: "Take the gateway out of the policies that `errors` lists, or delete those policies.",
+  },
+  too_many_tokens: {
+    status: 409,
+    title: "The gateway has too many tokens that still work",
+    explanation: "A gateway may have ten earlier tokens whose grace has not ended. Rotating again would make it more.",
+    remedy: "Rotate with `graceSeconds` 0, which ends all earlier tokens at once, or wait until one of them has ended.",
+  },
+  resource_full: {
+    status: 409,
+    title: "The resource has as many as it may have",
+    explanation: "A resource may have 500 addresses and 500 gateways.",
+    remedy: "Spread the addresses over several resources, use a CIDR or a `*.domain` for many, or disconnect gateways.",
   },
   resource_in_use: {
     status: 409,

@@ -18,10 +18,13 @@ export type ParameterKind = "uuid" | "string";
 
 /** What a successful answer carries. `version` says whether the answer has the record's ETag. */
 export type Success =
-  | { readonly status: 200 | 201; readonly kind: "record"; readonly body: TSchema }
+  // `located`: the answer has the Location of what was made, although the path is that of another record.
+  | { readonly status: 200 | 201; readonly kind: "record"; readonly body: TSchema; readonly located?: true }
   | { readonly status: 200 | 201; readonly kind: "records"; readonly body: TSchema }
   | { readonly status: 200; readonly kind: "page"; readonly item: TSchema; readonly list: ListDeclaration }
   | { readonly status: 200; readonly kind: "array"; readonly item: TSchema }
+  // What is worked out and not kept: a POST that changes nothing and has no version.
+  | { readonly status: 200; readonly kind: "report"; readonly body: TSchema }
   | { readonly status: 204; readonly kind: "empty" };
 
 export interface Operation {
@@ -39,9 +42,7 @@ export interface Operation {
   readonly body?: TSchema;
   /** How long the body may be, in bytes; 1 MiB where absent. */
   readonly bodyLimitBytes?: number;
-  /** True for a POST that only computes: it stores nothing, and so needs neither an Idempotency-Key nor a right to write. */
-  readonly readOnly?: true;
-  /** True where `If-Match` is taken although no record stands in the path: the whole that is written has a version too. */
+  /** True where `If-Match` is taken although no record stands in the path: what is written is the tenant as a whole. */
   readonly conditional?: true;
   /** True where no body at all means the same as `{}`. */
   readonly bodyOptional?: true;
@@ -68,22 +69,12 @@ export const defaultBodyLimitBytes = 1_048_576;
 
 /** Whether the operation changes something. */
 export function isWrite(declaration: Operation): boolean {
-  return takesBody(declaration) && declaration.readOnly !== true;
+  return declaration.method !== "GET" && declaration.success.kind !== "report";
 }
 
-/** Whether a body is read, and refused where none is declared. */
-function takesBody(declaration: Operation): boolean {
-  return declaration.method !== "GET";
-}
-
-/** Whether the operation compares `If-Match` with the version of what it changes. */
-export function takesIfMatch(declaration: Operation): boolean {
-  return isWrite(declaration) && (declaration.parameters !== undefined || declaration.conditional === true);
-}
-
-/** Whether an Idempotency-Key keeps the operation from being done twice. */
-export function takesIdempotencyKey(declaration: Operation): boolean {
-  return declaration.method === "POST" && isWrite(declaration);
+/** Whether `If-Match` is compared with the version of what the path names, or of the tenant as a whole. */
+export function takesIfMatch({ method, parameters, conditional }: Operation): boolean {
+  return method !== "GET" && (parameters !== undefined || conditional === true);
 }
 
 /** Every error code the operation can answer with, the common ones included, sorted. */
@@ -93,9 +84,9 @@ export function errorsOf(declaration: Operation): readonly ErrorCode[] {
   if (declaration.access !== "operator") codes.add("source_address_not_allowed");
   if (declaration.parameters !== undefined) codes.add("not_found");
   if (takesIfMatch(declaration)) codes.add("precondition_failed");
-  if (takesIdempotencyKey(declaration)) codes.add("idempotency_key_reused");
+  if (declaration.method === "POST") codes.add("idempotency_key_reused");
   // Also where no body is declared: one that is sent is refused.
-  if (takesBody(declaration)) {
+  if (declaration.method !== "GET") {
     for (const code of ["invalid_json", "invalid_body", "payload_too_large", "unsupported_media_type"] as const) {
       codes.add(code);
     }

@@ -84,6 +84,14 @@ export function flatFacts(description: string) {
   });
 }
 
+/** How long a secret that was rotated away goes on working beside its replacement. */
+export const GraceSeconds = Type.Integer({
+  minimum: 0,
+  maximum: 2_592_000,
+  default: 86_400,
+  description: "Seconds; a day where absent, 30 days at most.",
+});
+
 /** Fields that every stored record carries. */
 export const identity = {
   id: Uuid,

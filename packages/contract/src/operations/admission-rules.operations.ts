@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { operation } from "../operation.ts";
-import { AdmissionRule } from "../records/admission-rule.ts";
+import { AdmissionRule, RuleReport } from "../records/admission-rule.ts";
 import { closedObject, Name } from "../schema.ts";
 
 const tag = "Admission rules";
@@ -73,4 +73,16 @@ export const deleteAdmissionRule = operation({
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
   errors: ["admission_rule_in_use", "predefined_record"],
+});
+
+export const checkAdmissionRule = operation({
+  id: "checkAdmissionRule",
+  method: "POST",
+  path: "/tenants/admission-rules/check",
+  tag,
+  summary: "Check the text of an admission rule",
+  description: "Stores nothing. A rule that is not valid is reported with 200: the check itself succeeded.",
+  access: "admission-rules:read",
+  body: closedObject({ rule: RuleText }),
+  success: { status: 200, kind: "report", body: RuleReport },
 });

@@ -2,7 +2,7 @@ import Type from "typebox";
 import { operation } from "../operation.ts";
 import { permissions, roleTypes } from "../permissions.ts";
 import { ApiKey, NewApiKey } from "../records/api-key.ts";
-import { closedObject, Name, oneOf, Timestamp } from "../schema.ts";
+import { closedObject, GraceSeconds, Name, oneOf, Timestamp } from "../schema.ts";
 
 const tag = "API keys";
 
@@ -77,9 +77,7 @@ export const rotateApiKey = operation({
   parameters: { id: "uuid" },
   bodyOptional: true,
   body: closedObject({
-    graceSeconds: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 2_592_000, default: 86_400, description: "Seconds; a day where absent." }),
-    ),
+    graceSeconds: Type.Optional(GraceSeconds),
   }),
   success: { status: 200, kind: "record", body: NewApiKey },
   errors: ["api_key_expired", "api_key_replaced", "grants_exceed_caller"],

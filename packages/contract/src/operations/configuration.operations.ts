@@ -25,10 +25,9 @@ export const planConfiguration = operation({
   description:
     "Stores nothing. Needs the right to read each kind of record that the document has a section of. Takes up to 32 MiB.",
   access: "configuration:read",
-  readOnly: true,
   body: Configuration,
   bodyLimitBytes: configurationLimitBytes,
-  success: { status: 200, kind: "record", body: ConfigurationPlan },
+  success: { status: 200, kind: "report", body: ConfigurationPlan },
   errors: ["configuration_too_large", "invalid_configuration"],
 });
 

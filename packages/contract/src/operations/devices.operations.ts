@@ -68,3 +68,53 @@ export const readDevice = operation({
   parameters: { id: "uuid" },
   success: { status: 200, kind: "record", body: Device },
 });
+
+export const deleteDevice = operation({
+  id: "deleteDevice",
+  method: "DELETE",
+  path: "/tenants/devices/{id}",
+  tag,
+  summary: "Delete a device",
+  description: "It is taken out of every policy that names it. The user may then enrol another in its place.",
+  access: "devices:write",
+  parameters: { id: "uuid" },
+  success: { status: 204, kind: "empty" },
+});
+
+export const deactivateDevice = operation({
+  id: "deactivateDevice",
+  method: "PATCH",
+  path: "/tenants/devices/{id}/deactivate",
+  tag,
+  summary: "Cut a device off",
+  description: "Idempotent. The record stays, in policies too, and counts against the user's device limit.",
+  access: "devices:write",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "record", body: Device },
+});
+
+export const reactivateDevice = operation({
+  id: "reactivateDevice",
+  method: "POST",
+  path: "/tenants/devices/{id}/reactivate",
+  tag,
+  summary: "Restore a deactivated device",
+  description: "While its user is deactivated, the device stays cut off all the same.",
+  access: "devices:write",
+  parameters: { id: "uuid" },
+  success: { status: 201, kind: "record", body: Device },
+  errors: ["device_not_deactivated", "device_without_user"],
+});
+
+export const replaceDevicePosture = operation({
+  id: "replaceDevicePosture",
+  method: "PUT",
+  path: "/tenants/devices/{id}/posture",
+  tag,
+  summary: "Replace what a device reports about its own security",
+  description: "The body is the posture itself: entries that it does not have are gone afterwards.",
+  access: "devices:write",
+  parameters: { id: "uuid" },
+  body: Posture,
+  success: { status: 200, kind: "record", body: Device },
+});

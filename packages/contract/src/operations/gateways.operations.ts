@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { operation } from "../operation.ts";
-import { Gateway } from "../records/gateway.ts";
-import { closedObject, Description, Name, shortText } from "../schema.ts";
+import { Gateway, GatewayTest } from "../records/gateway.ts";
+import { closedObject, Description, GraceSeconds, Name, shortText } from "../schema.ts";
 
 const tag = "Gateways";
 
@@ -83,4 +83,82 @@ export const deleteGateway = operation({
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
   errors: ["gateway_in_use"],
+});
+
+export const enableGatewayRelay = operation({
+  id: "enableGatewayRelay",
+  method: "POST",
+  path: "/tenants/gateways/{id}/enable-relay",
+  tag,
+  summary: "Let a gateway relay traffic between devices and other gateways",
+  description: "Idempotent.",
+  access: "gateways:write",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "record", body: Gateway },
+});
+
+export const disableGatewayRelay = operation({
+  id: "disableGatewayRelay",
+  method: "POST",
+  path: "/tenants/gateways/{id}/disable-relay",
+  tag,
+  summary: "Stop a gateway from relaying traffic",
+  description: "Idempotent.",
+  access: "gateways:write",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "record", body: Gateway },
+});
+
+export const enterGatewayMaintenance = operation({
+  id: "enterGatewayMaintenance",
+  method: "POST",
+  path: "/tenants/gateways/{id}/enter-maintenance",
+  tag,
+  summary: "Take a gateway out of service",
+  description:
+    "Idempotent. Its status is MAINTENANCE, whatever it was, until it leaves maintenance; no traffic is sent through it.",
+  access: "gateways:write",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "record", body: Gateway },
+});
+
+export const exitGatewayMaintenance = operation({
+  id: "exitGatewayMaintenance",
+  method: "POST",
+  path: "/tenants/gateways/{id}/exit-maintenance",
+  tag,
+  summary: "Put a gateway back into service",
+  description: "Idempotent. Its status is then what its heartbeat says.",
+  access: "gateways:write",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "record", body: Gateway },
+});
+
+export const rotateGatewayToken = operation({
+  id: "rotateGatewayToken",
+  method: "POST",
+  path: "/tenants/gateways/{id}/rotate-token",
+  tag,
+  summary: "Give a gateway a new token",
+  description:
+    "The gateway's earlier tokens go on working for `graceSeconds`, and none of them longer than it would have anyway; 0 ends them at once. The new token is shown to keys that hold `gateways:token`, now and later.",
+  access: "gateways:write",
+  parameters: { id: "uuid" },
+  bodyOptional: true,
+  body: closedObject({ graceSeconds: Type.Optional(GraceSeconds) }),
+  success: { status: 200, kind: "record", body: Gateway },
+  errors: ["too_many_tokens"],
+});
+
+export const testGatewayConfiguration = operation({
+  id: "testGatewayConfiguration",
+  method: "POST",
+  path: "/tenants/gateways/{id}/test-configuration",
+  tag,
+  summary: "Tell what is known of a gateway's state",
+  description:
+    "Answered from the gateway's last heartbeat and reports; changes nothing. UNRECOGNIZED: no agent has applied a configuration of this gateway yet.",
+  access: "gateways:write",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "report", body: GatewayTest },
 });

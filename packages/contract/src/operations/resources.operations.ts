@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { list } from "../list.ts";
 import { operation } from "../operation.ts";
-import { resourceTypes } from "../records/address.ts";
+import { Address, resourceTypes } from "../records/address.ts";
 import { loadBalancingModes, Resource } from "../records/resource.ts";
 import { closedObject, component, Description, idList, Name, oneOf } from "../schema.ts";
 import { AddressText } from "./addresses.operations.ts";
@@ -33,7 +33,10 @@ export const listResources = operation({
   },
 });
 
-export const CreateAddress = component("CreateAddress", "An address of a new resource.", {
+/** How many addresses a resource may have, and how many gateways. */
+export const resourceBounds = { addresses: 500, gateways: 500 } as const;
+
+export const CreateAddress = component("CreateAddress", "An address of a resource.", {
   address: AddressText,
   protocols: idList("The protocols that the address is reached by.", 100),
 });
@@ -48,7 +51,7 @@ export const createResource = operation({
   body: closedObject({
     name: Name,
     type: oneOf(resourceTypes),
-    addresses: Type.Array(CreateAddress, { maxItems: 500 }),
+    addresses: Type.Array(CreateAddress, { maxItems: resourceBounds.addresses }),
     description: Type.Optional(Description),
   }),
   success: { status: 201, kind: "record", body: Resource },
@@ -104,11 +107,63 @@ export const configureLoadBalancing = operation({
   body: closedObject({
     loadBalancingMode: oneOf(loadBalancingModes, { default: "MANUAL" }),
     gateways: Type.Array(Type.String({ maxLength: 64 }), {
-      maxItems: 500,
+      maxItems: resourceBounds.gateways,
       uniqueItems: true,
       description: "Ids of gateways, in order of priority.",
     }),
   }),
   success: { status: 204, kind: "empty" },
   errors: ["unknown_reference"],
+});
+
+export const addResourceAddress = operation({
+  id: "addResourceAddress",
+  method: "POST",
+  path: "/tenants/resources/{id}/addresses",
+  tag,
+  summary: "Give a resource another address",
+  description:
+    "Raises the resource's version; `ETag` and `Location` are those of the address. `If-Match` takes the resource's.",
+  access: "resources:write",
+  parameters: { id: "uuid" },
+  body: CreateAddress,
+  success: { status: 201, kind: "record", body: Address, located: true },
+  errors: ["unknown_reference", "invalid_address", "duplicate_address", "resource_full"],
+});
+
+export const removeResourceAddress = operation({
+  id: "removeResourceAddress",
+  method: "DELETE",
+  path: "/tenants/resources/{id}/addresses/{addressId}",
+  tag,
+  summary: "Take an address from a resource",
+  description: "The address is deleted. `If-Match` takes the resource's `ETag`.",
+  access: "resources:write",
+  parameters: { id: "uuid", addressId: "uuid" },
+  success: { status: 204, kind: "empty" },
+});
+
+export const connectGateway = operation({
+  id: "connectGateway",
+  method: "PUT",
+  path: "/tenants/resources/{id}/gateways/{gatewayId}",
+  tag,
+  summary: "Connect a gateway to a resource",
+  description: "Idempotent. A gateway that is not connected yet comes last in the order of priority.",
+  access: "resources:write",
+  parameters: { id: "uuid", gatewayId: "uuid" },
+  success: { status: 204, kind: "empty" },
+  errors: ["resource_full"],
+});
+
+export const disconnectGateway = operation({
+  id: "disconnectGateway",
+  method: "DELETE",
+  path: "/tenants/resources/{id}/gateways/{gatewayId}",
+  tag,
+  summary: "Disconnect a gateway from a resource",
+  description: "The gateways that are left keep their order. One that is not connected is not found.",
+  access: "resources:write",
+  parameters: { id: "uuid", gatewayId: "uuid" },
+  success: { status: 204, kind: "empty" },
 });

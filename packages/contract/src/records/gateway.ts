@@ -33,3 +33,12 @@ export const Gateway = component("Gateway", "A network gateway: its configuratio
   ),
 });
 export type Gateway = Static<typeof Gateway>;
+
+export const gatewayTestStatuses = ["ONLINE", "MAINTENANCE", "NOT_REACHABLE", "ERROR", "UNRECOGNIZED"] as const;
+
+export const GatewayTest = component("GatewayTest", "What is known of a gateway's state.", {
+  status: oneOf(gatewayTestStatuses),
+  details: Type.Optional(Type.String({ description: "What the status was concluded from." })),
+  error: Type.Optional(Type.String({ description: "What the gateway reported as failed." })),
+});
+export type GatewayTest = Static<typeof GatewayTest>;

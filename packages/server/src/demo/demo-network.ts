@@ -26,6 +26,9 @@ export interface DemoResource {
   readonly gateways: readonly string[];
 }
 
+/** The gateway that is being worked on. */
+export const demoGatewayInMaintenance = "Dublin office";
+
 export const demoGateways: readonly DemoGateway[] = [
   gateway("Frankfurt 1", "fra-1", "First gateway of the data centre."),
   gateway("Frankfurt 2", "fra-2", "Second gateway of the data centre."),

@@ -132,6 +132,9 @@ export const demoDevices: readonly DemoDevice[] = [
   ...enrolled.slice(0, phoneOwners).map((user, index) => phoneOf(user, index)),
 ];
 
+/** The telephone that was reported as lost. */
+export const demoLostDevice = "engineer-03-phone";
+
 function computerOf(user: DemoUser, index: number): DemoDevice {
   const name = `${user.email.split("@", 1)[0]}-laptop`;
   const { os, osVersion } = computers[index % computers.length] ?? computers[0];

@@ -55,6 +55,9 @@ test("the tenant holds it beside what every tenant has, and keeps no key of the 
   });
   expect(await total("/tenants/users?filter[status]=pending")).toBeGreaterThan(0);
   expect(await total("/tenants/policies?filter[action]=false")).toBe(2);
+  expect(await total("/tenants/devices?filter[active]=false")).toBe(1);
+  const { body } = await client.get("/tenants/gateways");
+  expect(body.filter(({ status }: { status: string }) => status === "MAINTENANCE")).toHaveLength(1);
 });
 
 test("a second filling changes nothing, not even what was deleted since", async () => {

@@ -3,8 +3,8 @@ import type { Composition } from "../compose.ts";
 import { openDemoTenant } from "../features/tenants/tenants.api.ts";
 import { demoPolicies, demoRules } from "./demo-access.ts";
 import { DemoApi, type NamedRecord } from "./demo-api.ts";
-import { demoGateways, demoProtocols, demoResources } from "./demo-network.ts";
-import { demoDevices, demoGroups, demoUsers } from "./demo-people.ts";
+import { demoGatewayInMaintenance, demoGateways, demoProtocols, demoResources } from "./demo-network.ts";
+import { demoDevices, demoGroups, demoLostDevice, demoUsers } from "./demo-people.ts";
 
 type IdOf = (name: string) => string;
 
@@ -16,6 +16,7 @@ export async function fillDemoTenant({ app, runner }: Pick<Composition, "app" | 
   const groups = await ensure(api, "/tenants/groups", demoGroups, (group) => group);
   const users = await fillPeople(api, groups);
   const gateways = await ensure(api, "/tenants/gateways", demoGateways, (gateway) => gateway);
+  await api.call("POST", `/tenants/gateways/${gateways(demoGatewayInMaintenance)}/enter-maintenance`);
   const resources = await fillResources(api, gateways);
   await fillPolicies(api, { groups, users, gateways, resources });
   await tenant.markFilled();
@@ -34,10 +35,11 @@ async function fillPeople(api: DemoApi, groups: IdOf): Promise<IdOf> {
     await api.call("PUT", `/tenants/users/${users(email)}`, { firstName, lastName });
     await api.call("PATCH", `/tenants/users/${users(email)}`, { attributes });
   }
-  await ensure(api, "/tenants/devices", demoDevices, ({ userEmail, ...device }) => ({
+  const devices = await ensure(api, "/tenants/devices", demoDevices, ({ userEmail, ...device }) => ({
     ...device,
     userId: users(userEmail),
   }));
+  await api.call("PATCH", `/tenants/devices/${devices(demoLostDevice)}/deactivate`);
   return users;
 }
 

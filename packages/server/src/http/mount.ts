@@ -1,6 +1,6 @@
 /** Mounts an operation: authentication, authorization, validation, the call, the reply; in the order the contract sets. */
 import { createHash } from "node:crypto";
-import { defaultBodyLimitBytes, type Operation, takesIdempotencyKey } from "@gatehouse/contract/operation";
+import { defaultBodyLimitBytes, type Operation } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
@@ -152,7 +152,7 @@ function checkQuery(operation: Operation, query: QueryParameters): ListQuery | u
 
 function idempotencyOf(operation: Operation, request: FastifyRequest, caller: Caller): IdempotencyRequest | undefined {
   const key = request.headers["idempotency-key"];
-  if (!takesIdempotencyKey(operation) || key === undefined) return undefined;
+  if (operation.method !== "POST" || key === undefined) return undefined;
   if (typeof key !== "string" || key.length === 0 || key.length > 255) {
     throw new AppError("invalid_parameter", { detail: "Idempotency-Key must have 1 to 255 characters." });
   }

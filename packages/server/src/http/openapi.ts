@@ -1,7 +1,7 @@
 /** The OpenAPI 3.0.3 document, made from the declarations that also validate and document every operation. */
 import { type ErrorCode, errorDefinitions } from "@gatehouse/contract/errors";
 import { type ListDeclaration, operatorsFor, pageOf } from "@gatehouse/contract/list";
-import { errorsOf, type Operation, takesIdempotencyKey, takesIfMatch } from "@gatehouse/contract/operation";
+import { errorsOf, type Operation, takesIfMatch } from "@gatehouse/contract/operation";
 import { Problem } from "@gatehouse/contract/problem";
 import { componentKeyword, trimKeyword } from "@gatehouse/contract/schema";
 import type { TSchema } from "typebox";
@@ -151,7 +151,7 @@ function parametersOf(operation: Operation): unknown[] {
   const query = operation.success.kind === "page" ? listParameters(operation.success.list) : [];
   const headers: unknown[] = [];
   if (takesIfMatch(operation)) headers.push({ $ref: "#/components/parameters/IfMatch" });
-  if (takesIdempotencyKey(operation)) headers.push({ $ref: "#/components/parameters/IdempotencyKey" });
+  if (operation.method === "POST") headers.push({ $ref: "#/components/parameters/IdempotencyKey" });
   return [...path, ...query, ...headers];
 }
 
@@ -220,8 +220,9 @@ function successOf(operation: Operation, schemas: Json): Json {
   const names: (keyof typeof headers)[] = ["X-Request-Id"];
   const changes = success.kind === "empty" && operation.method !== "DELETE" && operation.parameters !== undefined;
   if (success.kind === "record" || success.kind === "records" || changes) names.push("ETag");
-  if (success.status === 201 && operation.parameters === undefined) names.push("Location");
-  if (takesIdempotencyKey(operation)) names.push("Idempotent-Replayed");
+  const located = success.kind === "record" && success.located === true;
+  if (located || (success.status === 201 && operation.parameters === undefined)) names.push("Location");
+  if (operation.method === "POST") names.push("Idempotent-Replayed");
   const shown = headersNamed(...names);
   if (success.kind === "empty") return { description: "Done; there is nothing to show.", headers: shown };
   const schema: TSchema =
@@ -235,6 +236,7 @@ function successOf(operation: Operation, schemas: Json): Json {
     records: "One record, with ETag and Location; or, where an array was sent, an array without them.",
     page: "A page.",
     array: "All of them.",
+    report: "What was found.",
   };
   return {
     description: description[success.kind],

@@ -29,6 +29,11 @@ export function created(body: object, version: number, location: string): Outcom
   return { kind: "record", body, version, location };
 }
 
+/** What was worked out and is not kept: it has no version. */
+export function report(body: object): Outcome {
+  return { kind: "record", body };
+}
+
 /** Nothing to show; `version` is the record's new one, where it lives on. */
 export function empty(version?: number): Outcome {
   return version === undefined ? { kind: "empty" } : { kind: "empty", version };

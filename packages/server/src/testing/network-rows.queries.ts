@@ -33,7 +33,7 @@ export async function reportStatus(
 export async function printedRows(
   server: TestServer,
   tenantId: string,
-  table: "gateways" | "audit_events" | "outbox" | "idempotent_replies",
+  table: "gateways" | "former_gateway_tokens" | "audit_events" | "outbox" | "idempotent_replies",
 ): Promise<readonly string[]> {
   const select = unprepared<{ text: string }, []>(`SELECT item::text AS text FROM ${table} AS item`);
   const rows = await server.database.snapshot(inside(tenantId), (transaction) => transaction.query(select));
@@ -47,4 +47,64 @@ export async function latestNews(server: TestServer, tenantId: string, count: nu
   );
   const rows = await server.database.snapshot(inside(tenantId), (transaction) => transaction.query(select, count));
   return rows.flatMap(({ changes }) => changes);
+}
+
+/** What a gateway's agent would have reported. */
+export interface Reported {
+  readonly lastOnline?: Date | null;
+  readonly deployedOn?: Date | null;
+  readonly error?: string;
+}
+
+/** Sets what a gateway has reported, and leaves its status; what is not given is as before the first report. */
+export async function reportHeartbeat(
+  server: TestServer,
+  tenantId: string,
+  gatewayId: string,
+  { lastOnline = null, deployedOn = null, error = "" }: Reported,
+): Promise<void> {
+  const update = unprepared<
+    never,
+    [gatewayId: string, lastOnline: Date | null, deployedOn: Date | null, error: string]
+  >(
+    `WITH reported AS (
+       UPDATE gateways SET last_online = $2, deployed_on = $3, error = $4 WHERE tenant_id = current_tenant() AND id = $1
+     )
+     UPDATE tenant_generations SET generation = generation + 1 WHERE tenant_id = current_tenant()`,
+  );
+  await server.database.transaction(inside(tenantId), (transaction) =>
+    transaction.query(update, gatewayId, lastOnline, deployedOn, error),
+  );
+}
+
+/** The hashes by which a gateway's tokens are found: of its present one, and of former ones with their ends, the latest first. */
+export async function tokensOf(
+  server: TestServer,
+  tenantId: string,
+  gatewayId: string,
+): Promise<{ readonly present: string; readonly former: readonly { hash: string; endsAt: string }[] }> {
+  const selectPresent = unprepared<{ hash: string }, [gatewayId: string]>(
+    "SELECT encode(token_hash, 'hex') AS hash FROM gateways WHERE id = $1",
+  );
+  const selectFormer = unprepared<{ hash: string; endsAt: string }, [gatewayId: string]>(
+    `SELECT encode(token_hash, 'hex') AS hash, ends_at AS "endsAt" FROM former_gateway_tokens
+     WHERE gateway_id = $1 ORDER BY ends_at DESC`,
+  );
+  const [present, former] = await server.database.snapshot(inside(tenantId), (transaction) =>
+    Promise.all([transaction.query(selectPresent, gatewayId), transaction.query(selectFormer, gatewayId)]),
+  );
+  return { present: present[0]?.hash ?? "none", former };
+}
+
+/** The priorities of a resource's gateways, in order. */
+export async function prioritiesOf(
+  server: TestServer,
+  tenantId: string,
+  resourceId: string,
+): Promise<readonly number[]> {
+  const select = unprepared<{ priority: number }, [resourceId: string]>(
+    "SELECT priority FROM resource_gateways WHERE resource_id = $1 ORDER BY priority",
+  );
+  const rows = await server.database.snapshot(inside(tenantId), (transaction) => transaction.query(select, resourceId));
+  return rows.map(({ priority }) => priority);
 }

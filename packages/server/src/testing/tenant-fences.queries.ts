@@ -98,7 +98,12 @@ const openings: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Unique across tenants: hashes of 256 random bits, which tell nobody anything. */
-const uniqueEverywhere = new Set(["api_keys_hash_unique", "gateways_token_unique", "tenants_name_unique"]);
+const uniqueEverywhere = new Set([
+  "api_keys_hash_unique",
+  "former_gateway_tokens_hash_unique",
+  "gateways_token_unique",
+  "tenants_name_unique",
+]);
 
 /** What the application may do with a table, where it is not everything that rows need. */
 const lessPrivileges: Readonly<Record<string, readonly string[]>> = {

@@ -1,7 +1,7 @@
 /** What other features may ask of addresses. */
-export { insertAddresses } from "./addresses.queries.ts";
+export { deleteAddress, insertAddresses, lockAddress, readAddress } from "./addresses.queries.ts";
 export { type CanonicalAddress, checkAddress, repeatedAddresses } from "./addresses.rules.ts";
-export { type AddressJson, addressJson, addressView } from "./addresses.view.ts";
+export { type AddressJson, addressJson, addressView, auditedAddress } from "./addresses.view.ts";
 export {
   type BulkAddress,
   deleteAddressesInBulk,

@@ -22,6 +22,7 @@ export interface WholeAddressRow {
 export interface AddressRow {
   readonly id: string;
   readonly version: number;
+  readonly resource_id: string;
   /** Of the resource that owns it; it never changes. */
   readonly resource_type: ResourceType;
 }
@@ -43,7 +44,7 @@ const selectWhole = statement<WholeAddressRow, [tenantId: string, id: string]>(
 // after the address would be the opposite order to that, and a deadlock.
 const selectForChange = statement<AddressRow, [tenantId: string, id: string]>(
   "addresses.lock",
-  `SELECT item.id, item.version, resource.type AS resource_type
+  `SELECT item.id, item.version, item.resource_id, resource.type AS resource_type
    FROM addresses AS item
    JOIN resources AS resource ON resource.tenant_id = item.tenant_id AND resource.id = item.resource_id
    WHERE item.tenant_id = $1 AND item.id = $2 FOR UPDATE OF item`,
@@ -128,7 +129,12 @@ export async function updateAddress(
   await tx.query(replaceProtocols, tx.tenantId, id, protocols);
 }
 
-export async function deleteAddress(tx: TenantTx, _granted: Granted<"addresses:write">, id: string): Promise<void> {
+/** Taking an address from its resource is a change of the resource too, hence the second permission. */
+export async function deleteAddress(
+  tx: TenantTx,
+  _granted: Granted<"addresses:write"> | Granted<"resources:write">,
+  id: string,
+): Promise<void> {
   await tx.query(remove, tx.tenantId, id);
 }
 
@@ -137,22 +143,28 @@ export interface NewAddress extends CanonicalAddress {
   readonly protocols: readonly string[];
 }
 
-/** Gives a resource its addresses. The caller has made sure that the protocols exist and that no address repeats. */
+/**
+ * Gives a resource addresses, in the order of their ids afterwards. The caller has made sure that the protocols exist.
+ *
+ * @returns the ids, in the order of the addresses
+ * @throws AppError duplicate_address when the resource has one of them already
+ */
 export async function insertAddresses(
   tx: TenantTx,
   _granted: Granted<"resources:write">,
   resourceId: string,
   addresses: readonly NewAddress[],
   at: Date,
-): Promise<void> {
-  if (addresses.length === 0) return;
+): Promise<readonly string[]> {
+  if (addresses.length === 0) return [];
   const ids = addresses.map(() => newId());
   const uses = addresses.flatMap(({ protocols }, index) =>
     protocols.map((protocolId, position) => ({ addressId: ids[index] ?? "", protocolId, position })),
   );
   const texts = addresses.map(({ text }) => text);
   const isIp = addresses.map((address) => address.isIp);
-  await Promise.all([
+  const repeated = () => new AppError("duplicate_address", { errors: [repetition("/address", texts[0] ?? "")] });
+  const inserting = Promise.all([
     tx.query(insertMany, tx.tenantId, resourceId, at, ids, texts, isIp),
     tx.query(
       insertProtocols,
@@ -162,4 +174,6 @@ export async function insertAddresses(
       uses.map(({ position }) => position),
     ),
   ]);
+  await withConstraints({ addresses_once_in_resource: repeated }, inserting);
+  return ids;
 }

@@ -2,11 +2,11 @@ import type * as operations from "@gatehouse/contract/operations/admission-rules
 import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { newId } from "../../platform/ids.ts";
-import { created, empty, type Outcome, record, streamed } from "../../platform/outcome.ts";
+import { created, empty, type Outcome, record, report, streamed } from "../../platform/outcome.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { policiesUsingRule } from "../policies/policies.api.ts";
 import * as queries from "./admission-rules.queries.ts";
-import { checkRuleContent, type RuleContent } from "./admission-rules.rules.ts";
+import { checkRuleContent, type RuleContent, ruleReport } from "./admission-rules.rules.ts";
 import { admissionRuleView } from "./admission-rules.view.ts";
 
 export async function listAdmissionRules(call: Call<typeof operations.listAdmissionRules>): Promise<Outcome> {
@@ -65,6 +65,11 @@ export async function deleteAdmissionRule(call: Call<typeof operations.deleteAdm
     tx.record({ type: "admission-rule", id: row.id, name: row.name, before: admissionRuleView(row) });
     return empty();
   });
+}
+
+/** Runs as a command for the sake of the Idempotency-Key that every POST accepts; it changes and records nothing. */
+export async function checkAdmissionRule(call: Call<typeof operations.checkAdmissionRule>): Promise<Outcome> {
+  return call.command(async () => report(ruleReport(call.body.rule)));
 }
 
 /** A rule that administrators may change: built-in ones have no text. */

@@ -8,4 +8,5 @@ export const admissionRuleRoutes: readonly Route[] = [
   route(operations.readAdmissionRule, commands.readAdmissionRule),
   route(operations.updateAdmissionRule, commands.updateAdmissionRule),
   route(operations.deleteAdmissionRule, commands.deleteAdmissionRule),
+  route(operations.checkAdmissionRule, commands.checkAdmissionRule),
 ];

@@ -1,4 +1,5 @@
 import type { ProblemField } from "@gatehouse/contract/problem";
+import type { RuleReport } from "@gatehouse/contract/records/admission-rule";
 import { checkRuleText } from "@gatehouse/policy/admission-rules/check-rule";
 
 /** The text of a rule, and whether its author says that it depends on the time. */
@@ -31,4 +32,11 @@ export function checkRuleContent({ rule, hasTimeConstraint }: RuleContent): Rule
   if (!check.readsNow || hasTimeConstraint) return { ok: true };
   const message = "must be true, because the rule reads `now`";
   return { ok: false, code: "invalid_combination", errors: [{ pointer: "/hasTimeConstraint", message }] };
+}
+
+/** What checking a rule finds, for those who only ask. Costs as much as `checkRuleContent`. */
+export function ruleReport(rule: string): RuleReport {
+  const check = checkRuleText(rule);
+  if (check.ok) return { valid: true, readsNow: check.readsNow, errors: [] };
+  return { valid: false, errors: check.problems.map(({ message, line, column }) => ({ message, line, column })) };
 }

@@ -3,7 +3,7 @@ import type { ProblemField } from "@gatehouse/contract/problem";
 import type { Configuration, ConfigurationPlan } from "@gatehouse/contract/records/configuration";
 import { AppError, reportedFields } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
-import { type Outcome, record } from "../../platform/outcome.ts";
+import { type Outcome, record, report } from "../../platform/outcome.ts";
 import { readGeneration } from "../../platform/tenancy/generation.queries.ts";
 import { changedRuleProblems } from "./changed-rules.ts";
 import { devicesByKey, readSizes } from "./configuration.queries.ts";
@@ -28,7 +28,9 @@ export async function planConfiguration(call: Call<typeof operations.planConfigu
     Promise.all([readGeneration(tx), readTenantRecords(tx), devicesByKey(tx, namedDevices(document))]),
   );
   const { changes } = await soundPlan(current, document, devices);
-  return record(planView(changes, generation), generation);
+  const planned = report(planView(changes, generation));
+  // Every POST accepts an Idempotency-Key, and a stored reply takes a command; the plan itself is read in one snapshot.
+  return call.idempotency === undefined ? planned : call.command(async () => planned);
 }
 
 export async function applyConfiguration(call: Call<typeof operations.applyConfiguration>): Promise<Outcome> {

@@ -1,11 +1,13 @@
+import { isDeepStrictEqual } from "node:util";
 import type * as operations from "@gatehouse/contract/operations/devices.operations";
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { newId } from "../../platform/ids.ts";
-import { created, type Outcome, record } from "../../platform/outcome.ts";
+import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { largestDeviceLimit } from "../groups/groups.api.ts";
+import { takeDeviceOutOfPolicies } from "../policies/policies.api.ts";
 import { activateUser, type EnrollingUser, lockUserForEnrolment } from "../users/users.api.ts";
 import * as queries from "./devices.queries.ts";
 import { deviceLimit } from "./devices.rules.ts";
@@ -59,4 +61,82 @@ async function requireRoomForDevice(tx: TenantTx, user: EnrollingUser): Promise<
     detail: `${user.email} has ${count} devices and may have ${limit}; deactivated ones count.`,
     errors: [bodyField("/userId", `may have ${limit} devices`)],
   });
+}
+
+export async function deleteDevice(call: Call<typeof operations.deleteDevice>): Promise<Outcome> {
+  return call.command(async (tx) => {
+    const row = await lockForChange(call, tx);
+    const before = await requireDevice(tx, row.id);
+    await takeDeviceOutOfPolicies(tx, call.granted, row);
+    await queries.deleteDevice(tx, call.granted, row.id);
+    tx.record({ type: "device", id: row.id, name: row.name, before: deviceView(before.device, call.now) });
+    return empty();
+  });
+}
+
+export async function deactivateDevice(call: Call<typeof operations.deactivateDevice>): Promise<Outcome> {
+  return changeDevice(call, (tx, { id, active }) =>
+    active ? queries.setDeviceActive(tx, call.granted, id, false, call.now) : undefined,
+  );
+}
+
+export async function reactivateDevice(call: Call<typeof operations.reactivateDevice>): Promise<Outcome> {
+  return changeDevice(call, (tx, { id, name, active, user_id: userId }) => {
+    if (active) throw new AppError("device_not_deactivated", { detail: `The device ${name} is not deactivated.` });
+    if (userId === null) throw new AppError("device_without_user", { detail: `The user of ${name} was deleted.` });
+    return queries.setDeviceActive(tx, call.granted, id, true, call.now);
+  });
+}
+
+export async function replaceDevicePosture(call: Call<typeof operations.replaceDevicePosture>): Promise<Outcome> {
+  return changeDevice(call, (tx, { id, posture }) =>
+    isDeepStrictEqual(call.body, posture)
+      ? undefined
+      : queries.setDevicePosture(tx, call.granted, id, call.body, call.now),
+  );
+}
+
+type DeviceCall = Pick<Call<typeof operations.deactivateDevice>, "parameters" | "now" | "requireVersion" | "command">;
+
+/**
+ * What the commands that change one device have in common: the lock, the If-Match, the audit entry, the answer.
+ *
+ * @param change changes the row; undefined when it already is as it should be
+ * @throws AppError not_found, precondition_failed
+ */
+async function changeDevice(
+  call: DeviceCall,
+  change: (tx: TenantTx, row: queries.LockedDevice) => Promise<void> | undefined,
+): Promise<Outcome> {
+  return call.command(async (tx) => {
+    const row = await lockForChange(call, tx);
+    const before = await requireDevice(tx, row.id);
+    const changing = change(tx, row);
+    if (changing === undefined) return record(deviceView(before.device, call.now), before.version);
+    await changing;
+    const after = await requireDevice(tx, row.id);
+    const view = deviceView(after.device, call.now);
+    tx.record({
+      type: "device",
+      id: row.id,
+      name: row.name,
+      before: deviceView(before.device, call.now),
+      after: view,
+    });
+    return record(view, after.version);
+  });
+}
+
+/** @throws AppError not_found, precondition_failed */
+async function lockForChange(call: DeviceCall, tx: TenantTx): Promise<queries.LockedDevice> {
+  const row = await queries.lockDevice(tx, call.parameters.id);
+  if (row === undefined) throw new AppError("not_found");
+  call.requireVersion(row.version);
+  return row;
+}
+
+async function requireDevice(tx: TenantTx, id: string): Promise<queries.DeviceRow> {
+  const [row] = await queries.readDevices(tx, [id]);
+  if (row === undefined) throw new AppError("not_found");
+  return row;
 }

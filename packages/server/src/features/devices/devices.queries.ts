@@ -14,6 +14,17 @@ export interface DeviceRow {
   readonly device: DeviceJson;
 }
 
+/** The device's own columns, as far as commands decide by them. */
+export interface LockedDevice {
+  readonly id: string;
+  readonly version: number;
+  readonly name: string;
+  readonly active: boolean;
+  /** Null once the user was deleted. */
+  readonly user_id: string | null;
+  readonly posture: Device["posture"] | null;
+}
+
 const wholeDevice = `item.version, ${deviceJson("item")} AS device`;
 
 const source: ListSource = {
@@ -44,6 +55,23 @@ const selectOfUsers = statement<DeviceRow, [tenantId: string, userIds: readonly 
   "devices.lock_of_users",
   `SELECT ${wholeDevice} FROM devices AS item
    WHERE item.tenant_id = $1 AND item.user_id = ANY ($2::uuid[]) ORDER BY item.id FOR UPDATE OF item`,
+);
+const selectForChange = statement<LockedDevice, [tenantId: string, id: string]>(
+  "devices.lock",
+  // FOR UPDATE reads what was committed last: whoever waited for the user's deletion finds no user here.
+  `SELECT id, version, name, active, user_id, posture FROM devices WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
+);
+const setActive = statement<never, [tenantId: string, id: string, at: Date, active: boolean]>(
+  "devices.set_active",
+  "UPDATE devices SET updated_at = $3, version = version + 1, active = $4 WHERE tenant_id = $1 AND id = $2",
+);
+const setPosture = statement<never, [tenantId: string, id: string, at: Date, posture: string]>(
+  "devices.set_posture",
+  "UPDATE devices SET updated_at = $3, version = version + 1, posture = $4 WHERE tenant_id = $1 AND id = $2",
+);
+const remove = statement<never, [tenantId: string, id: string]>(
+  "devices.delete",
+  "DELETE FROM devices WHERE tenant_id = $1 AND id = $2",
 );
 const countOfUser = statement<{ count: number }, [tenantId: string, userId: string]>(
   "devices.count_of_user",
@@ -93,6 +121,11 @@ export function readDevices(tx: TenantTx, ids: readonly string[]): Promise<Devic
   return ids.length === 0 ? Promise.resolve([]) : tx.query(selectMany, tx.tenantId, ids);
 }
 
+/** Reads the device and keeps others from changing it, or naming it in a policy, until the transaction ends. */
+export async function lockDevice(tx: TenantTx, id: string): Promise<LockedDevice | undefined> {
+  return (await tx.query(selectForChange, tx.tenantId, id))[0];
+}
+
 /** The user's devices, kept from changing until the transaction ends. */
 export function lockDevicesOfUser(tx: TenantTx, userId: string): Promise<DeviceRow[]> {
   return tx.query(selectOfUser, tx.tenantId, userId);
@@ -138,6 +171,31 @@ export async function insertDevice(
     { devices_public_key_unique: keyTaken },
     tx.query(insert, tx.tenantId, id, at, name, userId, hardwareId, publicKey, appVersion, os, osVersion, facts),
   );
+}
+
+/** Sets the device's own flag; what its user is does not matter to it. */
+export async function setDeviceActive(
+  tx: TenantTx,
+  _granted: Granted<"devices:write">,
+  id: string,
+  active: boolean,
+  at: Date,
+): Promise<void> {
+  await tx.query(setActive, tx.tenantId, id, at, active);
+}
+
+export async function setDevicePosture(
+  tx: TenantTx,
+  _granted: Granted<"devices:write">,
+  id: string,
+  posture: NonNullable<Device["posture"]>,
+  at: Date,
+): Promise<void> {
+  await tx.query(setPosture, tx.tenantId, id, at, JSON.stringify(posture));
+}
+
+export async function deleteDevice(tx: TenantTx, _granted: Granted<"devices:write">, id: string): Promise<void> {
+  await tx.query(remove, tx.tenantId, id);
 }
 
 /** Deactivates devices and takes their users off them. */

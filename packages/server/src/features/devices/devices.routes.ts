@@ -6,4 +6,8 @@ export const deviceRoutes: readonly Route[] = [
   route(operations.listDevices, commands.listDevices),
   route(operations.enrolDevice, commands.enrolDevice),
   route(operations.readDevice, commands.readDevice),
+  route(operations.deleteDevice, commands.deleteDevice),
+  route(operations.deactivateDevice, commands.deactivateDevice),
+  route(operations.reactivateDevice, commands.reactivateDevice),
+  route(operations.replaceDevicePosture, commands.replaceDevicePosture),
 ];

@@ -5,8 +5,8 @@ import type { Call } from "../../platform/call.ts";
 import { newId } from "../../platform/ids.ts";
 import { created, empty, type Outcome, record, streamed } from "../../platform/outcome.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
-import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { policiesNamingGateway } from "../policies/policies.api.ts";
+import { changeGateway, lockForChange, requireGateway } from "./change-gateway.ts";
 import * as queries from "./gateways.queries.ts";
 import { checkEndpoint } from "./gateways.rules.ts";
 import { gatewayView, noTokens, tokenContext, tokenViewer } from "./gateways.view.ts";
@@ -44,11 +44,8 @@ export async function createGateway(call: Call<typeof operations.createGateway>)
 }
 
 export async function updateGateway(call: Call<typeof operations.updateGateway>): Promise<Outcome> {
-  const { id } = call.parameters;
   const { body } = call;
-  const tokens = tokenViewer(call);
-  return call.command(async (tx) => {
-    const row = await lockForChange(call, tx, id);
+  return changeGateway(call, (tx, row) => {
     const settings = {
       ...row,
       name: body.name ?? row.name,
@@ -56,18 +53,8 @@ export async function updateGateway(call: Call<typeof operations.updateGateway>)
       wireguard_port: body.wireguardPort === undefined ? row.wireguard_port : Number(body.wireguardPort),
       endpoint: body.endpoint === undefined ? row.endpoint : canonicalEndpoint(body.endpoint),
     };
-    const before = await requireGateway(tx, id, tokens.maySee);
-    if (isDeepStrictEqual(settings, row)) return record(gatewayView(before, tokens), before.version);
-    await queries.updateGateway(tx, call.granted, id, settings, call.now);
-    const after = await requireGateway(tx, id, tokens.maySee);
-    tx.record({
-      type: "gateway",
-      id,
-      name: settings.name,
-      before: gatewayView(before, noTokens),
-      after: gatewayView(after, noTokens),
-    });
-    return record(gatewayView(after, tokens), after.version);
+    if (isDeepStrictEqual(settings, row)) return undefined;
+    return queries.updateGateway(tx, call.granted, row.id, settings, call.now);
   });
 }
 
@@ -98,22 +85,4 @@ function canonicalEndpoint(text: string): string {
     detail: `/endpoint: ${check.message}.`,
     errors: [bodyField("/endpoint", check.message)],
   });
-}
-
-/** @throws AppError not_found, precondition_failed */
-async function lockForChange(
-  call: { requireVersion(version: number): void },
-  tx: TenantTx,
-  id: string,
-): Promise<queries.GatewayRow> {
-  const row = await queries.lockGateway(tx, id);
-  if (row === undefined) throw new AppError("not_found");
-  call.requireVersion(row.version);
-  return row;
-}
-
-async function requireGateway(tx: TenantTx, id: string, withToken = false): Promise<queries.WholeGatewayRow> {
-  const row = await queries.readGateway(tx, id, withToken);
-  if (row === undefined) throw new AppError("not_found");
-  return row;
 }

@@ -1,9 +1,10 @@
-import type { GatewayResource } from "@gatehouse/contract/records/gateway";
+import type { GatewayResource, GatewayStatus } from "@gatehouse/contract/records/gateway";
 import { AppError } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import { withConstraints } from "../../platform/db/database-errors.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import type { Heartbeat } from "./gateways.rules.ts";
 import { type GatewayJson, gatewayJson } from "./gateways.view.ts";
 
 /** A gateway with what its own record shows beside it. */
@@ -23,9 +24,11 @@ export interface GatewaySettings {
   readonly endpoint: string;
 }
 
-export interface GatewayRow extends GatewaySettings {
+export interface GatewayRow extends GatewaySettings, Heartbeat {
   readonly id: string;
   readonly version: number;
+  readonly status: GatewayStatus;
+  readonly relay_enabled: boolean;
 }
 
 /** @param withToken the placeholder of a boolean: whether the caller may see tokens */
@@ -57,7 +60,7 @@ const selectOfAddress = statement<WholeGatewayRow, [tenantId: string, addressId:
 );
 const selectForChange = statement<GatewayRow, [tenantId: string, id: string]>(
   "gateways.lock",
-  `SELECT id, version, name, description, wireguard_port, endpoint
+  `SELECT id, version, name, description, wireguard_port, endpoint, status, error, deployed_on, last_online, relay_enabled
    FROM gateways WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
 );
 const insert = statement<
@@ -86,6 +89,14 @@ const update = statement<
   "gateways.update",
   `UPDATE gateways
    SET updated_at = $3, version = version + 1, name = $4, description = $5, wireguard_port = $6, endpoint = $7
+   WHERE tenant_id = $1 AND id = $2`,
+);
+const updateState = statement<
+  never,
+  [tenantId: string, id: string, at: Date, status: GatewayStatus, relayEnabled: boolean]
+>(
+  "gateways.update_state",
+  `UPDATE gateways SET updated_at = $3, version = version + 1, status = $4, relay_enabled = $5
    WHERE tenant_id = $1 AND id = $2`,
 );
 const remove = statement<never, [tenantId: string, id: string]>(
@@ -162,7 +173,17 @@ export async function updateGateway(
   await withConstraints(nameTaken(name), tx.query(update, tx.tenantId, id, at, name, description, port, endpoint));
 }
 
-/** Deletes the gateway with its connections to resources. No policy may name it any more. */
+/** Stores what administrators switch: whether it is in maintenance, and whether it relays. */
+export async function updateGatewayState(
+  tx: TenantTx,
+  _granted: Granted<"gateways:write">,
+  { id, status, relay_enabled: relayEnabled }: Pick<GatewayRow, "id" | "status" | "relay_enabled">,
+  at: Date,
+): Promise<void> {
+  await tx.query(updateState, tx.tenantId, id, at, status, relayEnabled);
+}
+
+/** Deletes the gateway with its former tokens and its connections to resources. No policy may name it any more. */
 export async function deleteGateway(tx: TenantTx, _granted: Granted<"gateways:write">, id: string): Promise<void> {
   await tx.query(remove, tx.tenantId, id);
 }

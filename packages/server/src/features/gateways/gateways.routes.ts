@@ -1,5 +1,7 @@
 import * as operations from "@gatehouse/contract/operations/gateways.operations";
 import { type Route, route } from "../../http/route.ts";
+import * as state from "./gateway-state.commands.ts";
+import { rotateGatewayToken } from "./gateway-token.commands.ts";
 import * as commands from "./gateways.commands.ts";
 
 export const gatewayRoutes: readonly Route[] = [
@@ -8,4 +10,10 @@ export const gatewayRoutes: readonly Route[] = [
   route(operations.readGateway, commands.readGateway),
   route(operations.updateGateway, commands.updateGateway),
   route(operations.deleteGateway, commands.deleteGateway),
+  route(operations.enableGatewayRelay, state.enableGatewayRelay),
+  route(operations.disableGatewayRelay, state.disableGatewayRelay),
+  route(operations.enterGatewayMaintenance, state.enterGatewayMaintenance),
+  route(operations.exitGatewayMaintenance, state.exitGatewayMaintenance),
+  route(operations.rotateGatewayToken, rotateGatewayToken),
+  route(operations.testGatewayConfiguration, state.testGatewayConfiguration),
 ];

@@ -1,3 +1,4 @@
+import type { GatewayStatus, GatewayTest } from "@gatehouse/contract/records/gateway";
 import { parseAddressText } from "@gatehouse/policy/addresses/address-text";
 
 export type EndpointCheck =
@@ -20,4 +21,53 @@ export function checkEndpoint(text: string): EndpointCheck {
   if (kind === "cidr") return { ok: false, message: `${endpoint} is a block of addresses; write one address of it` };
   if (kind === "wildcard") return { ok: false, message: `${endpoint} is many names; write one host name` };
   return { ok: true, endpoint };
+}
+
+/** How long after its last heartbeat a gateway counts as reachable, in milliseconds (contract, "Status transitions"). */
+const reachableForMs = 30_000;
+
+/** What a gateway's agent has reported. */
+export interface Heartbeat {
+  /** ISO 8601; null before the first heartbeat. */
+  readonly last_online: string | null;
+  /** ISO 8601, when a configuration was first applied; null before that. */
+  readonly deployed_on: string | null;
+  /** Why the last configuration could not be applied; `""` when it could, or when none was tried. */
+  readonly error: string;
+}
+
+/**
+ * What a gateway's status is outside of maintenance (contract, "Status transitions"). Whoever is silent is not trusted with
+ * an older report: silence comes before ERROR.
+ */
+export function statusByHeartbeat(heartbeat: Heartbeat, now: Date): Exclude<GatewayStatus, "MAINTENANCE"> {
+  const reachable = isReachable(heartbeat, now);
+  if (reachable && heartbeat.error !== "") return "ERROR";
+  if (heartbeat.deployed_on === null) return "PENDING";
+  return reachable ? "ONLINE" : "OFFLINE";
+}
+
+/** A gateway whose clock, or whose replica's, is ahead counts as heard just now. */
+function isReachable({ last_online: lastOnline }: Heartbeat, now: Date): boolean {
+  return lastOnline !== null && now.getTime() - Date.parse(lastOnline) <= reachableForMs;
+}
+
+/** What is known of a gateway's state: concluded from its heartbeat, never guessed. */
+export function testedState(gateway: Heartbeat & { readonly status: GatewayStatus }, now: Date): GatewayTest {
+  const { last_online: lastOnline, deployed_on: deployedOn, error } = gateway;
+  const heard = lastOnline === null ? "It has sent no heartbeat yet." : `Its last heartbeat was at ${lastOnline}.`;
+  const failed = error === "" ? {} : { error };
+  if (gateway.status === "MAINTENANCE") {
+    return { status: "MAINTENANCE", details: `An administrator took it out of service. ${heard}`, ...failed };
+  }
+  if (lastOnline !== null && !isReachable(gateway, now)) {
+    return { status: "NOT_REACHABLE", details: heard, ...failed };
+  }
+  const status = statusByHeartbeat(gateway, now);
+  if (status === "ERROR") return { status, details: heard, error };
+  if (status === "ONLINE") {
+    return { status, details: `${heard} A configuration was first applied at ${deployedOn}.` };
+  }
+  if (status === "OFFLINE") return { status: "NOT_REACHABLE", details: heard, ...failed };
+  return { status: "UNRECOGNIZED", details: `${heard} It has not reported a configuration as applied.`, ...failed };
 }

@@ -8,7 +8,7 @@ import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { listTables } from "./policies.queries.ts";
 import type { NamedPolicy } from "./policy-uses.queries.ts";
 
-function takeOutStatement(list: "users" | "resources") {
+function takeOutStatement(list: "users" | "devices" | "resources") {
   const { table, column } = listTables[list];
   return statement<NamedPolicy, [tenantId: string, id: string]>(
     `policies.take_out_of_${list}`,
@@ -22,11 +22,21 @@ function takeOutStatement(list: "users" | "resources") {
 }
 
 const deleteUser = takeOutStatement("users");
+const deleteDevice = takeOutStatement("devices");
 const deleteResource = takeOutStatement("resources");
 
 /** Takes the user off every policy; nobody can name it any more, since it is locked. Returns those policies by name. */
 export function takeUserOut(tx: TenantTx, _granted: Granted<"users:write">, userId: string): Promise<NamedPolicy[]> {
   return tx.query(deleteUser, tx.tenantId, userId);
+}
+
+/** Takes the device off every policy, as `takeUserOut` does. */
+export function takeDeviceOut(
+  tx: TenantTx,
+  _granted: Granted<"devices:write">,
+  deviceId: string,
+): Promise<NamedPolicy[]> {
+  return tx.query(deleteDevice, tx.tenantId, deviceId);
 }
 
 /** Takes the resource off every policy, as `takeUserOut` does. */

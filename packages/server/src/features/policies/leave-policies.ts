@@ -13,6 +13,15 @@ export async function takeUserOutOfPolicies(
   recordLeaving(tx, await queries.takeUserOut(tx, granted, id), { user: { id, email } });
 }
 
+/** Takes a device that is about to be deleted off every policy, active or not, and records the change of each. */
+export async function takeDeviceOutOfPolicies(
+  tx: CommandTx,
+  granted: Granted<"devices:write">,
+  { id, name }: { readonly id: string; readonly name: string },
+): Promise<void> {
+  recordLeaving(tx, await queries.takeDeviceOut(tx, granted, id), { device: { id, name } });
+}
+
 /** Takes a resource that is about to be deleted off every policy, active or not, and records the change of each. */
 export async function takeResourceOutOfPolicies(
   tx: CommandTx,

@@ -1,6 +1,6 @@
 /** What other features may ask of policies. */
 
-export { takeResourceOutOfPolicies, takeUserOutOfPolicies } from "./leave-policies.ts";
+export { takeDeviceOutOfPolicies, takeResourceOutOfPolicies, takeUserOutOfPolicies } from "./leave-policies.ts";
 export { createDefaultPolicy } from "./policies.built-in.ts";
 export { combinationProblems, defaultMode, type PolicyList, policyLists } from "./policies.rules.ts";
 export {

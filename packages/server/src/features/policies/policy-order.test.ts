@@ -114,6 +114,7 @@ describe("the order", () => {
       }
       calls.push(...[first, second, first, second].map((id) => client.delete(`${policies}/${id}`)));
       calls.push(client.patch(`${policies}/${present[4]}`, { description: `Round ${round}` }));
+      calls.push(client.patch(`${policies}/${present[5]}/deactivate`));
       const statuses = (await Promise.all(calls)).map(({ status }) => status);
       for (const status of statuses) expect([200, 201, 204, 404, 409, 422]).toContain(status);
       expect(statuses.filter((status) => status === 404)).toHaveLength(2);

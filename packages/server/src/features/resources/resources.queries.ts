@@ -114,6 +114,25 @@ const replaceGateways = statement<never, [tenantId: string, id: string, gatewayI
    SELECT $1, $2, id, priority FROM wanted
    ON CONFLICT (tenant_id, resource_id, gateway_id) DO UPDATE SET priority = excluded.priority`,
 );
+// Gateways that were deleted leave gaps, which are closed here, so that priorities never outgrow their column.
+const connect = statement<never, [tenantId: string, id: string, gatewayId: string]>(
+  "resources.connect_gateway",
+  `WITH placed AS (
+     SELECT gateway_id, priority, (row_number() OVER (ORDER BY priority) - 1)::smallint AS place
+     FROM resource_gateways WHERE tenant_id = $1 AND resource_id = $2
+   ), moved AS (
+     UPDATE resource_gateways AS link SET priority = placed.place
+     FROM placed
+     WHERE link.tenant_id = $1 AND link.resource_id = $2 AND link.gateway_id = placed.gateway_id
+       AND placed.place <> placed.priority
+   )
+   INSERT INTO resource_gateways (tenant_id, resource_id, gateway_id, priority)
+   SELECT $1, $2, $3, count(*)::smallint FROM placed`,
+);
+const disconnect = statement<{ gateway_id: string }, [tenantId: string, id: string, gatewayId: string]>(
+  "resources.disconnect_gateway",
+  `DELETE FROM resource_gateways WHERE tenant_id = $1 AND resource_id = $2 AND gateway_id = $3 RETURNING gateway_id`,
+);
 const selectKeptCount = statement<{ count: number }, [tenantId: string, kinds: readonly string[]]>(
   "resources.kept_count",
   "SELECT coalesce(sum(count), 0)::bigint AS count FROM record_counts WHERE tenant_id = $1 AND kind = ANY ($2)",
@@ -209,6 +228,26 @@ export async function replaceResourceGateways(
   gatewayIds: readonly string[],
 ): Promise<void> {
   await tx.query(replaceGateways, tx.tenantId, id, gatewayIds);
+}
+
+/** Connects a gateway that is not connected yet, behind the others. The resource and the gateway must be locked. */
+export async function connectGateway(
+  tx: TenantTx,
+  _granted: Granted<"resources:write">,
+  id: string,
+  gatewayId: string,
+): Promise<void> {
+  await tx.query(connect, tx.tenantId, id, gatewayId);
+}
+
+/** @returns whether the gateway was connected until now */
+export async function disconnectGateway(
+  tx: TenantTx,
+  _granted: Granted<"resources:write">,
+  id: string,
+  gatewayId: string,
+): Promise<boolean> {
+  return (await tx.query(disconnect, tx.tenantId, id, gatewayId)).length > 0;
 }
 
 /** Which of the ids are resources of the tenant. They cannot be deleted before the transaction ends. */

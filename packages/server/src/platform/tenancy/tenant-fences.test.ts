@@ -53,6 +53,7 @@ async function fill({ client }: TestTenant): Promise<void> {
     loadBalancingMode: "MANUAL",
     gateways: [gateway],
   });
+  await client.post(`/tenants/gateways/${gateway}/rotate-token`);
   const policy = {
     name: unique("Policy"),
     type: "PRIVATE",

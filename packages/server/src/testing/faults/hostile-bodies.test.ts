@@ -1,5 +1,5 @@
 /** Whatever JSON a client sends, to whichever operation: the answer is never a 5xx, and what cannot be stored gets 400. */
-import type { Operation } from "@gatehouse/contract/operation";
+import { isWrite, type Operation } from "@gatehouse/contract/operation";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -68,7 +68,10 @@ describe.each(bodyCases)("$id", ({ operation, prepare }) => {
     const { parameters, body } = await prepare(world.ours);
     for (const path of placesOfTexts(operation, body)) {
       const reply = await send(operation, { parameters, body: replaced(body, path, "a\u0000b") });
-      expect([400, 422], `${path.join("/")}: ${reply.text}`).toContain(reply.status);
+      // A report stores nothing: it may say what is wrong with the text.
+      expect([400, 422, ...(isWrite(operation) ? [] : [200])], `${path.join("/")}: ${reply.text}`).toContain(
+        reply.status,
+      );
     }
   });
 
@@ -83,7 +86,7 @@ describe.each(bodyCases)("$id", ({ operation, prepare }) => {
   test.each([
     ["no prototype", '{"__proto__": {"admin": true}}'],
     ["no prototype's constructor", '{"constructor": {"prototype": {"admin": true}}}'],
-    ["no name of every object as a field", '{"toString": 1, "hasOwnProperty": 1}'],
+    ["no name of every object as a field", '{"toString": {}, "hasOwnProperty": {}}'],
     ["no number that is none", '{"name": NaN}'],
     ["nothing after its end", "{} {}"],
     ["no comments", "{/* */}"],

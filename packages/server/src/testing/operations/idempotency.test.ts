@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { takesIdempotencyKey } from "@gatehouse/contract/operation";
+import { isWrite } from "@gatehouse/contract/operation";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createSecretBox } from "../../platform/secrets/master-key.ts";
 import { startTestServer, type TestReply, testMasterKey } from "../test-server.ts";
@@ -21,12 +21,14 @@ function answerOf({ status, text, headers }: TestReply) {
   return { status, text, etag: headers.etag, location: headers.location, type: headers["content-type"] };
 }
 
-describe.each(writeCases.filter(({ operation }) => takesIdempotencyKey(operation)))("$id", ({ operation, prepare }) => {
+describe.each(writeCases.filter(({ operation }) => operation.method === "POST"))("$id", ({ operation, prepare }) => {
   const isOperators = operation.access === "operator";
   const send = (request: OperationRequest, key: string) =>
     callerOf(operation, world.ours).send("POST", pathOf(operation, request.parameters), request.body, {
       "idempotency-key": key,
     });
+  /** What one request adds to that: a report changes nothing. */
+  const once = isWrite(operation) ? 1 : 0;
   /** How often the request was done: commands in our tenant, or tenants that came of it. */
   const changes = async (request: OperationRequest) =>
     isOperators
@@ -43,7 +45,7 @@ describe.each(writeCases.filter(({ operation }) => takesIdempotencyKey(operation
     expect(answerOf(second)).toEqual(answerOf(first));
     expect(first.headers["idempotent-replayed"]).toBeUndefined();
     expect(second.headers["idempotent-replayed"]).toBe("true");
-    expect(await changes(request)).toBe(before + 1);
+    expect(await changes(request)).toBe(before + once);
   });
 
   test("is done once when it is sent twice at the same time", async () => {
@@ -55,7 +57,7 @@ describe.each(writeCases.filter(({ operation }) => takesIdempotencyKey(operation
     expect(first?.status, first?.text).toBe(operation.success.status);
     expect(second).toEqual(first);
     expect(replies.filter(({ headers }) => headers["idempotent-replayed"] === "true")).toHaveLength(1);
-    expect(await changes(request)).toBe(before + 1);
+    expect(await changes(request)).toBe(before + once);
   });
 
   test("answers 422 to another request with the same key", async () => {

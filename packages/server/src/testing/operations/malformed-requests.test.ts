@@ -1,4 +1,4 @@
-import { defaultBodyLimitBytes, takesIdempotencyKey } from "@gatehouse/contract/operation";
+import { defaultBodyLimitBytes } from "@gatehouse/contract/operation";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer } from "../test-server.ts";
 import { callerOf, createWorld, nilUuid, type OperationRequest, pathOf, type TestWorld } from "./operation-case.ts";
@@ -50,8 +50,9 @@ describe.each(namedCases)("$id", ({ operation, prepare }) => {
 
   if (method === "GET") return;
 
+  // Where any name will do, as in a posture, an object is no value.
   test("answers 400 to an unknown field of the body, and points to it", async () => {
-    const { status, body } = await send({ ...(request.body as object | undefined), "sur/prise~": 1 });
+    const { status, body } = await send({ ...(request.body as object | undefined), "sur/prise~": {} });
     expect({ status, code: body.code }).toEqual({ status: 400, code: "invalid_body" });
     expect(body.errors).toMatchObject([{ pointer: "/sur~1prise~0" }]);
   });
@@ -76,7 +77,7 @@ describe.each(namedCases)("$id", ({ operation, prepare }) => {
   });
 
   test("answers 400 to an Idempotency-Key out of bounds", async () => {
-    if (!takesIdempotencyKey(operation)) return;
+    if (method !== "POST") return;
     const { status, body } = await send(request.body, { headers: { "idempotency-key": "k".repeat(256) } });
     expect({ status, code: body.code }).toEqual({ status: 400, code: "invalid_parameter" });
   });

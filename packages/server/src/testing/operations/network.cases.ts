@@ -16,6 +16,13 @@ async function predefinedProtocol({ tenant }: Actors) {
   return { parameters: { id: body.find(({ name }: { name: string }) => name === "SSH").id } };
 }
 
+/** A gateway that something was done with. */
+async function after(action: string, { tenant }: Actors) {
+  const id = await makeId("gateway", tenant.client);
+  await tenant.client.post(`/tenants/gateways/${id}/${action}`);
+  return { parameters: { id } };
+}
+
 /** A policy that names something, so that it cannot be deleted. */
 async function namedByPolicy(client: TestClient, field: "resources" | "gateways", noun: RecordNoun) {
   const id = await makeId(noun, client);
@@ -52,6 +59,30 @@ export const networkCases: readonly OperationCase[] = [
     prepare: existing("gateway"),
     conflict: ({ tenant }) => namedByPolicy(tenant.client, "gateways", "gateway"),
   },
+
+  { operation: gateways.enableGatewayRelay, prepare: existing("gateway") },
+  {
+    operation: gateways.disableGatewayRelay,
+    prepare: async (actors) => after("enable-relay", actors),
+  },
+  { operation: gateways.enterGatewayMaintenance, prepare: existing("gateway") },
+  {
+    operation: gateways.exitGatewayMaintenance,
+    prepare: async (actors) => after("enter-maintenance", actors),
+  },
+  {
+    operation: gateways.rotateGatewayToken,
+    prepare: async ({ tenant }) => ({
+      parameters: { id: await makeId("gateway", tenant.client) },
+      body: { graceSeconds: 60 },
+    }),
+    conflict: async ({ tenant }) => {
+      const id = await makeId("gateway", tenant.client);
+      for (let times = 0; times < 10; times += 1) await tenant.client.post(`/tenants/gateways/${id}/rotate-token`);
+      return { parameters: { id }, body: {} };
+    },
+  },
+  { operation: gateways.testGatewayConfiguration, prepare: existing("gateway") },
 
   { operation: protocols.listProtocols, prepare: nothing },
   {
@@ -99,6 +130,42 @@ export const networkCases: readonly OperationCase[] = [
     references: [
       { field: "/gateways/*", noun: "gateway", body: (id) => ({ loadBalancingMode: "MANUAL", gateways: [id] }) },
     ],
+  },
+
+  {
+    operation: resources.addResourceAddress,
+    prepare: async ({ tenant }) => ({
+      parameters: { id: await makeId("resource", tenant.client) },
+      body: { address: "wiki.example.com", protocols: [await makeId("protocol", tenant.client)] },
+    }),
+    references: [
+      { field: "/protocols/*", noun: "protocol", body: (id) => ({ address: "wiki.example.com", protocols: [id] }) },
+    ],
+  },
+  {
+    operation: resources.removeResourceAddress,
+    prepare: async ({ tenant }) => {
+      const { id, addresses: owned } = await make("resource", tenant.client);
+      return { parameters: { id, addressId: owned[0].id } };
+    },
+  },
+  {
+    operation: resources.connectGateway,
+    prepare: async ({ tenant }) => ({
+      parameters: {
+        id: await makeId("resource", tenant.client),
+        gatewayId: await makeId("gateway", tenant.client),
+      },
+    }),
+  },
+  {
+    operation: resources.disconnectGateway,
+    prepare: async ({ tenant }) => {
+      const id = await makeId("resource", tenant.client);
+      const gatewayId = await makeId("gateway", tenant.client);
+      await tenant.client.put(`/tenants/resources/${id}/gateways/${gatewayId}`);
+      return { parameters: { id, gatewayId } };
+    },
   },
 
   { operation: addresses.listAddresses, prepare: nothing },

@@ -14,6 +14,12 @@ async function deactivatedUser({ tenant }: Actors) {
   return { parameters: { id } };
 }
 
+async function deactivatedDevice({ tenant }: Actors) {
+  const id = await makeId("device", tenant.client);
+  await tenant.client.patch(`/tenants/devices/${id}/deactivate`);
+  return { parameters: { id } };
+}
+
 export const peopleCases: readonly OperationCase[] = [
   { operation: users.listUsers, prepare: nothing },
   {
@@ -74,6 +80,16 @@ export const peopleCases: readonly OperationCase[] = [
     },
   },
   { operation: devices.readDevice, prepare: existing("device") },
+  { operation: devices.deleteDevice, prepare: existing("device") },
+  { operation: devices.deactivateDevice, prepare: existing("device") },
+  { operation: devices.reactivateDevice, prepare: deactivatedDevice, conflict: existing("device") },
+  {
+    operation: devices.replaceDevicePosture,
+    prepare: async (actors) => ({
+      ...(await existing("device")(actors)),
+      body: { diskEncrypted: false, screenLockSeconds: 120, antivirus: "none" },
+    }),
+  },
 ];
 
 function deviceOf(userId: string) {

@@ -135,4 +135,8 @@ export const policyCases: readonly OperationCase[] = [
     conflict: async (actors) => ({ ...(await builtInRule(actors)), body: { name: unique("Rule") } }),
   },
   { operation: rules.deleteAdmissionRule, prepare: existing("admission-rule"), conflict: builtInRule },
+  {
+    operation: rules.checkAdmissionRule,
+    prepare: async () => ({ body: { rule: `now.getHours() < 20 && device.name == '${unique("Laptop")}'` } }),
+  },
 ];

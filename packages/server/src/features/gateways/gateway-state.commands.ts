@@ -1,0 +1,49 @@
+import type * as operations from "@gatehouse/contract/operations/gateways.operations";
+import type { Call } from "../../platform/call.ts";
+import { type Outcome, report } from "../../platform/outcome.ts";
+import { changeGateway, type GatewayCall, requireGateway } from "./change-gateway.ts";
+import * as queries from "./gateways.queries.ts";
+import { statusByHeartbeat, testedState } from "./gateways.rules.ts";
+import { embeddedGatewayView, noTokens } from "./gateways.view.ts";
+
+export function enableGatewayRelay(call: Call<typeof operations.enableGatewayRelay>): Promise<Outcome> {
+  return switchState(call, () => ({ relay_enabled: true }));
+}
+
+export function disableGatewayRelay(call: Call<typeof operations.disableGatewayRelay>): Promise<Outcome> {
+  return switchState(call, () => ({ relay_enabled: false }));
+}
+
+export function enterGatewayMaintenance(call: Call<typeof operations.enterGatewayMaintenance>): Promise<Outcome> {
+  return switchState(call, () => ({ status: "MAINTENANCE" }));
+}
+
+export function exitGatewayMaintenance(call: Call<typeof operations.exitGatewayMaintenance>): Promise<Outcome> {
+  return switchState(call, (row) => ({
+    // Outside of maintenance the status is for heartbeats to change.
+    status: row.status === "MAINTENANCE" ? statusByHeartbeat(row, call.now) : row.status,
+  }));
+}
+
+type SwitchableState = Pick<queries.GatewayRow, "status" | "relay_enabled">;
+
+function switchState(
+  call: GatewayCall,
+  wanted: (row: queries.GatewayRow) => Partial<SwitchableState>,
+): Promise<Outcome> {
+  return changeGateway(call, (tx, row) => {
+    const state = { ...row, ...wanted(row) };
+    if (state.status === row.status && state.relay_enabled === row.relay_enabled) return undefined;
+    return queries.updateGatewayState(tx, call.granted, state, call.now);
+  });
+}
+
+/** Runs as a command for the sake of the Idempotency-Key that every POST accepts; it changes and records nothing. */
+export function testGatewayConfiguration(call: Call<typeof operations.testGatewayConfiguration>): Promise<Outcome> {
+  return call.command(async (tx) => {
+    const row = await requireGateway(tx, call.parameters.id);
+    call.requireVersion(row.version);
+    const { status, error = "", deployedOn, lastOnline = null } = embeddedGatewayView(row.gateway, noTokens);
+    return report(testedState({ status, error, deployed_on: deployedOn, last_online: lastOnline }, call.now));
+  });
+}
