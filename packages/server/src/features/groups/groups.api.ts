@@ -3,7 +3,6 @@ export { createDefaultGroup } from "./groups.built-in.ts";
 export { defaultGroupId, knownGroups, largestDeviceLimit } from "./groups.queries.ts";
 export { type PolicyGroupJson, policyGroupJson, policyGroupView } from "./groups.view.ts";
 export {
-  type BulkGroup,
   deleteGroups,
   insertGroups,
   moveSamlMark,

@@ -2,7 +2,7 @@
 
 export { takeDeviceOutOfPolicies, takeResourceOutOfPolicies, takeUserOutOfPolicies } from "./leave-policies.ts";
 export { createDefaultPolicy } from "./policies.built-in.ts";
-export { combinationProblems, defaultMode, type PolicyList, policyLists } from "./policies.rules.ts";
+export { combinationProblems, defaultMode, policyLists } from "./policies.rules.ts";
 export {
   type BulkPolicy,
   deletePolicies,
