@@ -5,7 +5,7 @@
 
 const server = "^packages/server/src/";
 /** Tests, and what only they use, may reach for anything. */
-const tests = "\\.test\\.ts$|^packages/server/src/testing/|^test/";
+const tests = "\\.test\\.ts$|^packages/(server|client)/src/testing/|^test/";
 
 /** @param {string} name an npm package, whether it is installed or not */
 const npmPackage = (name) => `(^|/)node_modules/(@types/)?${name}/|^${name}$`;
@@ -25,6 +25,30 @@ const downward = layers.slice(0, -1).map((layer, index) => ({
 module.exports = {
   forbidden: [
     ...downward,
+    {
+      name: "client-stands-alone",
+      comment: "Whoever takes the client gets no more than two small libraries with it: nothing else of ours.",
+      severity: "error",
+      from: { path: "^packages/client/src/", pathNot: tests },
+      to: {
+        path: ["^(packages|bench)/", "node_modules/"],
+        pathNot: ["^packages/client/src/", npmPackage("openapi-fetch"), npmPackage("@streamparser/json")],
+      },
+    },
+    {
+      name: "client-runs-in-browsers",
+      comment: "What Node alone has is not there in a page.",
+      severity: "error",
+      from: { path: "^packages/client/src/", pathNot: tests },
+      to: { dependencyTypes: ["core"] },
+    },
+    {
+      name: "server-knows-no-client",
+      comment: "The client follows from what the server does, never the other way round.",
+      severity: "error",
+      from: { path: "^packages/(contract|policy|server)/src/", pathNot: tests },
+      to: { path: "^packages/client/" },
+    },
     {
       name: "no-cycles",
       comment: "Modules that need each other are one module, or lack a third.",

@@ -12,6 +12,7 @@ const config = path.join(root, ".dependency-cruiser.cjs");
 const contract = "packages/contract/src";
 const policy = "packages/policy/src";
 const server = "packages/server/src";
+const client = "packages/client/src";
 const features = `${server}/features`;
 
 /** A module that breaks one rule: the rule, where the module stands, and what is wrong with it. */
@@ -20,6 +21,10 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
   ["downward-from-policy", `${policy}/up.ts`, 'import "@gatehouse/server/platform/clock";'],
   ["downward-from-server", `${server}/platform/up.ts`, 'import "@gatehouse/cli/main";'],
   ["downward-from-cli", "packages/cli/src/up.ts", 'import "../../../bench/src/load.ts";'],
+  ["client-stands-alone", `${client}/contract.ts`, 'import type {} from "@gatehouse/contract/data";'],
+  ["client-stands-alone", `${client}/library.ts`, 'import "typebox";'],
+  ["client-runs-in-browsers", `${client}/file.ts`, 'import "node:fs";'],
+  ["server-knows-no-client", `${server}/tasks/call.ts`, 'import "@gatehouse/client/gatehouse";'],
   ["no-cycles", `${policy}/one.ts`, 'import "./two.ts";'],
   ["policy-and-contract-are-pure", `${policy}/clock.ts`, 'import "node:fs";'],
   ["policy-and-contract-are-pure", `${contract}/random.ts`, 'import "crypto";'],
@@ -73,7 +78,12 @@ const permitted: Readonly<Record<string, string>> = {
     'import "pg"; import "../users/users.queries.ts"; import "../../testing/server.ts";',
   [`${server}/testing/server.ts`]: 'import "pg"; import "../features/users/users.queries.ts";',
   [`${server}/routes.ts`]: 'import "./features/users/users.routes.ts";',
-  "packages/cli/src/main.ts": 'import "@gatehouse/server/routes";',
+  [`${client}/gatehouse.ts`]: 'import "openapi-fetch"; import "./errors.ts";',
+  [`${client}/errors.ts`]: 'import type {} from "./generated/api.ts";',
+  [`${client}/generated/api.ts`]: "",
+  [`${client}/gatehouse.test.ts`]: 'import "node:util"; import "./testing/fake-server.ts";',
+  [`${client}/testing/fake-server.ts`]: 'import "../gatehouse.ts"; import "node:util";',
+  "packages/cli/src/main.ts": 'import "@gatehouse/server/routes"; import "@gatehouse/client/gatehouse";',
   "bench/src/load.ts": 'import "fastify"; import "pg"; import "@gatehouse/cli/main";',
 };
 
@@ -96,12 +106,12 @@ beforeAll(async () => {
   }
   await cp(path.join(root, "tsconfig.base.json"), path.join(folder, "tsconfig.base.json"));
   await mkdir(path.join(folder, "node_modules/@gatehouse"), { recursive: true });
-  for (const name of ["contract", "policy", "server", "cli"]) {
+  for (const name of ["contract", "policy", "server", "client", "cli"]) {
     const place = path.join(folder, "packages", name);
     await cp(path.join(root, "packages", name, "package.json"), path.join(place, "package.json"));
     await symlink(place, path.join(folder, "node_modules/@gatehouse", name));
   }
-  for (const name of ["pg", "fastify", "typebox"]) {
+  for (const name of ["pg", "fastify", "typebox", "openapi-fetch"]) {
     await symlink(path.join(root, "node_modules", name), path.join(folder, "node_modules", name));
   }
   violations = await cruise(folder, ["packages", "bench"]);

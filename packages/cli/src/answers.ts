@@ -2,18 +2,11 @@
  * Whether an answer is what a command goes on with. Only the fields that commands show are looked at, so that a newer
  * Gatehouse, which answers with more, is understood too.
  */
-import type { Problem } from "@gatehouse/contract/problem";
 import type { ApiKey, NewApiKey } from "@gatehouse/contract/records/api-key";
 import type { Configuration, ConfigurationPlan } from "@gatehouse/contract/records/configuration";
 import type { NewTenant, Tenant } from "@gatehouse/contract/records/tenant";
 
 export type AnswerCheck<T> = (answer: unknown) => answer is T;
-
-/** What a page of a list has for the one who wants them all. */
-export interface ListPage<T> {
-  readonly data: readonly T[];
-  readonly hasNext: boolean;
-}
 
 /** The answer without a body. */
 export function isNothing(answer: unknown): answer is undefined {
@@ -65,30 +58,8 @@ function isFieldChange(value: unknown): value is object {
   return hasStrings(value, ["field"]);
 }
 
-export function isProblem(answer: unknown): answer is Problem {
-  return (
-    hasStrings(answer, ["title", "code", "detail", "requestId"]) &&
-    typeof answer.status === "number" &&
-    (answer.errors === undefined || isArrayOf(isProblemField)(answer.errors))
-  );
-}
-
 export function isArrayOf<T>(isItem: AnswerCheck<T>): AnswerCheck<readonly T[]> {
   return (answer) => Array.isArray(answer) && answer.every(isItem);
-}
-
-/** A page that says there are more has some itself: reading on would not end otherwise. */
-export function isPageOf<T>(isItem: AnswerCheck<T>): AnswerCheck<ListPage<T>> {
-  const isData = isArrayOf(isItem);
-  return (answer): answer is ListPage<T> =>
-    isObject(answer) &&
-    isData(answer.data) &&
-    typeof answer.hasNext === "boolean" &&
-    !(answer.hasNext && answer.data.length === 0);
-}
-
-function isProblemField(value: unknown): value is object {
-  return hasStrings(value, ["pointer", "message"]);
 }
 
 function hasStrings<N extends string>(

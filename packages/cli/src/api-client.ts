@@ -1,127 +1,88 @@
 /** Calls the HTTP API as any client does: with a key, and no privileges of its own. */
-import type { Problem } from "@gatehouse/contract/problem";
-import { type AnswerCheck, isPageOf, isProblem } from "./answers.ts";
+import { ForeignAnswerError, GatehouseError, NoAnswerError } from "@gatehouse/client/errors";
+import { createGatehouse, type Gatehouse } from "@gatehouse/client/gatehouse";
+import type { AnswerCheck } from "./answers.ts";
 import { CommandFailure } from "./failure.ts";
-
-/** For a whole answer, in milliseconds. */
-const defaultTimeoutMs = 30_000;
-
-export interface CallOptions {
-  readonly body?: object;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** For a whole answer, in milliseconds. */
-  readonly timeoutMs?: number;
-}
-
-/** The longest page that the API gives. */
-const pageLimit = 100;
 
 export class ApiClient {
   readonly #url: string;
-  readonly #key: string;
+  readonly #gatehouse: Gatehouse;
+  #status = 0;
 
   /** @param url where Gatehouse serves, such as http://127.0.0.1:8080 */
   constructor(url: string, key: string) {
     this.#url = url.replace(/\/+$/, "");
-    this.#key = key;
+    this.#gatehouse = createGatehouse({
+      url,
+      apiKey: key,
+      fetch: async (request) => {
+        const response = await fetch(request);
+        this.#status = response.status;
+        return response;
+      },
+    });
   }
 
   /**
-   * @param isExpected whether the body is what the operation's declaration says; undefined stands for no body
-   * @returns the body of the answer
+   * @param call what to ask: `(gatehouse) => gatehouse.get("/tenants/api-keys")`
+   * @param isExpected whether the answer is what the command goes on with; undefined stands for no body
    * @throws CommandFailure when there is no answer, one that says no, or one that is not Gatehouse's
    */
-  async call<T>(
-    method: "GET" | "POST" | "DELETE",
-    path: string,
-    isExpected: AnswerCheck<T>,
-    body?: object,
-    options: Omit<CallOptions, "body"> = {},
-  ): Promise<T> {
-    const { response, text } = await this.#send(method, path, body === undefined ? options : { ...options, body });
-    if (response.status >= 300 && response.status < 400) throw this.#redirected(response, path);
-    const answer = this.#parsed(response, text);
-    if (response.ok && isExpected(answer)) return answer;
-    if (!response.ok && isProblem(answer)) throw problemFailure(answer); // every error of the API is one
-    throw notGatehouse(this.#url, response.status, "not what Gatehouse answers");
-  }
-
-  /** Every item of a paginated list. */
-  async *pages<T>(path: string, isItem: AnswerCheck<T>): AsyncGenerator<T> {
-    const isPage = isPageOf(isItem);
-    for (let offset = 0; ; offset += pageLimit) {
-      const page = await this.call("GET", `${path}?limit=${pageLimit}&offset=${offset}`, isPage);
-      yield* page.data;
-      if (!page.hasNext) return;
-    }
-  }
-
-  /** Redirects are not followed: the key would go with them, to whoever they name. */
-  async #send(method: string, path: string, options: CallOptions): Promise<{ response: Response; text: string }> {
-    const { body, headers, timeoutMs = defaultTimeoutMs } = options;
+  async ask<T>(call: (gatehouse: Gatehouse) => Promise<unknown>, isExpected: AnswerCheck<T>): Promise<T> {
     try {
-      const response = await fetch(this.#url + path, {
-        method,
-        redirect: "manual",
-        headers: {
-          apikey: this.#key,
-          ...(body === undefined ? {} : { "content-type": "application/json" }),
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(timeoutMs),
-      });
-      return { response, text: await response.text() };
+      const answer = await call(this.#gatehouse);
+      if (isExpected(answer)) return answer;
     } catch (error) {
-      throw new CommandFailure(`No Gatehouse answers at ${this.#url}: ${reasonOf(error)}.`, {
-        details: ["Start it with gatehouse serve, or say where it is: --url, or GATEHOUSE_URL."],
-      });
+      throw failureOf(error);
     }
+    throw this.#unexpected();
   }
 
-  /** @returns undefined for the answer that has no body */
-  #parsed(response: Response, text: string): unknown {
-    if (response.status === 204) return undefined;
-    const isJson = /[/+]json/.test(response.headers.get("content-type") ?? "");
-    if (!isJson) throw notGatehouse(this.#url, response.status, "not JSON");
+  /**
+   * Every item of a list, as it is read.
+   *
+   * @param call the list: `(gatehouse) => gatehouse.list("/operator/tenants")`
+   * @throws CommandFailure as `ask` does
+   */
+  async *items<T>(call: (gatehouse: Gatehouse) => AsyncIterable<unknown>, isItem: AnswerCheck<T>): AsyncGenerator<T> {
     try {
-      return JSON.parse(text);
-    } catch {
-      throw notGatehouse(this.#url, response.status, "not JSON");
+      for await (const item of call(this.#gatehouse)) {
+        if (!isItem(item)) throw this.#unexpected();
+        yield item;
+      }
+    } catch (error) {
+      throw failureOf(error);
     }
   }
 
-  #redirected(response: Response, path: string): CommandFailure {
-    const location = response.headers.get("location") ?? "";
-    if (location === "" || !URL.canParse(location, this.#url + path)) {
-      return notGatehouse(this.#url, response.status, "not JSON");
-    }
-    const { origin, pathname } = new URL(location, this.#url + path);
-    const [ownPath = path] = path.split("?");
-    const address = origin + (pathname.endsWith(ownPath) ? pathname.slice(0, -ownPath.length) : pathname);
-    return new CommandFailure(
-      `${this.#url} answers with a redirect to ${address}; give that address as --url, or as GATEHOUSE_URL.`,
-    );
+  #unexpected(): CommandFailure {
+    return notGatehouse(new ForeignAnswerError(this.#url, this.#status, "not what Gatehouse answers"));
   }
 }
 
-/** What is behind fetch's "fetch failed". */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  if (cause instanceof AggregateError) return cause.errors.map(reasonOf).join(", ");
-  return cause instanceof Error ? cause.message : String(cause);
+/** What a person is told; other errors are told as they are. */
+function failureOf(error: unknown): unknown {
+  if (error instanceof GatehouseError) return problemFailure(error);
+  if (error instanceof NoAnswerError) {
+    return new CommandFailure(error.message, {
+      details: ["Start it with gatehouse serve, or say where it is: --url, or GATEHOUSE_URL."],
+    });
+  }
+  if (!(error instanceof ForeignAnswerError)) return error;
+  if (error.redirectsTo === undefined) return notGatehouse(error);
+  return new CommandFailure(
+    `${error.url} answers with a redirect to ${error.redirectsTo}; give that address as --url, or as GATEHOUSE_URL.`,
+  );
 }
 
-function notGatehouse(url: string, status: number, found: string): CommandFailure {
-  return new CommandFailure(`What answers at ${url} is no Gatehouse: status ${status}, and ${found}.`, {
-    details: ["Say where Gatehouse is: --url, or GATEHOUSE_URL."],
-  });
+function notGatehouse({ message }: ForeignAnswerError): CommandFailure {
+  return new CommandFailure(message, { details: ["Say where Gatehouse is: --url, or GATEHOUSE_URL."] });
 }
 
-function problemFailure(problem: Problem): CommandFailure {
-  const { title, status, detail, errors = [], requestId } = problem;
+function problemFailure({ problem, errors }: GatehouseError): CommandFailure {
+  const { title, status, detail, requestId } = problem;
   return new CommandFailure(`${title} (${status}).`, {
     details: [detail, ...errors.map(({ pointer, message }) => `  ${pointer}  ${message}`), `Request id: ${requestId}`],
-    body: problem,
+    problem,
   });
 }

@@ -59,11 +59,11 @@ export const errorDefinitions = {
   },
   grants_exceed_caller: {
     status: 403,
-    title: "A key cannot grant more than its maker holds",
+    title: "A caller cannot grant more than it holds",
     explanation:
-      "The new key would hold permissions that the calling key does not, live longer, or be usable from other addresses; `detail` names what exceeds.",
+      "A new key would hold permissions that the calling key does not, live longer, or be usable from other addresses; or a role or a group would give somebody permissions that the calling key does not hold. `detail` names what exceeds.",
     remedy:
-      "Ask for no more than the calling key's permissions, expiry and source addresses, or use a key that has them.",
+      "Grant no more than the calling key's permissions, and to keys no more than its expiry and source addresses, or use a key that has them.",
   },
   not_found: {
     status: 404,
@@ -121,6 +121,24 @@ export const errorDefinitions = {
     explanation: "Only a deactivated user can be reactivated.",
     remedy: "Nothing needs doing: the user is not deactivated.",
   },
+  user_not_pending: {
+    status: 409,
+    title: "The user is not pending",
+    explanation: "Only a user who has not accepted an invitation yet can be invited again.",
+    remedy: "Nothing needs doing for an active user; reactivate one who is deactivated.",
+  },
+  user_not_active: {
+    status: 409,
+    title: "The user is not active",
+    explanation: "Only an active user can become the tenant's owner.",
+    remedy: "Choose an active user: one who has accepted the invitation and is not deactivated.",
+  },
+  invitation_expired: {
+    status: 409,
+    title: "The user's invitation has expired",
+    explanation: "A pending user's first device accepts the invitation, which can be done for seven days.",
+    remedy: "Renew the invitation with POST /tenants/users/{id}/invite.",
+  },
   user_deactivated: {
     status: 409,
     title: "The user is deactivated",
@@ -145,11 +163,32 @@ export const errorDefinitions = {
     explanation: "The tenant's default group and its SAML default group must exist.",
     remedy: "Make another group the SAML default group first; the tenant's own default group stays.",
   },
+  saml_default_group_required: {
+    status: 409,
+    title: "There must be a SAML default group",
+    explanation:
+      "New users from single sign-on join the SAML default group, so there is always exactly one. Taking the mark off it would leave none.",
+    remedy: "Set `isSamlDefaultGroup` to true on another group: that takes the mark off this one.",
+  },
   last_group: {
     status: 409,
     title: "A user needs at least one group",
-    explanation: "The change would leave a user without any group.",
+    explanation:
+      "The change would leave a user without any group; where a group is deleted, `errors` lists some of the users.",
     remedy: "Add the user to another group first.",
+  },
+  role_inherited: {
+    status: 409,
+    title: "The user holds the role through a group",
+    explanation:
+      "Only a role that a user holds directly can be taken off the user; `detail` names the groups that give it.",
+    remedy: "Take the user out of the group, or the role off the group.",
+  },
+  owner_role_stays: {
+    status: 409,
+    title: "The owner keeps the owner's role",
+    explanation: "There is exactly one owner; the role moves with the ownership and cannot be taken off.",
+    remedy: "Transfer the ownership to another user.",
   },
   gateway_in_use: {
     status: 409,
@@ -285,8 +324,8 @@ export const errorDefinitions = {
   role_not_assignable: {
     status: 422,
     title: "The role cannot be assigned",
-    explanation: "There is exactly one owner; ownership is transferred, not assigned.",
-    remedy: "Assign another role.",
+    explanation: "There is exactly one owner; ownership is transferred, neither assigned nor taken off.",
+    remedy: "Choose another role, or use POST /tenants/users/{id}/transfer-ownership.",
   },
   invalid_configuration: {
     status: 422,
@@ -305,8 +344,17 @@ export const errorDefinitions = {
     status: 429,
     title: "Too many requests",
     explanation:
-      "The key or the address has used up its share of requests for now. This version sets no limits of its own; a proxy in front may.",
-    remedy: "Wait for as long as `Retry-After` says, in seconds.",
+      "The key has made as many requests in this minute as it may, 6,000 unless GATEHOUSE_RATE_LIMIT_PER_MINUTE says otherwise. Refused ones count too.",
+    remedy:
+      "Wait for as long as `Retry-After` says, in seconds. `RateLimit-Remaining` of earlier answers tells how much was left.",
+  },
+  too_many_failed_authentications: {
+    status: 429,
+    title: "Too many requests with a wrong key from this address",
+    explanation:
+      "From the caller's address (for IPv6, its /64) came too many requests without a valid key, 300 in five minutes unless GATEHOUSE_AUTH_FAILURE_LIMIT says otherwise. Until the five minutes are over, only keys that were used from there within the last hour are accepted.",
+    remedy:
+      "Find the program that uses a wrong key and stop it, then wait for as long as `Retry-After` says, in seconds. Behind a proxy, name the proxy in GATEHOUSE_TRUSTED_PROXIES so that callers are told apart.",
   },
   header_too_large: {
     status: 431,

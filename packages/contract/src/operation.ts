@@ -25,7 +25,7 @@ export type Success =
   | { readonly status: 200; readonly kind: "array"; readonly item: TSchema }
   // What is worked out and not kept: a POST that changes nothing and has no version.
   | { readonly status: 200; readonly kind: "report"; readonly body: TSchema }
-  | { readonly status: 204; readonly kind: "empty" };
+  | { readonly status: 200 | 204; readonly kind: "empty" };
 
 export interface Operation {
   /** Stable, in camelCase, verb first: the OpenAPI `operationId`, and the `operation` of audit entries. */
@@ -39,6 +39,8 @@ export interface Operation {
   readonly access: Access;
   /** One entry for each brace in `path`. */
   readonly parameters?: Readonly<Record<string, ParameterKind>>;
+  /** Query parameters that are true or false, each with its description; absent means false. */
+  readonly flags?: Readonly<Record<string, string>>;
   readonly body?: TSchema;
   /** How long the body may be, in bytes; 1 MiB where absent. */
   readonly bodyLimitBytes?: number;
@@ -67,6 +69,9 @@ export type ParametersOf<O extends Operation> = O extends { readonly parameters:
 /** How long a body may be where its operation says nothing, in bytes: 1 MiB (contract). */
 export const defaultBodyLimitBytes = 1_048_576;
 
+/** The names of an operation's flags. */
+export type FlagsOf<O extends Operation> = O extends { readonly flags: infer F } ? keyof F & string : never;
+
 /** Whether the operation changes something. */
 export function isWrite(declaration: Operation): boolean {
   return declaration.method !== "GET" && declaration.success.kind !== "report";
@@ -81,6 +86,7 @@ export function takesIfMatch({ method, parameters, conditional }: Operation): bo
 export function errorsOf(declaration: Operation): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>(["missing_api_key", "invalid_api_key", "permission_denied"]);
   for (const code of ["invalid_parameter", "internal_error", "database_unavailable"] as const) codes.add(code);
+  for (const code of ["rate_limited", "too_many_failed_authentications"] as const) codes.add(code);
   if (declaration.access !== "operator") codes.add("source_address_not_allowed");
   if (declaration.parameters !== undefined) codes.add("not_found");
   if (takesIfMatch(declaration)) codes.add("precondition_failed");

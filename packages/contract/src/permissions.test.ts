@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { isWrite } from "./operation.ts";
 import { operations } from "./operations/all.ts";
-import { permissions, rolePermissions, roleTypes } from "./permissions.ts";
+import { permissions, rolePermissions, rolesByPrivilege, roleTypes } from "./permissions.ts";
 
 /** The picture of the tables that people review: what each role may do, and what each permission is for. */
 function picture(): string {
@@ -27,6 +27,8 @@ function picture(): string {
     row("", roleTypes),
     ...matrix,
     "",
+    `The most privileged first: ${rolesByPrivilege.join(", ")}.`,
+    "",
     "What each permission is for. gateways:token is asked for by no operation: it shows the tokens of gateways in records.",
     "`operator` stands for the operator's key, which is of no tenant and holds none of the permissions.",
     ...uses,
@@ -50,8 +52,18 @@ describe("roles and permissions", () => {
 
   test("every permission is asked for by an operation, but for the one that shows tokens", () => {
     const unused = permissions.filter((permission) => !operations.some(({ access }) => access === permission));
-    // Roles are system roles only: what writing them will mean comes with assigning them.
-    expect(unused).toEqual(["roles:write", "gateways:token"]);
+    expect(unused).toEqual(["gateways:token"]);
+  });
+
+  test("the order of privilege names every role once, and none behind one that grants less", () => {
+    expect([...rolesByPrivilege].sort()).toEqual([...roleTypes].sort());
+    for (const [place, role] of rolesByPrivilege.entries()) {
+      for (const before of rolesByPrivilege.slice(0, place)) {
+        const more = rolePermissions[role].filter((permission) => !rolePermissions[before].includes(permission));
+        const less = rolePermissions[before].filter((permission) => !rolePermissions[role].includes(permission));
+        expect(more.length > 0 && less.length === 0, `${role} grants more than ${before}`).toBe(false);
+      }
+    }
   });
 
   test("no role but the owner's and the administrator's changes the network, keys or roles", () => {

@@ -31,6 +31,20 @@ export const permissions: readonly Permission[] = [
 export const roleTypes = ["OWNER", "ADMIN", "DEFAULT", "BASIC", "BILLING", "AUDITOR", "SUPPORT"] as const;
 export type RoleType = (typeof roleTypes)[number];
 
+/**
+ * The types of role, the most privileged first: the order in which roles are shown, and the one role that stands for
+ * several where only one can. No role stands behind one whose permissions it has all of, and more.
+ */
+export const rolesByPrivilege: readonly RoleType[] = [
+  "OWNER",
+  "ADMIN",
+  "SUPPORT",
+  "AUDITOR",
+  "BASIC",
+  "BILLING",
+  "DEFAULT",
+];
+
 const reading = permissions.filter((permission) => permission.endsWith(":read"));
 const readingTheNetwork = reading.filter(
   (permission) => !["events:read", "api-keys:read", "configuration:read"].includes(permission),

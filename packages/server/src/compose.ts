@@ -8,6 +8,7 @@ import {
   setUpInstallation,
 } from "./features/tenants/tenants.api.ts";
 import { createApp } from "./http/app.ts";
+import type { RateLimit } from "./http/rate-limits.ts";
 import { type Clock, systemClock } from "./platform/clock.ts";
 import type { CommandRunner } from "./platform/command.ts";
 import { type Connection, Database, type DatabaseOptions } from "./platform/db/database.ts";
@@ -17,12 +18,16 @@ import { clearExpiredReplies } from "./platform/idempotency.queries.ts";
 import type { Log } from "./platform/log.ts";
 import { clearOutbox, outboxKeptForMs } from "./platform/outbox/outbox.queries.ts";
 import { OutboxFollower } from "./platform/outbox/outbox-follower.ts";
+import { clearSharedCounts, exchangeCounts } from "./platform/rate-limits/shared-counts.queries.ts";
+import { WindowCounts, type WindowCountsOptions } from "./platform/rate-limits/window-counts.ts";
 import { RecordCache } from "./platform/record-cache.ts";
 import { createSecretBox } from "./platform/secrets/master-key.ts";
+import type { Metrics } from "./platform/telemetry/metrics.ts";
+import type { Tracing } from "./platform/telemetry/tracing.ts";
 import { currentGeneration } from "./platform/tenancy/generation.queries.ts";
 import { GenerationReader } from "./platform/tenancy/generation-reader.ts";
 import { routes } from "./routes.ts";
-import { Reconciler } from "./tasks/reconciler.ts";
+import { Reconciler, type ReconcilerOptions } from "./tasks/reconciler.ts";
 
 export interface ComposeOptions {
   readonly connection: Connection;
@@ -35,8 +40,23 @@ export interface ComposeOptions {
   readonly clock?: Clock;
   /** How long a whole request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs?: number;
+  /** Whether figures for Prometheus are kept. */
+  readonly metrics?: boolean;
+  readonly tracing?: Tracing | undefined;
+  /** None where absent. */
+  readonly rateLimits?: RateLimitSettings;
   /** Other time limits of the database than its own. */
   readonly databaseLimits?: Pick<DatabaseOptions, "statementTimeoutMs" | "answerTimeoutMs" | "connectTimeoutMs">;
+}
+
+/** How often callers may ask; 0 for any number. */
+export interface RateLimitSettings {
+  /** Requests of one key in a minute. */
+  readonly perMinute: number;
+  /** Failed authentications from one address in five minutes. */
+  readonly authFailures: number;
+  /** Whether all replicas count together. */
+  readonly shared: boolean;
 }
 
 export interface Composition {
@@ -45,19 +65,25 @@ export interface Composition {
   readonly database: Database;
   readonly runner: CommandRunner;
   readonly authenticator: ApiKeyAuthenticator;
+  /** Undefined unless they were asked for. */
+  readonly metrics: Metrics | undefined;
   /** Drains requests, writes what is pending, and closes every connection. */
   close(): Promise<void>;
 }
 
 const minuteMs = 60_000;
+/** How often replicas tell each other what they counted, in milliseconds. */
+const exchangeIntervalMs = 1_000;
 
 export async function compose(options: ComposeOptions): Promise<Composition> {
-  const { connection, log, clock = systemClock } = options;
+  const { connection, log, tracing, clock = systemClock } = options;
+  let metrics: Metrics | undefined;
   let closing = false;
   const database = new Database({
     connection,
     poolSize: options.poolSize,
     ...options.databaseLimits,
+    onQuery: tracing?.startQuery,
     onIdleError(error) {
       // The last connections may hear of the end of the database before that of their pool.
       if (!closing) log.warn({ err: error }, "a database connection broke");
@@ -76,7 +102,8 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       gatewayTokens: createSecretBox(options.masterKey, "gateway-token"),
       masterKeyCheck: createSecretBox(options.masterKey, "master-key-check"),
     },
-    committed: () => {
+    committed: (auditEntries) => {
+      metrics?.auditEntriesWritten(auditEntries);
       follower.wake();
       channel.notify();
     },
@@ -88,12 +115,28 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   await follower.start();
   await channel.open();
   const apiKeys = new ApiKeyAuthenticator({ database, follower, clock });
+  const { perMinute = 0, authFailures = 0, shared = false } = options.rateLimits ?? {};
+  const rateLimits = {
+    requests: rateLimit(perMinute, { windowMs: minuteMs, clock, shared }),
+    failures: rateLimit(authFailures, { windowMs: 5 * minuteMs, clock, shared }),
+  };
+  if (options.metrics === true) {
+    const { openMetrics } = await import("./platform/telemetry/metrics.ts");
+    metrics = openMetrics({
+      pool: () => database.poolState,
+      outboxLagMs: () => clock.elapsedMs() - follower.currentAsOf,
+      caches: { records: () => records.state, keys: () => apiKeys.cacheState },
+    });
+  }
   const app = createApp({
     log,
+    metrics,
+    tracing,
     routes,
     runner,
     clock,
     trustedProxies: options.trustedProxies,
+    rateLimits,
     ...(options.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: options.requestTimeoutMs }),
     authenticator: {
       tenantKey: (key, sourceAddress) => apiKeys.authenticate(key, sourceAddress),
@@ -109,6 +152,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       run: () => clearOutbox(database, new Date(clock.now().getTime() - outboxKeptForMs)),
     },
     { name: "reply-retention", intervalMs: 10 * minuteMs, run: () => clearExpiredReplies(database) },
+    ...(shared ? sharedCountTasks(database, clock, rateLimits) : []),
   ].map((task) => new Reconciler({ ...task, log }));
   for (const reconciler of reconcilers) reconciler.start();
   return {
@@ -117,6 +161,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     database,
     runner,
     authenticator: apiKeys,
+    metrics,
     async close() {
       closing = true;
       await app.close();
@@ -125,6 +170,35 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       await follower.stop();
       await channel.close();
       await database.close();
+      await tracing?.close();
     },
   };
+}
+
+function rateLimit(most: number, options: WindowCountsOptions): RateLimit | undefined {
+  return most === 0 ? undefined : { most, windowMs: options.windowMs, counts: new WindowCounts(options) };
+}
+
+function sharedCountTasks(
+  database: Database,
+  clock: Clock,
+  limits: Readonly<Record<string, RateLimit | undefined>>,
+): Omit<ReconcilerOptions, "log">[] {
+  const exchanges = Object.entries(limits).flatMap(([name, limit]) =>
+    limit === undefined
+      ? []
+      : [
+          {
+            name: `shared-counts-of-${name}`,
+            intervalMs: exchangeIntervalMs,
+            run: () => exchangeCounts(database, limit.counts),
+          },
+        ],
+  );
+  const retention = {
+    name: "shared-count-retention",
+    intervalMs: 10 * minuteMs,
+    run: () => clearSharedCounts(database, clock.now()),
+  };
+  return [...exchanges, retention];
 }

@@ -46,6 +46,11 @@ test("without any setting, everything has its default", () => {
     bootstrapTenantName: "First tenant",
     bootstrapOwnerEmail: "owner@example.com",
     trustedProxies: undefined,
+    rateLimitPerMinute: 6_000,
+    authFailureLimit: 300,
+    rateLimitShared: false,
+    metricsPort: undefined,
+    metricsHost: "127.0.0.1",
     logLevel: "info",
     demo: false,
   });

@@ -58,6 +58,26 @@ export const settings = {
   bootstrapTenantName: setting(nameOfRecord, "First tenant", "On an empty database, the first tenant's name."),
   bootstrapOwnerEmail: setting(emailAddress, "owner@example.com", "On an empty database, the first tenant's owner."),
   trustedProxies: optional(addressRanges, "Addresses and CIDRs of proxies whose X-Forwarded-For is believed."),
+  rateLimitPerMinute: setting(
+    wholeNumber("number", 0, 100_000_000),
+    "6000",
+    "Requests that each key may make in a minute; 0 for any number.",
+  ),
+  authFailureLimit: setting(
+    wholeNumber("number", 0, 100_000_000),
+    "300",
+    "Failed authentications from one address in 5 minutes, after which it is refused; 0 for any number.",
+  ),
+  rateLimitShared: setting(yesOrNo, "false", "Count for both limits over all replicas, by way of the database."),
+  metricsPort: optional(
+    wholeNumber("number", 0, 65_535),
+    "TCP port for GET /metrics; 0 for any free one. Off where absent.",
+  ),
+  metricsHost: setting(
+    listenHost,
+    "127.0.0.1",
+    "Address to serve the metrics on; they are for Prometheus, not for everybody.",
+  ),
   logLevel: setting(oneOfThese("level", logLevels), "info", `How much is logged: ${logLevels.join(", ")}.`),
   demo: setting(yesOrNo, "false", "Fill the first tenant with example records, once."),
 };

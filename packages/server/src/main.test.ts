@@ -103,6 +103,37 @@ test("a port in use is named, and the keys that were made are told all the same"
   other.close();
 });
 
+test("metrics are served on a port of their own, and nowhere else", async () => {
+  running = await startGatehouse(configWith({ metricsPort: "0" }), log);
+  const address = running.metricsAddress ?? "";
+  expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/metrics$/);
+  await get("/tenants/resources", running.installation.firstApiKey ?? "");
+  const response = await fetch(address);
+  expect(response.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+  expect(await response.text()).toContain('route="/tenants/resources",status="200"');
+  expect((await fetch(address.replace("metrics", "tenants/resources"))).status).toBe(404);
+  expect((await fetch(address, { method: "POST" })).status).toBe(404);
+  expect((await fetch(`${running.address}/metrics`)).status).toBe(404);
+  await running.close();
+  await expect(fetch(address)).rejects.toThrow();
+});
+
+test("a port for metrics that is in use is named, and nothing is left running", async () => {
+  running = await startGatehouse(configWith({ metricsPort: "0" }), log);
+  const metricsPort = new URL(running.metricsAddress ?? "").port;
+  await expect(startGatehouse(configWith({ metricsPort }), log)).rejects.toThrow(
+    expect.objectContaining({
+      message: `Cannot listen on port ${metricsPort} on 127.0.0.1: another program does.`,
+      remedy: "Stop it, or choose another: --metrics-port 9464, or GATEHOUSE_METRICS_PORT.",
+    }),
+  );
+});
+
+test("without a port there are no metrics", async () => {
+  running = await startGatehouse(configWith(), log);
+  expect(running.metricsAddress).toBeUndefined();
+});
+
 test("a start that is not wanted any more leaves nothing running", async () => {
   const wanted = new AbortController();
   const start = startGatehouse(configWith(), log, {

@@ -1,9 +1,12 @@
 /** The composition root: a whole Gatehouse, from its settings to a port that answers, and back down again. */
+import { once } from "node:events";
 import { rm } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
 import { type Composition, compose } from "./compose.ts";
-import { type Config, ConfigError, settings, variableOf } from "./config.ts";
+import { type Config, ConfigError, flagOf, type SettingName, settings, variableOf } from "./config.ts";
 import { fillDemoTenant } from "./demo/fill-demo-tenant.ts";
 import { type Installation, WrongMasterKeyError } from "./features/tenants/tenants.api.ts";
+import { createMetricsListener } from "./http/metrics-listener.ts";
 import type { Connection } from "./platform/db/database.ts";
 import { migrateWhenReachable } from "./platform/db/migrate-when-reachable.ts";
 import { migrate } from "./platform/db/migrations.ts";
@@ -12,6 +15,7 @@ import { systemErrorCode } from "./platform/embedded-postgres/embedded-postgres-
 import type { Log } from "./platform/log.ts";
 import { readOrMakeMasterKey } from "./platform/secrets/master-key-file.ts";
 import { StartError } from "./platform/start-error.ts";
+import { startTracing } from "./platform/telemetry/start-tracing.ts";
 
 /** How long requests may take to finish once the server stops, in milliseconds; then they are cut off. */
 const drainMs = 10_000;
@@ -29,6 +33,8 @@ export interface StartOptions {
 export interface Gatehouse {
   /** Where it serves, such as http://127.0.0.1:8080. */
   readonly address: string;
+  /** Where it serves its metrics; undefined where it does not. */
+  readonly metricsAddress: string | undefined;
   readonly installation: Installation;
   /** Finishes what is being answered, writes what is pending, and stops the database. */
   close(): Promise<void>;
@@ -54,8 +60,17 @@ export async function startGatehouse(config: Config, log: Log, options: StartOpt
       if (config.demo) await fillDemoTenant(composition);
       signal.throwIfAborted();
       const address = await listen(composition, config);
+      const metrics = await listenForMetrics(composition, config);
       let closed: Promise<void> | undefined;
-      return { address, installation, close: () => (closed ??= drain(composition).finally(stop)) };
+      return {
+        address,
+        metricsAddress: metrics?.address,
+        installation,
+        close: () =>
+          (closed ??= drain(composition)
+            .finally(() => metrics?.close())
+            .finally(stop)),
+      };
     } catch (error) {
       await composition.close();
       throw error;
@@ -113,6 +128,13 @@ async function composeWithMasterKey(config: Config, connection: Connection, log:
       poolSize: config.databasePoolSize,
       masterKey: config.masterKey ?? file?.key ?? Buffer.alloc(0),
       trustedProxies: config.trustedProxies ?? [],
+      metrics: config.metricsPort !== undefined,
+      tracing: await startTracing(process.env),
+      rateLimits: {
+        perMinute: config.rateLimitPerMinute,
+        authFailures: config.authFailureLimit,
+        shared: config.rateLimitShared,
+      },
       log,
       setUp: {
         operatorKey: config.operatorKey,
@@ -133,24 +155,64 @@ async function listen({ app }: Composition, { host, port }: Config): Promise<str
     // Not every client takes the address that means all of them.
     return (await app.listen({ host, port })).replace("[::]", "[::1]");
   } catch (error) {
-    const code = systemErrorCode(error);
-    const place = `port ${port} on ${host}`;
-    const otherPort = `choose another: --port ${port === settings.port.default ? port + 1 : settings.port.default}, or GATEHOUSE_PORT`;
-    if (code === "EADDRINUSE") {
-      throw new StartError(`Cannot listen on ${place}: another program does.`, `Stop it, or ${otherPort}.`);
-    }
-    if (code === "EACCES") {
-      throw new StartError(
-        `Cannot listen on ${place}: this user may not.`,
-        `Ports from 1024 on are free; ${otherPort}.`,
-      );
-    }
-    if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
-      const remedy = "Set GATEHOUSE_HOST to an address of this machine, or to 0.0.0.0 or :: for all of them.";
-      throw new StartError(`Cannot listen on ${host}: this machine does not have that address.`, remedy);
-    }
-    throw error;
+    const other = port === settings.port.default ? port + 1 : settings.port.default;
+    throw listenError(error, { host, port, hostSetting: "host", portSetting: "port", other });
   }
+}
+
+async function listenForMetrics(
+  { metrics }: Composition,
+  { metricsHost: host, metricsPort: port }: Config,
+): Promise<{ readonly address: string; close(): Promise<void> } | undefined> {
+  if (metrics === undefined || port === undefined) return undefined;
+  const server = createMetricsListener(metrics);
+  try {
+    server.listen({ host, port });
+    await once(server, "listening");
+  } catch (error) {
+    const other = port === 9464 ? 9465 : 9464;
+    throw listenError(error, { host, port, hostSetting: "metricsHost", portSetting: "metricsPort", other });
+  }
+  const bound = server.address() as AddressInfo; // of a server that listens on TCP
+  return {
+    address: `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}/metrics`,
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+interface ListenAttempt {
+  readonly host: string;
+  readonly port: number;
+  readonly hostSetting: SettingName;
+  readonly portSetting: SettingName;
+  /** A port to try instead. */
+  readonly other: number;
+}
+
+function listenError(error: unknown, attempt: ListenAttempt): unknown {
+  const { host, port, hostSetting, portSetting, other } = attempt;
+  const code = systemErrorCode(error);
+  const place = `port ${port} on ${host}`;
+  const otherPort = `choose another: ${flagOf(portSetting)} ${other}, or ${variableOf(portSetting)}`;
+  if (code === "EADDRINUSE") {
+    return new StartError(`Cannot listen on ${place}: another program does.`, `Stop it, or ${otherPort}.`);
+  }
+  if (code === "EACCES") {
+    return new StartError(
+      `Cannot listen on ${place}: this user may not.`,
+      `Ports from 1024 on are free; ${otherPort}.`,
+    );
+  }
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
+    const remedy = `Set ${variableOf(hostSetting)} to an address of this machine, or to 0.0.0.0 or :: for all of them.`;
+    return new StartError(`Cannot listen on ${host}: this machine does not have that address.`, remedy);
+  }
+  return error;
 }
 
 async function drain(composition: Composition): Promise<void> {

@@ -5,7 +5,7 @@ import {
   Configuration as Form,
 } from "@gatehouse/contract/records/configuration";
 import type { Command } from "commander";
-import { isConfiguration, isConfigurationPlan, isProblem } from "../answers.ts";
+import { isConfiguration, isConfigurationPlan } from "../answers.ts";
 import type { ApiClient } from "../api-client.ts";
 import {
   type ConfigurationFile,
@@ -65,7 +65,8 @@ Examples:
 }
 
 async function exportConfiguration(options: ApiOptions & { output?: string }): Promise<void> {
-  const configuration = await apiClient(options, "apiKey").call("GET", path, isConfiguration, undefined, { timeoutMs });
+  const client = apiClient(options, "apiKey");
+  const configuration = await client.ask((gatehouse) => gatehouse.get(path, { timeoutMs }), isConfiguration);
   tellOfMissing(configuration);
   const text =
     options.json === true
@@ -111,18 +112,25 @@ async function applyConfiguration(name: string, options: ApplyOptions): Promise<
   if (options.yes !== true && (await ask("Apply these changes? Only yes is taken for it: ")) !== "yes") {
     throw new CommandFailure("Nothing was changed.");
   }
+  const body = asConfiguration(file);
+  const ifMatch = `"${plan.generation}"`;
   const done = await located(file, () =>
-    client.call("POST", `${path}/apply`, isConfigurationPlan, file.document, {
-      headers: { "if-match": `"${plan.generation}"` },
-      timeoutMs,
-    }),
+    client.ask((gatehouse) => gatehouse.post(`${path}/apply`, { body, ifMatch, timeoutMs }), isConfigurationPlan),
   );
   if (options.json === true) await writeJson(done);
   else await writeLines([`Applied: ${summaryText(done, ["created", "changed", "deleted"])}.`]);
 }
 
 function planOf(client: ApiClient, file: ConfigurationFile): Promise<ConfigurationPlan> {
-  return located(file, () => client.call("POST", `${path}/plan`, isConfigurationPlan, file.document, { timeoutMs }));
+  const body = asConfiguration(file);
+  return located(file, () =>
+    client.ask((gatehouse) => gatehouse.post(`${path}/plan`, { body, timeoutMs }), isConfigurationPlan),
+  );
+}
+
+/** Whether it is one is for the other side to say, which knows the rules as well as the form. */
+function asConfiguration({ document }: ConfigurationFile): Configuration {
+  return document as Configuration;
 }
 
 function planSummary(plan: ConfigurationPlan): string {
@@ -135,8 +143,8 @@ async function located<T>(file: ConfigurationFile, call: () => Promise<T>): Prom
   try {
     return await call();
   } catch (error) {
-    if (!(error instanceof CommandFailure) || !isProblem(error.body)) throw error;
-    const problem = error.body;
+    if (!(error instanceof CommandFailure) || error.problem === undefined) throw error;
+    const { problem } = error;
     if (problem.code === "precondition_failed") {
       throw new CommandFailure("The tenant has changed since the plan was made: nothing was applied.", {
         details: ["Run gatehouse plan again, and look at what it shows now."],

@@ -1,4 +1,4 @@
-import { permissions, roleTypes } from "@gatehouse/contract/permissions";
+import { type Permission, permissions, type RoleType, roleTypes } from "@gatehouse/contract/permissions";
 import { type Command, Option } from "commander";
 import { isApiKey, isArrayOf, isNewApiKey, isNothing } from "../answers.ts";
 import { tableLines, writeJson, writeLines } from "../output.ts";
@@ -7,8 +7,8 @@ import { parseId } from "./parse-id.ts";
 import { shownOnce } from "./shown-once.ts";
 
 interface CreateOptions extends ApiOptions {
-  readonly permission?: readonly string[];
-  readonly role?: string;
+  readonly permission?: readonly Permission[];
+  readonly role?: RoleType;
   readonly expiresAt?: string;
   readonly sourceIp?: readonly string[];
 }
@@ -43,13 +43,15 @@ Examples:
 
 async function createKey(name: string, options: CreateOptions): Promise<void> {
   const { permission, role, expiresAt, sourceIp } = options;
-  const made = await apiClient(options, "apiKey").call("POST", "/tenants/api-keys", isNewApiKey, {
+  const body = {
     name,
     ...(permission === undefined ? {} : { permissions: permission }),
     ...(role === undefined ? {} : { role }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(sourceIp === undefined ? {} : { sourceIps: sourceIp }),
-  });
+  };
+  const client = apiClient(options, "apiKey");
+  const made = await client.ask((gatehouse) => gatehouse.post("/tenants/api-keys", { body }), isNewApiKey);
   const lines = [
     `Made the API key ${made.name}.`,
     "",
@@ -65,7 +67,8 @@ async function createKey(name: string, options: CreateOptions): Promise<void> {
 }
 
 async function listKeys(options: ApiOptions): Promise<void> {
-  const keys = await apiClient(options, "apiKey").call("GET", "/tenants/api-keys", isArrayOf(isApiKey));
+  const client = apiClient(options, "apiKey");
+  const keys = await client.ask((gatehouse) => gatehouse.get("/tenants/api-keys"), isArrayOf(isApiKey));
   if (options.json === true) return writeJson(keys);
   const rows = keys.map((key) => [
     key.id,
@@ -85,7 +88,8 @@ function grantText(granted: readonly string[]): string {
 }
 
 async function revokeKey(id: string, options: ApiOptions): Promise<void> {
-  await apiClient(options, "apiKey").call("DELETE", `/tenants/api-keys/${id}`, isNothing);
+  const client = apiClient(options, "apiKey");
+  await client.ask((gatehouse) => gatehouse.delete("/tenants/api-keys/{id}", { path: { id } }), isNothing);
   if (options.json === true) await writeJson({ revoked: id });
   else await writeLines([`Revoked the API key ${id}.`]);
 }

@@ -31,7 +31,8 @@ export function addTenantCommands(program: Command): void {
 
 async function createTenant(name: string, options: ApiOptions & { ownerEmail: string }): Promise<void> {
   const client = apiClient(options, "operatorKey");
-  const made = await client.call("POST", "/operator/tenants", isNewTenant, { name, ownerEmail: options.ownerEmail });
+  const body = { name, ownerEmail: options.ownerEmail };
+  const made = await client.ask((gatehouse) => gatehouse.post("/operator/tenants", { body }), isNewTenant);
   const { tenant, apiKey } = made;
   const lines = [
     `Made the tenant ${tenant.name}.`,
@@ -50,7 +51,8 @@ async function createTenant(name: string, options: ApiOptions & { ownerEmail: st
 async function listTenants(options: ApiOptions): Promise<void> {
   const client = apiClient(options, "operatorKey");
   const tenants: Tenant[] = [];
-  for await (const tenant of client.pages("/operator/tenants", isTenant)) tenants.push(tenant);
+  const list = client.items((gatehouse) => gatehouse.list("/operator/tenants"), isTenant);
+  for await (const tenant of list) tenants.push(tenant);
   if (options.json === true) return writeJson(tenants);
   const rows = tenants.map(({ id, name, ownerEmail, createdAt }) => [id, name, ownerEmail, createdAt]);
   await writeLines(
@@ -60,20 +62,19 @@ async function listTenants(options: ApiOptions): Promise<void> {
 
 async function deleteTenant(id: string, options: ApiOptions & { yes?: true }): Promise<void> {
   const client = apiClient(options, "operatorKey");
-  const path = `/operator/tenants/${id}`;
-  if (options.yes !== true) await confirmDeletion(client, path);
-  await client.call("DELETE", path, isNothing);
+  if (options.yes !== true) await confirmDeletion(client, id);
+  await client.ask((gatehouse) => gatehouse.delete("/operator/tenants/{id}", { path: { id } }), isNothing);
   if (options.json === true) await writeJson({ deleted: id });
   else await writeLines([`Deleted the tenant ${id}.`]);
 }
 
-async function confirmDeletion(client: ApiClient, path: string): Promise<void> {
+async function confirmDeletion(client: ApiClient, id: string): Promise<void> {
   if (process.stdin.isTTY !== true) {
     throw new CommandFailure("Deleting a tenant cannot be undone: confirm it with --yes.", {
       exitCode: exitCodes.usage,
     });
   }
-  const { name } = await client.call("GET", path, isTenant);
+  const { name } = await client.ask((gatehouse) => gatehouse.get("/operator/tenants/{id}", { path: { id } }), isTenant);
   const answer = await ask(`This deletes the tenant ${name} with everything in it, for good. Its name, to confirm: `);
   if (answer !== name) throw new CommandFailure("That is not its name: nothing was deleted.");
 }

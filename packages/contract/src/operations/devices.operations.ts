@@ -55,7 +55,7 @@ export const enrolDevice = operation({
     posture: Type.Optional(Posture),
   }),
   success: { status: 201, kind: "record", body: Device },
-  errors: ["unknown_reference", "device_limit_reached", "device_key_taken", "user_deactivated"],
+  errors: ["unknown_reference", "device_limit_reached", "device_key_taken", "user_deactivated", "invitation_expired"],
 });
 
 export const readDevice = operation({

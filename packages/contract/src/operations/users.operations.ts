@@ -2,8 +2,9 @@ import Type, { type Static } from "typebox";
 import { list } from "../list.ts";
 import { operation } from "../operation.ts";
 import { roleTypes } from "../permissions.ts";
+import { Role } from "../records/role.ts";
 import { Attributes, User, userStatuses } from "../records/user.ts";
-import { closedObject, component, Email, idList, nullable, shortText } from "../schema.ts";
+import { closedObject, component, Email, idList, nullable, shortText, Uuid } from "../schema.ts";
 
 const tag = "Users";
 
@@ -52,7 +53,7 @@ export const createUsers = operation({
     kind: "records",
     body: Type.Unsafe<User | User[]>({ anyOf: [User, Type.Array(User)] }),
   },
-  errors: ["email_taken", "unknown_reference"],
+  errors: ["email_taken", "unknown_reference", "grants_exceed_caller"],
 });
 
 export const readUser = operation({
@@ -133,4 +134,91 @@ export const reactivateUser = operation({
   parameters: { id: "string" },
   success: { status: 201, kind: "record", body: User },
   errors: ["user_not_deactivated"],
+});
+
+export const inviteUser = operation({
+  id: "inviteUser",
+  method: "POST",
+  path: "/tenants/users/{id}/invite",
+  tag,
+  summary: "Renew a pending user's invitation",
+  description: "The invitation can be accepted for seven days from now.",
+  access: "users:write",
+  parameters: { id: "uuid" },
+  success: { status: 204, kind: "empty" },
+  errors: ["user_not_pending"],
+});
+
+export const transferOwnership = operation({
+  id: "transferOwnership",
+  method: "POST",
+  path: "/tenants/users/{id}/transfer-ownership",
+  tag,
+  summary: "Make an active user the tenant's only owner",
+  description: "The owner's role leaves the owner before. Takes a key that holds every permission.",
+  access: "users:write",
+  parameters: { id: "uuid" },
+  success: { status: 204, kind: "empty" },
+  errors: ["user_not_active", "grants_exceed_caller"],
+});
+
+export const listUserRoles = operation({
+  id: "listUserRoles",
+  method: "GET",
+  path: "/tenants/users/{id}/roles",
+  tag,
+  summary: "List the roles that a user holds, directly or through groups",
+  description: "The most privileged first, each once. Both flags together: roles held in both ways.",
+  access: "users:read",
+  parameters: { id: "uuid" },
+  flags: {
+    groupsOnly: "Leave out roles that the user does not inherit from a group.",
+    rolesOnly: "Leave out roles that the user does not hold directly.",
+  },
+  success: { status: 200, kind: "array", item: Role },
+});
+
+export const updateUserRoles = operation({
+  id: "updateUserRoles",
+  method: "PATCH",
+  path: "/tenants/users/{id}/roles",
+  tag,
+  summary: "Give a user roles, and take roles off",
+  description:
+    "Changes what the user holds directly. Adding a role that is held, and removing one that is not, changes nothing; a role that the user only inherits cannot be removed here. The owner's role can be neither added nor removed.",
+  access: "users:write",
+  parameters: { id: "uuid" },
+  body: closedObject({
+    addedRoles: Type.Optional(idList("Roles to give the user.", 20)),
+    removedRoles: Type.Optional(idList("Roles to take off the user.", 20)),
+  }),
+  success: { status: 200, kind: "empty" },
+  errors: ["unknown_reference", "role_not_assignable", "invalid_combination", "role_inherited", "grants_exceed_caller"],
+});
+
+export const addUserToGroup = operation({
+  id: "addUserToGroup",
+  method: "POST",
+  path: "/tenants/users/{id}/groups",
+  tag,
+  summary: "Put a user into a group",
+  description: "Changes nothing for a user who is in it.",
+  access: "users:write",
+  parameters: { id: "uuid" },
+  body: closedObject({ groupId: Uuid }),
+  success: { status: 201, kind: "record", body: User },
+  errors: ["unknown_reference", "grants_exceed_caller"],
+});
+
+export const removeUserFromGroup = operation({
+  id: "removeUserFromGroup",
+  method: "DELETE",
+  path: "/tenants/users/{id}/groups/{groupId}",
+  tag,
+  summary: "Take a user out of a group",
+  description: "A user keeps at least one group. `If-Match` takes the user's ETag.",
+  access: "users:write",
+  parameters: { id: "uuid", groupId: "uuid" },
+  success: { status: 204, kind: "empty" },
+  errors: ["last_group"],
 });

@@ -25,7 +25,7 @@ const GroupMember = component("GroupMember", "A user as a group shows it.", {
 
 export const Group = component("Group", "A set of users that policies name, with the roles its members inherit.", {
   ...groupFields,
-  roles: Type.Array(Role),
+  roles: Type.Array(Role, { description: "Roles that members inherit; the most privileged first." }),
   deleteable: Type.Boolean({ description: "False for the tenant's default group and its SAML default group." }),
   users: Type.Array(GroupMember),
 });

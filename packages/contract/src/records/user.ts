@@ -33,7 +33,15 @@ const UserGroup = component("UserGroup", "A group as a user shows it.", {
 export const User = component("User", "A person who reaches the network.", {
   ...userFields,
   attributes: Attributes,
-  roles: Type.Array(Role, { description: "Roles that the user holds directly." }),
+  invitationExpiresAt: Type.Optional(
+    Type.Unsafe<string>({ ...Timestamp, description: "Until when a pending user can accept the invitation." }),
+  ),
+  invitationExpired: Type.Optional(
+    Type.Boolean({ description: "Of a pending user: whether the invitation has to be renewed before it is accepted." }),
+  ),
+  roles: Type.Array(Role, {
+    description: "Roles that the user holds, directly or through a group; the most privileged first.",
+  }),
   groups: Type.Array(UserGroup),
   devices: Type.Array(Device),
 });

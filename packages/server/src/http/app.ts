@@ -1,35 +1,37 @@
 /** The HTTP server: every operation of the contract, the documentation, and the health checks. */
 import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { errorDefinitions } from "@gatehouse/contract/errors";
 import { defaultBodyLimitBytes, type Operation } from "@gatehouse/contract/operation";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { AppError } from "../platform/app-error.ts";
-import type { Log } from "../platform/log.ts";
 import { readBodies } from "./bodies.ts";
 import { mountDocumentation } from "./documentation.ts";
 import { type HealthOptions, mountHealth } from "./health.ts";
 import { type MountOptions, mount } from "./mount.ts";
+import { type ObservationOptions, observeRequests, requestIdOf } from "./observation.ts";
 import { problemMediaType, problemOf, replyWithProblem } from "./problem.ts";
+import { type RateLimitOptions, RateLimits } from "./rate-limits.ts";
 import type { Route } from "./route.ts";
 
 const defaultRequestTimeoutMs = 30_000;
 
-export interface AppOptions extends MountOptions, HealthOptions {
-  readonly log: Log;
+export interface AppOptions extends Omit<MountOptions, "limits">, HealthOptions, ObservationOptions {
   readonly routes: readonly Route[];
   /** Addresses and CIDRs of proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   /** How long a whole request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs?: number;
+  readonly rateLimits: Omit<RateLimitOptions, "clock">;
 }
 
 export function createApp(options: AppOptions): FastifyInstance {
   const { requestTimeoutMs = defaultRequestTimeoutMs } = options;
   const app = Fastify({
     loggerInstance: options.log as FastifyBaseLogger, // pino's, which Fastify's type describes in part
-    logController: new LogController({ disableRequestLogging: true }),
-    genReqId: () => randomUUID(),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: "requestId" }),
+    genReqId: (request) => requestIdOf(request as IncomingMessage), // no HTTP/2 here
     bodyLimit: defaultBodyLimitBytes,
     requestTimeout: requestTimeoutMs,
     // Node looks for requests that are late only so often.
@@ -44,16 +46,13 @@ export function createApp(options: AppOptions): FastifyInstance {
     clientErrorHandler: answerClientError,
     // Addresses that cannot be decoded never reach a route, nor the hooks.
     frameworkErrors: (error, request, reply) => {
-      reply.header("X-Request-Id", request.id);
+      observe(request, reply);
       replyWithProblem(error, request, reply);
     },
   });
   readBodies(app);
   app.decorateRequest("caller", undefined);
-  app.addHook("onRequest", (request, reply, done) => {
-    reply.header("X-Request-Id", request.id);
-    done();
-  });
+  const observe = observeRequests(app, options);
   app.setErrorHandler(replyWithProblem);
   const methodsOf = methodFinder(options.routes.map(({ operation }) => operation));
   app.setNotFoundHandler((request, reply) => {
@@ -65,7 +64,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     const detail = `The path takes ${methods.join(", ")}, not ${request.method}.`;
     return replyWithProblem(new AppError("method_not_allowed", { detail }), request, reply);
   });
-  for (const route of options.routes) mount(app, route, options);
+  const limits = new RateLimits(app, { ...options.rateLimits, clock: options.clock });
+  for (const route of options.routes) mount(app, route, { ...options, limits });
   mountHealth(app, options);
   mountDocumentation(
     app,

@@ -11,7 +11,9 @@ import type { CommandRunner } from "../platform/command.ts";
 import type { IdempotencyRequest } from "../platform/idempotency.queries.ts";
 import { isUuid } from "../platform/ids.ts";
 import { type ListQuery, parseListQuery, type QueryParameters } from "../platform/list-query.ts";
-import { type Authenticator, type Caller, presentedKey } from "./caller.ts";
+import { type AuthenticationOptions, authenticationOf } from "./authentication.ts";
+import type { Caller } from "./caller.ts";
+import { within } from "./observation.ts";
 import { replyWithOutcome } from "./replies.ts";
 import type { Route } from "./route.ts";
 import { compileBodyCheck } from "./validation.ts";
@@ -23,9 +25,8 @@ declare module "fastify" {
   }
 }
 
-export interface MountOptions {
+export interface MountOptions extends AuthenticationOptions {
   readonly runner: CommandRunner;
-  readonly authenticator: Authenticator;
   readonly clock: Clock;
 }
 
@@ -35,68 +36,46 @@ type Parameters = Readonly<Record<string, string>>;
 
 export function mount(app: FastifyInstance, { operation, handler }: Route, options: MountOptions): void {
   const checkBody = compileBodyCheck(operation);
-  const { access } = operation;
-
-  const admit = (request: FastifyRequest, caller: Caller): void => {
-    if (access !== "operator") authorize(caller.permissions, access);
-    request.caller = caller;
-  };
-
-  /** Waits only where it must: a key that was seen a moment ago is known at once. */
-  const authenticate = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
-    try {
-      const { operatorKey, tenantKey } = options.authenticator;
-      const key = presentedKey(request.headers.apikey);
-      const caller = access === "operator" ? operatorKey(key) : tenantKey(key, request.ip);
-      if (caller instanceof Promise) {
-        caller.then((found) => admit(request, found)).then(() => done(), done);
-        return;
-      }
-      admit(request, caller);
-    } catch (error) {
-      done(error as Error); // AppErrors, and whatever else is thrown is an Error too
-      return;
-    }
-    done();
-  };
-
   app.route({
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
     bodyLimit: operation.bodyLimitBytes ?? defaultBodyLimitBytes,
     // 401 and 403 come before anything of the body is read or judged.
-    onRequest: authenticate,
-    handler: async (request, reply) => {
-      const { caller } = request;
-      if (caller === undefined) throw new AppError("missing_api_key");
-      const parameters = canonicalIds(request.params as Parameters); // the router gives texts
-      checkUuids(operation, parameters);
-      const listQuery = checkQuery(operation, request.query as QueryParameters); // the parser gives texts and lists
-      const idempotency = idempotencyOf(operation, request, caller);
-      checkBody(request.body, request.bodyText?.length ?? 0);
-      checkStringIds(operation, parameters);
-      const call = new Call<Operation>(
-        {
-          runner: options.runner,
-          operation,
-          parameters,
-          body: request.body ?? (operation.bodyOptional === true ? {} : undefined),
-          listQuery,
-          actor: caller.actor,
-          permissions: caller.permissions,
-          limits: caller.limits,
-          tenantId: caller.tenantId,
-          requestId: request.id,
-          sourceAddress: request.ip,
-          ifMatch: request.headers["if-match"],
-          idempotency,
-          now: options.clock.now(),
-        } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just checked against the declaration
-        grantedTo(operation, caller),
-      );
-      return replyWithOutcome(operation, await handler(call), reply);
-    },
+    onRequest: authenticationOf(operation, options),
+    handler: (request, reply) => within(request, () => perform(request, reply)),
   });
+
+  async function perform(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { caller } = request;
+    if (caller === undefined) throw new AppError("missing_api_key");
+    const parameters = canonicalIds(request.params as Parameters); // the router gives texts
+    checkUuids(operation, parameters);
+    const { listQuery, flags } = checkQuery(operation, request.query as QueryParameters); // the parser gives texts and lists
+    const idempotency = idempotencyOf(operation, request, caller);
+    checkBody(request.body, request.bodyText?.length ?? 0);
+    checkStringIds(operation, parameters);
+    const call = new Call<Operation>(
+      {
+        runner: options.runner,
+        operation,
+        parameters,
+        body: request.body ?? (operation.bodyOptional === true ? {} : undefined),
+        listQuery,
+        flags,
+        actor: caller.actor,
+        permissions: caller.permissions,
+        limits: caller.limits,
+        tenantId: caller.tenantId,
+        requestId: request.id,
+        sourceAddress: request.ip,
+        ifMatch: request.headers["if-match"],
+        idempotency,
+        now: options.clock.now(),
+      } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just checked against the declaration
+      grantedTo(operation, caller),
+    );
+    return replyWithOutcome(operation, await handler(call), reply);
+  }
 }
 
 function grantedTo(operation: Operation, caller: Caller): Granted<Permission> {
@@ -132,21 +111,39 @@ function checkStringIds(operation: Operation, parameters: Parameters): void {
   }
 }
 
-function checkQuery(operation: Operation, query: QueryParameters): ListQuery | undefined {
+interface CheckedQuery {
+  readonly listQuery?: ListQuery;
+  readonly flags: ReadonlySet<string>;
+}
+
+function checkQuery(operation: Operation, query: QueryParameters): CheckedQuery {
   if (operation.success.kind === "page") {
     const parsed = parseListQuery(operation.success.list, query);
-    if (parsed.ok) return parsed.value;
+    if (parsed.ok) return { listQuery: parsed.value, flags: new Set() };
     const { parameter, message } = parsed.problem;
     throw new AppError("invalid_parameter", {
       detail: `${parameter.slice(0, 200)} ${message}.`,
       errors: [{ pointer: parameter.slice(0, 200), message }],
     });
   }
-  const [unknown] = Object.keys(query);
-  if (unknown === undefined) return undefined;
+  const known = operation.flags ?? {};
+  const [unknown] = Object.keys(query).filter((name) => !Object.hasOwn(known, name));
+  if (unknown === undefined) {
+    return { flags: new Set(Object.keys(known).filter((name) => readFlag(name, query[name]))) };
+  }
   throw new AppError("invalid_parameter", {
     detail: `The operation takes no query parameter ${JSON.stringify(unknown.slice(0, 80))}.`,
     errors: [{ pointer: unknown.slice(0, 200), message: "is not a parameter of this operation" }],
+  });
+}
+
+/** `?groups` alone says as much as `?groups=true`. */
+function readFlag(name: string, value: QueryParameters[string]): boolean {
+  if (value === undefined || value === "false") return false;
+  if (value === "" || value === "true") return true;
+  throw new AppError("invalid_parameter", {
+    detail: `${name} must be given once, as true or false, not ${JSON.stringify(value).slice(0, 80)}.`,
+    errors: [{ pointer: name, message: "must be true or false" }],
   });
 }
 

@@ -69,6 +69,9 @@ const headers = {
     schema: { type: "string", enum: ["true"] },
   },
   Location: { description: "The path of what was created.", schema: { type: "string" } },
+  "RateLimit-Limit": { description: "Requests that the key may make in a minute.", schema: { type: "integer" } },
+  "RateLimit-Remaining": { description: "How many of them are left.", schema: { type: "integer" } },
+  "RateLimit-Reset": { description: "Seconds until the count starts anew.", schema: { type: "integer" } },
   "Retry-After": { description: "Seconds after which trying again makes sense.", schema: { type: "integer" } },
   "WWW-Authenticate": { description: "How to authenticate.", schema: { type: "string" } },
   "X-Request-Id": {
@@ -148,7 +151,13 @@ function parametersOf(operation: Operation): unknown[] {
     required: true,
     schema: kind === "uuid" ? { type: "string", format: "uuid" } : { type: "string" },
   }));
-  const query = operation.success.kind === "page" ? listParameters(operation.success.list) : [];
+  const flags = Object.entries(operation.flags ?? {}).map(([name, description]) => ({
+    name,
+    in: "query",
+    description,
+    schema: { type: "boolean", default: false },
+  }));
+  const query = operation.success.kind === "page" ? listParameters(operation.success.list) : flags;
   const headers: unknown[] = [];
   if (takesIfMatch(operation)) headers.push({ $ref: "#/components/parameters/IfMatch" });
   if (operation.method === "POST") headers.push({ $ref: "#/components/parameters/IdempotencyKey" });
@@ -192,6 +201,7 @@ function listParameters(list: ListDeclaration): unknown[] {
 
 const headersOfStatus: Readonly<Record<number, readonly (keyof typeof headers)[]>> = {
   401: ["WWW-Authenticate"],
+  429: ["Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"],
   503: ["Retry-After"],
 };
 
@@ -217,7 +227,7 @@ function responsesOf(operation: Operation, schemas: Json): Json {
 
 function successOf(operation: Operation, schemas: Json): Json {
   const { success } = operation;
-  const names: (keyof typeof headers)[] = ["X-Request-Id"];
+  const names: (keyof typeof headers)[] = ["X-Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
   const changes = success.kind === "empty" && operation.method !== "DELETE" && operation.parameters !== undefined;
   if (success.kind === "record" || success.kind === "records" || changes) names.push("ETag");
   const located = success.kind === "record" && success.located === true;

@@ -47,9 +47,10 @@ export function problemOf(error: AppError, instance: string, requestId: string):
 /** Answers with an error, and logs the ones that are ours. */
 export function replyWithProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const problem = asAppError(error, request);
+  request.problemCode = problem.code;
   if (problem.status >= 500) {
     const level = problem.code === "database_unavailable" ? "warn" : "error";
-    request.log[level]({ err: problem.cause ?? problem, requestId: request.id }, problem.code);
+    request.log[level]({ err: problem.cause ?? problem }, problem.code);
   }
   if (problem.status === 401) reply.header("WWW-Authenticate", 'ApiKey realm="gatehouse", header="apikey"');
   if (problem.retryAfterSeconds !== undefined) reply.header("Retry-After", String(problem.retryAfterSeconds));

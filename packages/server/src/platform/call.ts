@@ -1,5 +1,5 @@
 /** One authenticated request to an operation: who asks, for what, and the transactions it may run. */
-import type { BodyOf, Operation, ParametersOf } from "@gatehouse/contract/operation";
+import type { BodyOf, FlagsOf, Operation, ParametersOf } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
 import { AppError } from "./app-error.ts";
 import type { Actor, Origin } from "./audit/change.ts";
@@ -27,6 +27,8 @@ export interface CallOptions<O extends Operation> {
   readonly parameters: ParametersOf<O>;
   readonly body: BodyOf<O>;
   readonly listQuery: ListQuery | undefined;
+  /** The names of the flags that the query sets. */
+  readonly flags: ReadonlySet<string>;
   readonly actor: Actor;
   readonly permissions: ReadonlySet<Permission>;
   /** Undefined for the operator, whom nothing limits. */
@@ -62,6 +64,11 @@ export class Call<O extends Operation> {
     const { listQuery, operation } = this.#options;
     if (listQuery === undefined) throw new Error(`${operation.id} is no paginated list`);
     return listQuery;
+  }
+
+  /** Whether the query sets a flag of the operation. */
+  isSet(flag: FlagsOf<O>): boolean {
+    return this.#options.flags.has(flag);
   }
 
   get now(): Date {
@@ -131,7 +138,9 @@ export class Call<O extends Operation> {
     const { secret, load, present } = read;
     const key = [this.tenantId, operation.id, ...Object.values(parameters), secret].join(" ");
     const known = runner.records.find(key);
-    if (known !== undefined && (await runner.generations.current(this.tenantId)) === known.generation) {
+    const current = known !== undefined && (await runner.generations.current(this.tenantId)) === known.generation;
+    runner.records.noteLookUp(current);
+    if (current) {
       const { kept } = known;
       return kept.kind === "answer" ? kept.outcome : present(JSON.parse(kept.text) as Row); // as kept under this key, below
     }

@@ -25,8 +25,8 @@ export interface CommandRunner {
   readonly secrets: Secrets;
   readonly records: RecordCache;
   readonly generations: GenerationReader;
-  /** Called after each commit: there is news in the outbox. */
-  readonly committed: () => void;
+  /** Called after each commit: there is news in the outbox, and so many entries in the audit record. */
+  readonly committed: (auditEntries: number) => void;
 }
 
 export interface CommandScope {
@@ -90,6 +90,6 @@ export async function runCommand(
   };
 
   const outcome = await runner.database.transaction(scope, perform, finish);
-  if (outcome.replayed !== true) runner.committed();
+  if (outcome.replayed !== true) runner.committed(changes.length);
   return outcome;
 }

@@ -1,4 +1,4 @@
-import { destination, type Logger, type LoggerOptions, pino } from "pino";
+import { type DestinationStream, destination, type Logger, type LoggerOptions, pino } from "pino";
 
 export type Log = Pick<Logger, "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent" | "child" | "level">;
 
@@ -9,7 +9,7 @@ export type LogLevel = (typeof logLevels)[number];
  * JSON logs, on standard error: standard output is for what people read. Headers and bodies are never logged; the
  * redaction is a second fence, should someone try.
  */
-export function createLog(level: LogLevel): Logger {
+export function createLog(level: LogLevel, target: DestinationStream = standardError()): Logger {
   const settings: LoggerOptions = {
     level,
     base: null,
@@ -20,12 +20,16 @@ export function createLog(level: LogLevel): Logger {
       censor: "<redacted>",
     },
   };
+  return pino(settings, target);
+}
+
+function standardError(): DestinationStream {
   const target = destination(2);
   // A log that cannot be written must not end the server; flushing at exit would try a full disk again for ever.
   target.on("error", () => {
     target.flushSync = () => undefined;
   });
-  return pino(settings, target);
+  return target;
 }
 
 /** The parts of an error that tell something: others may hold a whole connection, as pg's do. */

@@ -39,6 +39,14 @@ export function empty(version?: number): Outcome {
   return version === undefined ? { kind: "empty" } : { kind: "empty", version };
 }
 
+/** A list that is short by nature, in one piece and in its own order. */
+export function wholeArray(items: readonly object[]): Outcome {
+  async function* batches() {
+    yield items;
+  }
+  return { kind: "array", batches: batches() };
+}
+
 /** Items that one reading of a streamed list fetches. */
 const batchSize = 500;
 

@@ -28,6 +28,18 @@ export class RecordCache {
   /** In order of use: the first was used longest ago. */
   readonly #entries = new Map<string, Entry>();
   #size = 0;
+  #hits = 0;
+  #misses = 0;
+
+  get state(): { readonly hits: number; readonly misses: number; readonly entries: number } {
+    return { hits: this.#hits, misses: this.#misses, entries: this.#entries.size };
+  }
+
+  /** @param hit whether what was remembered could be told again */
+  noteLookUp(hit: boolean): void {
+    if (hit) this.#hits += 1;
+    else this.#misses += 1;
+  }
 
   /** @param key names tenant, operation, record, and whatever else the answer depends on */
   find(key: string): Entry | undefined {

@@ -21,7 +21,17 @@ export interface TestServerOptions {
   readonly operatorKey?: string;
   /** Other settings than the usual. */
   readonly settings?: Partial<
-    Pick<ComposeOptions, "poolSize" | "trustedProxies" | "requestTimeoutMs" | "databaseLimits" | "log">
+    Pick<
+      ComposeOptions,
+      | "poolSize"
+      | "trustedProxies"
+      | "requestTimeoutMs"
+      | "databaseLimits"
+      | "log"
+      | "rateLimits"
+      | "metrics"
+      | "tracing"
+    >
   >;
 }
 

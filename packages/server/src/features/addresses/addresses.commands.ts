@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type * as operations from "@gatehouse/contract/operations/addresses.operations";
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
-import { empty, type Outcome, record, streamed } from "../../platform/outcome.ts";
+import { empty, type Outcome, record, streamed, wholeArray } from "../../platform/outcome.ts";
 import { askable, requireKnown } from "../../platform/references.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { gatewaysOfAddress, gatewayView, tokenViewer } from "../gateways/gateways.api.ts";
@@ -64,11 +64,8 @@ export async function listAddressGateways(call: Call<typeof operations.listAddre
     Promise.all([queries.readAddress(tx, id), gatewaysOfAddress(tx, id, tokens.maySee)]),
   );
   if (address === undefined) throw new AppError("not_found");
-  // One batch: a resource has no more gateways than configureLoadBalancing takes.
-  async function* batches() {
-    yield gateways.map((row) => gatewayView(row, tokens));
-  }
-  return { kind: "array", batches: batches() };
+  // A resource has no more gateways than configureLoadBalancing takes.
+  return wholeArray(gateways.map((row) => gatewayView(row, tokens)));
 }
 
 /** @throws AppError not_found, precondition_failed */

@@ -54,6 +54,11 @@ export class ApiKeyAuthenticator {
     });
   }
 
+  /** Of the keys that are remembered. */
+  get cacheState(): KeyCache<ValidKey>["state"] {
+    return this.#cache.state;
+  }
+
   /** @throws AppError invalid_api_key, source_address_not_allowed, database_unavailable */
   authenticate(key: string, sourceAddress: string): Caller | Promise<Caller> {
     const found = this.#cache.find(key);

@@ -35,6 +35,8 @@ export class KeyCache<T extends { readonly tenantId: string }> {
   readonly #running = new Map<string, { readonly result: Promise<T | undefined>; readonly startedAt: number }>();
   /** Counts what the outbox made us forget: a reading that began before must not be remembered after. */
   #forgotten = 0;
+  #hits = 0;
+  #misses = 0;
 
   constructor(options: KeyCacheOptions<T>) {
     this.#options = options;
@@ -46,12 +48,20 @@ export class KeyCache<T extends { readonly tenantId: string }> {
     });
   }
 
+  get state(): { readonly hits: number; readonly misses: number; readonly entries: number } {
+    return { hits: this.#hits, misses: this.#misses, entries: this.#remembered.size };
+  }
+
   /** @throws AppError database_unavailable, when it has to ask and cannot */
   find(key: string): T | undefined | Promise<T | undefined> {
     const hash = hashToken(key);
     const name = hash.toString("base64");
     const known = this.#remembered.get(name);
-    if (known !== undefined && this.#isTrusted(known)) return known.value;
+    if (known !== undefined && this.#isTrusted(known)) {
+      this.#hits += 1;
+      return known.value;
+    }
+    this.#misses += 1;
     const startedAt = this.#options.clock.elapsedMs();
     const running = this.#running.get(name);
     // What a slow database began to read long ago may be outdated when it arrives.

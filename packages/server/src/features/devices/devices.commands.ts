@@ -8,7 +8,7 @@ import { created, empty, type Outcome, record } from "../../platform/outcome.ts"
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { largestDeviceLimit } from "../groups/groups.api.ts";
 import { takeDeviceOutOfPolicies } from "../policies/policies.api.ts";
-import { activateUser, type EnrollingUser, lockUserForEnrolment } from "../users/users.api.ts";
+import { activateUser, type EnrollingUser, lockUserForEnrolment, requireEnrollable } from "../users/users.api.ts";
 import * as queries from "./devices.queries.ts";
 import { deviceLimit } from "./devices.rules.ts";
 import { deviceView } from "./devices.view.ts";
@@ -33,9 +33,7 @@ export async function enrolDevice(call: Call<typeof operations.enrolDevice>): Pr
       const errors = [bodyField("/userId", `no user has the id ${JSON.stringify(userId)}`)];
       throw new AppError("unknown_reference", { errors });
     }
-    if (user.status === "inactive") {
-      throw new AppError("user_deactivated", { errors: [bodyField("/userId", `${user.email} is deactivated`)] });
-    }
+    requireEnrollable(user, call.now);
     await requireRoomForDevice(tx, user);
     if (user.status === "pending") await activateUser(tx, call.granted, user.id, call.now);
     const id = newId();

@@ -1,4 +1,6 @@
 /** What other features may ask of groups. */
+
+export { refuseGroupsBeyond } from "./group-grants.ts";
 export { createDefaultGroup } from "./groups.built-in.ts";
 export { defaultGroupId, knownGroups, largestDeviceLimit } from "./groups.queries.ts";
 export { type PolicyGroupJson, policyGroupJson, policyGroupView } from "./groups.view.ts";

@@ -1,13 +1,17 @@
+import { isDeepStrictEqual } from "node:util";
 import type * as operations from "@gatehouse/contract/operations/groups.operations";
-import { AppError, bodyField } from "../../platform/app-error.ts";
+import type { Permission } from "@gatehouse/contract/permissions";
+import { AppError } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { newId } from "../../platform/ids.ts";
-import { created, type Outcome, record } from "../../platform/outcome.ts";
-import { askable, requireKnown } from "../../platform/references.ts";
+import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
+import { askable } from "../../platform/references.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { knownRoles } from "../roles/roles.api.ts";
+import { takeGroupOutOfPolicies } from "../policies/policies.api.ts";
+import { refuseGrantsBeyond, requireAssignable } from "../roles/roles.api.ts";
+import { takeMembersOutOfGroup } from "../users/users.api.ts";
 import * as queries from "./groups.queries.ts";
 import { auditedGroup, groupView } from "./groups.view.ts";
 
@@ -36,8 +40,8 @@ export async function createGroup(call: Call<typeof operations.createGroup>): Pr
   } = call.body;
   return call.command(async (tx) => {
     const id = newId();
-    await requireAssignable(tx, roles);
-    if (isSamlDefaultGroup) await releaseSamlDefault(tx, call.granted, call.now);
+    await requireAssignable(tx, [{ pointer: "/roles", ids: roles, present: new Set() }], call.permissions);
+    if (isSamlDefaultGroup) await releaseSamlDefault(call, tx, await queries.lockSamlDefaultGroup(tx));
     await queries.insertGroup(
       tx,
       call.granted,
@@ -50,21 +54,94 @@ export async function createGroup(call: Call<typeof operations.createGroup>): Pr
   });
 }
 
-/** @throws AppError unknown_reference, role_not_assignable */
-async function requireAssignable(tx: TenantTx, ids: readonly string[]): Promise<void> {
-  const known = await knownRoles(tx, askable(ids));
-  requireKnown({ pointer: "/roles", noun: "role", ids }, new Set(known.keys()));
-  const owner = ids.findIndex((id) => known.get(id.toLowerCase()) === "OWNER");
-  if (owner < 0) return;
-  throw new AppError("role_not_assignable", { errors: [bodyField(`/roles/${owner}`, "is the owner's role")] });
+export async function updateGroup(call: Call<typeof operations.updateGroup>): Promise<Outcome> {
+  const { body } = call;
+  const { id } = call.parameters;
+  return call.command(async (tx) => {
+    // Before the group: whoever moves the mark locks in this order.
+    const marked = body.isSamlDefaultGroup === true ? await queries.lockSamlDefaultGroup(tx) : undefined;
+    const locked = await queries.lockGroup(tx, id);
+    if (locked === undefined) throw new AppError("not_found");
+    call.requireVersion(locked.version);
+    const before = await requireGroup(tx, id);
+    const current = storedGroup(before);
+    const { roles, ...settings } = body;
+    const wanted = { ...current, ...settings, ...(roles === undefined ? {} : { roleIds: askable(roles).sort() }) };
+    const present = new Set(current.roleIds);
+    if (roles !== undefined)
+      await requireAssignable(tx, [{ pointer: "/roles", ids: roles, present }], call.permissions);
+    refuseWiderEntry(before, wanted, call.permissions);
+    if (current.isSamlDefaultGroup && !wanted.isSamlDefaultGroup) throw new AppError("saml_default_group_required");
+    if (isDeepStrictEqual(wanted, current)) return record(groupView(before), before.version);
+    if (!current.isSamlDefaultGroup && wanted.isSamlDefaultGroup) await releaseSamlDefault(call, tx, marked);
+    await queries.updateGroup(tx, call.granted, wanted, call.now);
+    const after = await requireGroup(tx, id);
+    tx.record({ type: "group", id, name: wanted.name, before: auditedGroup(before), after: auditedGroup(after) });
+    return record(groupView(after), after.version);
+  });
 }
 
-/** Takes the mark off the SAML default group, so that another one can have it. */
-async function releaseSamlDefault(tx: CommandTx, granted: Granted<"groups:write">, at: Date): Promise<void> {
-  const id = await queries.lockSamlDefaultGroup(tx);
+export async function deleteGroup(call: Call<typeof operations.deleteGroup>): Promise<Outcome> {
+  const { id } = call.parameters;
+  return call.command(async (tx) => {
+    const locked = await queries.lockGroupToDelete(tx, id);
+    if (locked === undefined) throw new AppError("not_found");
+    call.requireVersion(locked.version);
+    const before = await requireGroup(tx, id);
+    const { name } = locked;
+    if (!groupView(before).deleteable) {
+      const which = before.is_default ? "tenant's default group" : "tenant's SAML default group";
+      throw new AppError("group_is_default", { detail: `${name} is the ${which}.` });
+    }
+    await takeMembersOutOfGroup(tx, { id, name });
+    await takeGroupOutOfPolicies(tx, call.granted, { id, name });
+    await queries.deleteGroup(tx, call.granted, id);
+    tx.record({ type: "group", id, name, before: auditedGroup(before) });
+    return empty();
+  });
+}
+
+function storedGroup({ group, roles }: queries.GroupRow): queries.StoredGroup {
+  return {
+    id: group.id,
+    name: group.name,
+    description: group.description,
+    maxDevices: group.max_devices,
+    isSamlDefaultGroup: group.is_saml_default_group,
+    idpMapping: group.idp_mapping,
+    roleIds: (roles ?? []).map((role) => role.id).sort(),
+  };
+}
+
+/**
+ * A mark or a mapping that single sign-on puts users into the group by gives these the group's roles, so nobody adds one
+ * who could not give the roles.
+ *
+ * @throws AppError grants_exceed_caller
+ */
+function refuseWiderEntry(before: queries.GroupRow, wanted: queries.StoredGroup, held: ReadonlySet<Permission>): void {
+  const current = storedGroup(before);
+  const marks = wanted.isSamlDefaultGroup && !current.isSamlDefaultGroup;
+  const maps = wanted.idpMapping.some((name) => !current.idpMapping.includes(name));
+  if (!marks && !maps) return;
+  // Roles that are new to the group were judged by themselves.
+  const kept = (before.roles ?? []).filter(({ id }) => wanted.roleIds.includes(id));
+  refuseGrantsBeyond(
+    `Membership in the group ${current.name}`,
+    kept.map(({ type }) => type),
+    held,
+  );
+}
+
+/** Takes the mark off the SAML default group, so that another one can have it. The group is locked. */
+async function releaseSamlDefault(
+  call: { readonly granted: Granted<"groups:write">; readonly now: Date },
+  tx: CommandTx,
+  id: string | undefined,
+): Promise<void> {
   if (id === undefined) return;
   const before = await requireGroup(tx, id);
-  await queries.unmarkSamlDefaultGroup(tx, granted, id, at);
+  await queries.unmarkSamlDefaultGroup(tx, call.granted, id, call.now);
   const after = await requireGroup(tx, id);
   tx.record({
     type: "group",

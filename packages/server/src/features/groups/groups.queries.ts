@@ -1,3 +1,4 @@
+import type { RoleType } from "@gatehouse/contract/permissions";
 import { AppError } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import { withConstraints } from "../../platform/db/database-errors.ts";
@@ -66,6 +67,52 @@ const insert = statement<
    INSERT INTO group_roles (tenant_id, group_id, role_id)
    SELECT made.tenant_id, made.id, given.role_id FROM made, unnest($9::uuid[]) AS given (role_id)`,
 );
+const update = statement<
+  never,
+  [
+    tenantId: string,
+    id: string,
+    at: Date,
+    name: string,
+    description: string,
+    maxDevices: number,
+    isSamlDefaultGroup: boolean,
+    idpMapping: readonly string[],
+    roleIds: readonly string[],
+  ]
+>(
+  "groups.update",
+  `WITH changed AS (
+     UPDATE groups SET updated_at = $3, version = version + 1, name = $4, description = $5, max_devices = $6,
+                       is_saml_default_group = $7, idp_mapping = $8
+     WHERE tenant_id = $1 AND id = $2
+   ), taken AS (
+     DELETE FROM group_roles WHERE tenant_id = $1 AND group_id = $2 AND role_id <> ALL ($9::uuid[])
+   )
+   INSERT INTO group_roles (tenant_id, group_id, role_id) SELECT $1, $2, role_id FROM unnest($9::uuid[]) AS given (role_id)
+   ON CONFLICT DO NOTHING`,
+);
+const remove = statement<never, [tenantId: string, id: string]>(
+  "groups.delete",
+  "DELETE FROM groups WHERE tenant_id = $1 AND id = $2",
+);
+const lockToChange = statement<LockedGroup, [tenantId: string, id: string]>(
+  "groups.lock_to_change",
+  "SELECT id, version, name FROM groups WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE",
+);
+const lockToDelete = statement<LockedGroup, [tenantId: string, id: string]>(
+  "groups.lock_to_delete",
+  "SELECT id, version, name FROM groups WHERE tenant_id = $1 AND id = $2 FOR UPDATE",
+);
+const selectRoleTypes = statement<{ name: string; types: RoleType[] }, [tenantId: string, ids: readonly string[]]>(
+  "groups.role_types",
+  `SELECT item.name, json_agg(role.type) AS types
+   FROM groups AS item
+   JOIN group_roles AS given ON given.tenant_id = item.tenant_id AND given.group_id = item.id
+   JOIN roles AS role ON role.tenant_id = given.tenant_id AND role.id = given.role_id
+   WHERE item.tenant_id = $1 AND item.id = ANY ($2::uuid[]) GROUP BY item.id, item.name, item.name_key
+   ORDER BY item.name_key`,
+);
 const lockDefault = statement<{ id: string }, [tenantId: string]>(
   "groups.lock_default",
   "SELECT id FROM groups WHERE tenant_id = $1 AND is_default FOR NO KEY UPDATE",
@@ -107,7 +154,32 @@ export async function readGroup(tx: TenantTx, id: string): Promise<GroupRow | un
   return (await tx.query(selectOne, tx.tenantId, id))[0];
 }
 
-export interface NewGroup {
+/** A group's own columns, as far as commands decide by them before they read it whole. */
+export interface LockedGroup {
+  readonly id: string;
+  readonly version: number;
+  readonly name: string;
+}
+
+/** Keeps others from changing the group until the transaction ends; users can still be put into it. */
+export async function lockGroup(tx: TenantTx, id: string): Promise<LockedGroup | undefined> {
+  return (await tx.query(lockToChange, tx.tenantId, id))[0];
+}
+
+/** As `lockGroup`, and nobody can refer to the group any more. */
+export async function lockGroupToDelete(tx: TenantTx, id: string): Promise<LockedGroup | undefined> {
+  return (await tx.query(lockToDelete, tx.tenantId, id))[0];
+}
+
+/** What the roles of each group are, by the names of the groups; those without roles are left out. */
+export function roleTypesOfGroups(
+  tx: TenantTx,
+  ids: readonly string[],
+): Promise<{ readonly name: string; readonly types: readonly RoleType[] }[]> {
+  return tx.query(selectRoleTypes, tx.tenantId, ids);
+}
+
+export interface StoredGroup {
   readonly id: string;
   readonly name: string;
   readonly description: string;
@@ -121,19 +193,44 @@ export interface NewGroup {
 export async function insertGroup(
   tx: TenantTx,
   _granted: Granted<"groups:write">,
-  group: NewGroup,
+  group: StoredGroup,
   at: Date,
 ): Promise<void> {
   const { id, name, description, maxDevices, isSamlDefaultGroup, idpMapping, roleIds } = group;
-  const nameTaken = () =>
-    new AppError("name_taken", {
-      detail: `A group is already called ${JSON.stringify(name)}.`,
-      errors: [{ pointer: "/name", message: "is taken" }],
-    });
   await withConstraints(
-    { groups_name_unique: nameTaken },
+    { groups_name_unique: () => nameTaken(name) },
     tx.query(insert, tx.tenantId, id, at, name, description, maxDevices, isSamlDefaultGroup, idpMapping, roleIds),
   );
+}
+
+/**
+ * Stores everything of the group, its roles included.
+ *
+ * @throws AppError name_taken
+ */
+export async function updateGroup(
+  tx: TenantTx,
+  _granted: Granted<"groups:write">,
+  group: StoredGroup,
+  at: Date,
+): Promise<void> {
+  const { id, name, description, maxDevices, isSamlDefaultGroup, idpMapping, roleIds } = group;
+  await withConstraints(
+    { groups_name_unique: () => nameTaken(name) },
+    tx.query(update, tx.tenantId, id, at, name, description, maxDevices, isSamlDefaultGroup, idpMapping, roleIds),
+  );
+}
+
+function nameTaken(name: string): AppError {
+  return new AppError("name_taken", {
+    detail: `A group is already called ${JSON.stringify(name)}.`,
+    errors: [{ pointer: "/name", message: "is taken" }],
+  });
+}
+
+/** Deletes the group, with its roles and memberships. */
+export async function deleteGroup(tx: TenantTx, _granted: Granted<"groups:write">, id: string): Promise<void> {
+  await tx.query(remove, tx.tenantId, id);
 }
 
 /**

@@ -6,4 +6,6 @@ export const groupRoutes: readonly Route[] = [
   route(operations.listGroups, commands.listGroups),
   route(operations.createGroup, commands.createGroup),
   route(operations.readGroup, commands.readGroup),
+  route(operations.updateGroup, commands.updateGroup),
+  route(operations.deleteGroup, commands.deleteGroup),
 ];

@@ -1,7 +1,7 @@
 import type { Group, PolicyGroup } from "@gatehouse/contract/records/group";
 import { isoTimestamp } from "../../platform/db/column-types.ts";
 import { jsonObject } from "../../platform/db/json-object.ts";
-import { type RoleJson, roleView } from "../roles/roles.api.ts";
+import { type RoleJson, rolesView } from "../roles/roles.api.ts";
 
 /** A group as `policyGroupJson` selects it. */
 export interface PolicyGroupJson {
@@ -87,7 +87,7 @@ export interface WholeGroup {
 export function groupView(row: WholeGroup): Group {
   return {
     ...policyGroupView(row.group),
-    roles: (row.roles ?? []).map(roleView),
+    roles: rolesView(row.roles),
     // New users go into the one, those from single sign-on into the other: both must be there.
     deleteable: !row.is_default && !row.group.is_saml_default_group,
     users: (row.users ?? []).map(groupMemberView),

@@ -8,7 +8,7 @@ import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { listTables } from "./policies.queries.ts";
 import type { NamedPolicy } from "./policy-uses.queries.ts";
 
-function takeOutStatement(list: "users" | "devices" | "resources") {
+function takeOutStatement(list: "users" | "groups" | "devices" | "resources") {
   const { table, column } = listTables[list];
   return statement<NamedPolicy, [tenantId: string, id: string]>(
     `policies.take_out_of_${list}`,
@@ -23,6 +23,7 @@ function takeOutStatement(list: "users" | "devices" | "resources") {
 
 const deleteUser = takeOutStatement("users");
 const deleteDevice = takeOutStatement("devices");
+const deleteGroup = takeOutStatement("groups");
 const deleteResource = takeOutStatement("resources");
 
 /** Takes the user off every policy; nobody can name it any more, since it is locked. Returns those policies by name. */
@@ -37,6 +38,11 @@ export function takeDeviceOut(
   deviceId: string,
 ): Promise<NamedPolicy[]> {
   return tx.query(deleteDevice, tx.tenantId, deviceId);
+}
+
+/** Takes the group off every policy, as `takeUserOut` does. */
+export function takeGroupOut(tx: TenantTx, _granted: Granted<"groups:write">, groupId: string): Promise<NamedPolicy[]> {
+  return tx.query(deleteGroup, tx.tenantId, groupId);
 }
 
 /** Takes the resource off every policy, as `takeUserOut` does. */

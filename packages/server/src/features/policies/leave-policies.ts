@@ -22,6 +22,15 @@ export async function takeDeviceOutOfPolicies(
   recordLeaving(tx, await queries.takeDeviceOut(tx, granted, id), { device: { id, name } });
 }
 
+/** Takes a group that is about to be deleted off every policy, active or not, and records the change of each. */
+export async function takeGroupOutOfPolicies(
+  tx: CommandTx,
+  granted: Granted<"groups:write">,
+  { id, name }: { readonly id: string; readonly name: string },
+): Promise<void> {
+  recordLeaving(tx, await queries.takeGroupOut(tx, granted, id), { group: { id, name } });
+}
+
 /** Takes a resource that is about to be deleted off every policy, active or not, and records the change of each. */
 export async function takeResourceOutOfPolicies(
   tx: CommandTx,

@@ -1,6 +1,11 @@
 /** What other features may ask of policies. */
 
-export { takeDeviceOutOfPolicies, takeResourceOutOfPolicies, takeUserOutOfPolicies } from "./leave-policies.ts";
+export {
+  takeDeviceOutOfPolicies,
+  takeGroupOutOfPolicies,
+  takeResourceOutOfPolicies,
+  takeUserOutOfPolicies,
+} from "./leave-policies.ts";
 export { createDefaultPolicy } from "./policies.built-in.ts";
 export { combinationProblems, defaultMode, policyLists } from "./policies.rules.ts";
 export {

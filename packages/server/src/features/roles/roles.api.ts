@@ -1,4 +1,6 @@
 /** What other features may ask of roles. */
+export { refuseGrantsBeyond, requireAssignable } from "./assignable-roles.ts";
 export { createSystemRoles } from "./roles.built-in.ts";
-export { knownRoles } from "./roles.queries.ts";
-export { type RoleJson, roleJson, roleView } from "./roles.view.ts";
+export { readRole } from "./roles.queries.ts";
+export { holdsEverything } from "./roles.rules.ts";
+export { type RoleJson, roleJson, rolesView } from "./roles.view.ts";

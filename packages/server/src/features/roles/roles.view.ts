@@ -1,4 +1,4 @@
-import type { RoleType } from "@gatehouse/contract/permissions";
+import { type RoleType, rolesByPrivilege } from "@gatehouse/contract/permissions";
 import type { Role } from "@gatehouse/contract/records/role";
 import { isoTimestamp } from "../../platform/db/column-types.ts";
 import { jsonObject } from "../../platform/db/json-object.ts";
@@ -33,4 +33,10 @@ export function roleView(row: RoleJson): Role {
     deleteable: row.deleteable,
     type: row.type,
   };
+}
+
+/** Roles as records embed them: the most privileged first. */
+export function rolesView(rows: readonly RoleJson[] | null): Role[] {
+  const place = (row: RoleJson) => rolesByPrivilege.indexOf(row.type);
+  return [...(rows ?? [])].sort((one, two) => place(one) - place(two)).map(roleView);
 }

@@ -29,7 +29,7 @@ describe("one invitation", () => {
         isOwner: false,
         maxDevices: null,
         attributes: {},
-        roles: [],
+        roles: [{ type: "DEFAULT" }],
         groups: [{ name: "Default" }],
         devices: [],
       },

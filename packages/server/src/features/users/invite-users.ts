@@ -1,11 +1,12 @@
 /** Inviting many users at once, all or none, with as many statements as for one. */
+import type { Permission } from "@gatehouse/contract/permissions";
 import type { ProblemField } from "@gatehouse/contract/problem";
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import { newId } from "../../platform/ids.ts";
 import { askable } from "../../platform/references.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { defaultGroupId, knownGroups } from "../groups/groups.api.ts";
+import { defaultGroupId, knownGroups, refuseGroupsBeyond } from "../groups/groups.api.ts";
 import * as queries from "./users.queries.ts";
 import { invitationLifetimeMs } from "./users.rules.ts";
 
@@ -17,18 +18,24 @@ export interface Invitation {
   readonly pointer: string;
 }
 
+interface InvitingCall {
+  readonly granted: Granted<"users:write">;
+  /** Every permission that the caller holds. */
+  readonly permissions: ReadonlySet<Permission>;
+  readonly now: Date;
+}
+
 /** Fields that one error lists at most. */
 const reportedFields = 50;
 
 /**
  * @returns the users in the order of the invitations
- * @throws AppError unknown_reference, email_taken, naming each field that is wrong
+ * @throws AppError unknown_reference, grants_exceed_caller, email_taken, naming each field that is wrong
  */
 export async function inviteUsers(
   tx: TenantTx,
-  granted: Granted<"users:write">,
+  call: InvitingCall,
   invitations: readonly Invitation[],
-  at: Date,
 ): Promise<queries.WholeUserRow[]> {
   const [known, defaultGroup] = await Promise.all([
     knownGroups(tx, askable(invitations.flatMap(({ groupIds }) => groupIds))),
@@ -40,6 +47,8 @@ export async function inviteUsers(
     email,
     groupIds: groupIds.length === 0 ? [defaultGroup] : askable(groupIds),
   }));
+  await refuseGroupsBeyond(tx, [...new Set(users.flatMap((user) => user.groupIds))], call.permissions);
+  const { granted, now: at } = call;
   const expiry = new Date(at.getTime() + invitationLifetimeMs);
   const made = await queries.insertUsers(tx, granted, users, at, expiry);
   const taken = invitations.filter((_invitation, index) => !made.has(users[index]?.id ?? ""));

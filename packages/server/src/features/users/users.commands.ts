@@ -7,9 +7,10 @@ import { created, empty, type Outcome, record } from "../../platform/outcome.ts"
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { disownDevices } from "../devices/devices.api.ts";
 import { takeUserOutOfPolicies } from "../policies/policies.api.ts";
+import { changeUser, lockForChange, requireUser } from "./changing-users.ts";
 import { type Invitation, inviteUsers } from "./invite-users.ts";
 import * as queries from "./users.queries.ts";
-import { deactivated, reactivated } from "./users.rules.ts";
+import { deactivated, invitationLifetimeMs, reactivated } from "./users.rules.ts";
 import { userView } from "./users.view.ts";
 
 export async function listUsers(call: Call<typeof operations.listUsers>): Promise<Outcome> {
@@ -33,7 +34,7 @@ export async function createUsers(call: Call<typeof operations.createUsers>): Pr
     pointer: single ? "" : `/${index}`,
   }));
   return call.command(async (tx) => {
-    const rows = await inviteUsers(tx, call.granted, invitations, call.now);
+    const rows = await inviteUsers(tx, call, invitations);
     const views = rows.map((row) => userView(row, call.now));
     for (const view of views) tx.record({ type: "user", id: view.id, name: view.email, after: view });
     const [view] = views;
@@ -44,39 +45,55 @@ export async function createUsers(call: Call<typeof operations.createUsers>): Pr
 }
 
 export async function updateUserProfile(call: Call<typeof operations.updateUserProfile>): Promise<Outcome> {
-  return changeUser(call, (tx, row) => {
+  return changed(call, (tx, row) => {
     const { firstName = row.first_name, lastName = row.last_name, image = row.image } = call.body;
     return storeSettings(call, tx, row, { ...row, first_name: firstName, last_name: lastName, image });
   });
 }
 
 export async function updateUserSettings(call: Call<typeof operations.updateUserSettings>): Promise<Outcome> {
-  return changeUser(call, (tx, row) => {
+  return changed(call, (tx, row) => {
     const { maxDevices = row.max_devices, attributes = row.attributes } = call.body;
     return storeSettings(call, tx, row, { ...row, max_devices: maxDevices, attributes });
   });
 }
 
 export async function deactivateUser(call: Call<typeof operations.deactivateUser>): Promise<Outcome> {
-  return changeUser(call, (tx, row) => {
+  return changed(call, async (tx, row) => {
     const state = deactivated(row);
-    return state === undefined ? undefined : queries.updateUserStatus(tx, call.granted, row.id, state, call.now);
+    if (state !== undefined) await queries.updateUserStatus(tx, call.granted, row.id, state, call.now);
+    return state !== undefined;
   });
 }
 
 export async function reactivateUser(call: Call<typeof operations.reactivateUser>): Promise<Outcome> {
-  return changeUser(call, (tx, row) => {
+  return changed(call, async (tx, row) => {
     const state = reactivated(row);
     if (state === undefined) {
       throw new AppError("user_not_deactivated", { detail: `The user ${row.email} is ${row.status}.` });
     }
-    return queries.updateUserStatus(tx, call.granted, row.id, state, call.now);
+    await queries.updateUserStatus(tx, call.granted, row.id, state, call.now);
+    return true;
+  });
+}
+
+export async function inviteUser(call: Call<typeof operations.inviteUser>): Promise<Outcome> {
+  return call.command(async (tx) => {
+    const { version } = await changeUser(call, tx, call.parameters.id, async (row) => {
+      if (row.status !== "pending") {
+        throw new AppError("user_not_pending", { detail: `The user ${row.email} is ${row.status}.` });
+      }
+      const expiresAt = new Date(call.now.getTime() + invitationLifetimeMs);
+      await queries.storeInvitation(tx, call.granted, row.id, expiresAt, call.now);
+      return true;
+    });
+    return empty(version);
   });
 }
 
 export async function deleteUser(call: Call<typeof operations.deleteUser>): Promise<Outcome> {
   return call.command(async (tx) => {
-    const row = await lockForChange(call, tx);
+    const row = await lockForChange(call, tx, call.parameters.id);
     const before = await requireUser(tx, row.id);
     await disownDevices(tx, call.granted, row.id, call.now);
     await takeUserOutOfPolicies(tx, call.granted, row);
@@ -88,49 +105,25 @@ export async function deleteUser(call: Call<typeof operations.deleteUser>): Prom
 
 type UserCall = Pick<Call<typeof operations.deactivateUser>, "parameters" | "now" | "requireVersion" | "command">;
 
-/**
- * What the commands that change one user have in common: the lock, the If-Match, the audit entry, the answer.
- *
- * @param change changes the row; undefined when it already is as it should be
- * @throws AppError not_found, precondition_failed
- */
-async function changeUser(
+/** As `changeUser`, answering with the user. */
+async function changed(
   call: UserCall,
-  change: (tx: TenantTx, row: queries.UserRow) => Promise<void> | undefined,
+  change: (tx: TenantTx, row: queries.UserRow) => Promise<boolean>,
 ): Promise<Outcome> {
   return call.command(async (tx) => {
-    const row = await lockForChange(call, tx);
-    const before = await requireUser(tx, row.id);
-    const changing = change(tx, row);
-    if (changing === undefined) return record(userView(before, call.now), before.version);
-    await changing;
-    const after = await requireUser(tx, row.id);
-    const view = userView(after, call.now);
-    tx.record({ type: "user", id: row.id, name: row.email, before: userView(before, call.now), after: view });
-    return record(view, after.version);
+    const { view, version } = await changeUser(call, tx, call.parameters.id, (row) => change(tx, row));
+    return record(view, version);
   });
 }
 
 /** Stores what administrators set of a user, unless that is what is stored. */
-function storeSettings(
+async function storeSettings(
   call: Pick<Call<typeof operations.updateUserProfile>, "granted" | "now">,
   tx: TenantTx,
   row: queries.UserRow,
   wanted: queries.UserRow,
-): Promise<void> | undefined {
-  return isDeepStrictEqual(wanted, row) ? undefined : queries.updateUser(tx, call.granted, wanted, call.now);
-}
-
-/** @throws AppError not_found, precondition_failed */
-async function lockForChange(call: UserCall, tx: TenantTx): Promise<queries.UserRow> {
-  const row = await queries.lockUser(tx, call.parameters.id);
-  if (row === undefined) throw new AppError("not_found");
-  call.requireVersion(row.version);
-  return row;
-}
-
-async function requireUser(tx: TenantTx, id: string): Promise<queries.WholeUserRow> {
-  const [row] = await queries.readUsers(tx, [id]);
-  if (row === undefined) throw new AppError("not_found");
-  return row;
+): Promise<boolean> {
+  if (isDeepStrictEqual(wanted, row)) return false;
+  await queries.updateUser(tx, call.granted, wanted, call.now);
+  return true;
 }

@@ -7,6 +7,7 @@ import type { ListQuery } from "../../platform/list-query.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { deviceJson } from "../devices/devices.api.ts";
 import { roleJson } from "../roles/roles.api.ts";
+import { roleHeldBy } from "./user-roles.queries.ts";
 import type { StatusState } from "./users.rules.ts";
 import { policyUserJson, userGroupJson, type WholeUser } from "./users.view.ts";
 
@@ -20,6 +21,7 @@ export interface UserRow extends StatusState {
   readonly image: string;
   readonly max_devices: number | null;
   readonly attributes: User["attributes"];
+  readonly invitation_expires_at: string | null;
 }
 
 /** The user with everything that its record embeds. */
@@ -27,12 +29,13 @@ export interface WholeUserRow extends WholeUser {
   readonly version: number;
 }
 
-const columns = "id, version, email, status, status_before, first_name, last_name, image, max_devices, attributes";
+const columns =
+  "id, version, email, status, status_before, first_name, last_name, image, max_devices, attributes, invitation_expires_at";
 
-const wholeUser = `item.version, item.attributes, ${policyUserJson("item")} AS "user",
+/** The columns of a `WholeUserRow`, of the row of `users` that the statement names `item`. */
+export const wholeUser = `item.version, item.attributes, item.invitation_expires_at, ${policyUserJson("item")} AS "user",
   (SELECT json_agg(${roleJson("role")} ORDER BY role.id)
-   FROM user_roles AS given JOIN roles AS role ON role.tenant_id = given.tenant_id AND role.id = given.role_id
-   WHERE given.tenant_id = item.tenant_id AND given.user_id = item.id) AS roles,
+   FROM roles AS role WHERE role.tenant_id = item.tenant_id AND ${roleHeldBy("item")}) AS roles,
   (SELECT json_agg(${userGroupJson("member_of")} ORDER BY member_of.name_key, member_of.id)
    FROM group_members AS joined
    JOIN groups AS member_of ON member_of.tenant_id = joined.tenant_id AND member_of.id = joined.group_id
@@ -61,9 +64,8 @@ const source: ListSource = {
     "roles.type": {
       value: "role.type",
       within: (predicate) =>
-        `EXISTS (SELECT FROM user_roles AS given
-                 JOIN roles AS role ON role.tenant_id = given.tenant_id AND role.id = given.role_id
-                 WHERE given.tenant_id = item.tenant_id AND given.user_id = item.id AND ${predicate})`,
+        `EXISTS (SELECT FROM roles AS role
+                 WHERE role.tenant_id = item.tenant_id AND ${predicate} AND ${roleHeldBy("item")})`,
     },
   },
 };
@@ -130,6 +132,15 @@ const updateStatus = statement<
   "users.update_status",
   `UPDATE users SET updated_at = $3, version = version + 1, status = $4, status_before = $5
    WHERE tenant_id = $1 AND id = $2`,
+);
+const updateInvitation = statement<never, [tenantId: string, id: string, at: Date, expiresAt: Date]>(
+  "users.update_invitation",
+  `UPDATE users SET updated_at = $3, version = version + 1, invitation_expires_at = $4
+   WHERE tenant_id = $1 AND id = $2`,
+);
+const touch = statement<never, [tenantId: string, id: string, at: Date]>(
+  "users.touch",
+  "UPDATE users SET updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND id = $2",
 );
 const remove = statement<never, [tenantId: string, id: string]>(
   "users.delete",
@@ -213,6 +224,27 @@ export async function updateUserStatus(
   at: Date,
 ): Promise<void> {
   await tx.query(updateStatus, tx.tenantId, id, at, state.status, state.status_before);
+}
+
+/** Stores until when the user's invitation can be accepted. */
+export async function storeInvitation(
+  tx: TenantTx,
+  _granted: Granted<"users:write">,
+  id: string,
+  expiresAt: Date,
+  at: Date,
+): Promise<void> {
+  await tx.query(updateInvitation, tx.tenantId, id, at, expiresAt);
+}
+
+/** Raises the version of a user whose roles or groups a command changed. */
+export async function touchUser(
+  tx: TenantTx,
+  _granted: Granted<"users:write"> | Granted<"roles:write">,
+  id: string,
+  at: Date,
+): Promise<void> {
+  await tx.query(touch, tx.tenantId, id, at);
 }
 
 /** Deletes the user, with memberships, roles, and mentions in policies. The user's devices stay. */

@@ -1,5 +1,10 @@
+import * as roles from "@gatehouse/contract/operations/groups.operations";
 import * as operations from "@gatehouse/contract/operations/users.operations";
 import { type Route, route } from "../../http/route.ts";
+import * as ownership from "./ownership.commands.ts";
+import * as roleHolders from "./role-holders.commands.ts";
+import * as userGroups from "./user-groups.commands.ts";
+import * as userRoles from "./user-roles.commands.ts";
 import * as commands from "./users.commands.ts";
 
 export const userRoutes: readonly Route[] = [
@@ -11,4 +16,12 @@ export const userRoutes: readonly Route[] = [
   route(operations.deleteUser, commands.deleteUser),
   route(operations.deactivateUser, commands.deactivateUser),
   route(operations.reactivateUser, commands.reactivateUser),
+  route(operations.inviteUser, commands.inviteUser),
+  route(operations.transferOwnership, ownership.transferOwnership),
+  route(operations.listUserRoles, userRoles.listUserRoles),
+  route(operations.updateUserRoles, userRoles.updateUserRoles),
+  route(operations.addUserToGroup, userGroups.addUserToGroup),
+  route(operations.removeUserFromGroup, userGroups.removeUserFromGroup),
+  route(roles.listRoleUsers, roleHolders.listRoleUsers),
+  route(roles.removeRoleFromUser, roleHolders.removeRoleFromUser),
 ];

@@ -19,3 +19,8 @@ export function deactivated({ status }: StatusState): StatusState | undefined {
 export function reactivated({ status, status_before: before }: StatusState): StatusState | undefined {
   return status === "inactive" && before !== null ? { status: before, status_before: null } : undefined;
 }
+
+/** @param expiresAt ISO 8601; null for a user whom nobody invited */
+export function hasExpired(expiresAt: string | null, now: Date): boolean {
+  return expiresAt !== null && Date.parse(expiresAt) <= now.getTime();
+}

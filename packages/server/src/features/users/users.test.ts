@@ -41,7 +41,7 @@ test("the owner is there from the start, in the default group, with the owner's 
         email: "owner@example.com",
         status: "active",
         isOwner: true,
-        roles: [{ type: "OWNER" }],
+        roles: [{ type: "OWNER" }, { type: "DEFAULT" }],
         groups: [{ name: "Default" }],
         devices: [],
       },

@@ -2,7 +2,8 @@ import type { PolicyUser, User, UserStatus } from "@gatehouse/contract/records/u
 import { isoTimestamp } from "../../platform/db/column-types.ts";
 import { jsonObject } from "../../platform/db/json-object.ts";
 import { type DeviceJson, deviceView } from "../devices/devices.api.ts";
-import { type RoleJson, roleView } from "../roles/roles.api.ts";
+import { type RoleJson, rolesView } from "../roles/roles.api.ts";
+import { hasExpired } from "./users.rules.ts";
 
 /** A user as `policyUserJson` selects it. */
 export interface PolicyUserJson {
@@ -83,21 +84,33 @@ function userGroupView(row: UserGroupJson): User["groups"][number] {
   };
 }
 
+/** Of users who have accepted, or are deactivated, an invitation says nothing any more. */
+function invitationView(
+  { user, invitation_expires_at: expiresAt }: WholeUser,
+  now: Date,
+): Pick<User, "invitationExpiresAt" | "invitationExpired"> {
+  if (user.status !== "pending" || expiresAt === null) return {};
+  return { invitationExpiresAt: expiresAt, invitationExpired: hasExpired(expiresAt, now) };
+}
+
 /** A user with everything that its record embeds. */
 export interface WholeUser {
   readonly user: PolicyUserJson;
   readonly attributes: User["attributes"];
+  /** ISO 8601; null for a user whom nobody invited. */
+  readonly invitation_expires_at: string | null;
   readonly roles: RoleJson[] | null;
   readonly groups: UserGroupJson[] | null;
   readonly devices: DeviceJson[] | null;
 }
 
-/** @param now what the status of the user's devices is seen from */
+/** @param now what the state of the user's invitation and devices is seen from */
 export function userView(row: WholeUser, now: Date): User {
   return {
     ...policyUserView(row.user),
     attributes: row.attributes,
-    roles: (row.roles ?? []).map(roleView),
+    ...invitationView(row, now),
+    roles: rolesView(row.roles),
     groups: (row.groups ?? []).map(userGroupView),
     devices: (row.devices ?? []).map((device) => deviceView(device, now)),
   };

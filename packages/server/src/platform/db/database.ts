@@ -28,6 +28,8 @@ export interface Transaction {
   ): Promise<Row[]>;
 }
 
+export type QueryObserver = (name: string) => ((error?: unknown) => void) | undefined;
+
 export interface DatabaseOptions {
   readonly connection: Connection;
   /** Connections at most. */
@@ -38,6 +40,8 @@ export interface DatabaseOptions {
   readonly answerTimeoutMs?: number;
   /** How long to wait for a free or new connection, in milliseconds. */
   readonly connectTimeoutMs?: number;
+  /** Told of each query by its statement's name; what it returns is called when the query is answered. */
+  readonly onQuery?: QueryObserver | undefined;
   /** Told of connections that break while idle. */
   readonly onIdleError?: (error: Error) => void;
 }
@@ -53,10 +57,12 @@ const pingTimeoutMs = 2_000;
 export class Database {
   readonly #pool: pg.Pool;
   readonly #answerTimeoutMs: number;
+  readonly #onQuery: QueryObserver | undefined;
 
   constructor(options: DatabaseOptions) {
     const { statementTimeoutMs = defaultStatementTimeoutMs } = options;
     this.#answerTimeoutMs = options.answerTimeoutMs ?? statementTimeoutMs + answerMarginMs;
+    this.#onQuery = options.onQuery;
     const settings = {
       role: applicationRole,
       timezone: "UTC",
@@ -92,11 +98,12 @@ export class Database {
   async snapshot<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const beginning = begin("ISOLATION LEVEL REPEATABLE READ READ ONLY", scope);
     const client = await this.#connect();
+    const onQuery = this.#onQuery;
     let open = true;
     const transaction: Transaction = {
       query(statement, ...parameters) {
         if (!open) throw new Error("a snapshot sends all its queries at once: ask for them before the first await");
-        return send(client, statement, parameters);
+        return send(client, statement, parameters, { onQuery });
       },
     };
     const { stream } = wireOf(client);
@@ -126,7 +133,7 @@ export class Database {
     ...parameters: Parameters
   ): Promise<Row[]> {
     const client = await this.#connect();
-    return this.#finish(client, send(client, statement, parameters, this.#answerTimeoutMs), []);
+    return this.#finish(client, send(client, statement, parameters, this.#sending), []);
   }
 
   /**
@@ -151,6 +158,12 @@ export class Database {
     }
   }
 
+  /** The connections there are, those that nobody uses, and how many transactions wait for one. */
+  get poolState(): { readonly size: number; readonly idle: number; readonly waiting: number } {
+    const { totalCount: size, idleCount: idle, waitingCount: waiting } = this.#pool;
+    return { size, idle, waiting };
+  }
+
   /** Whether the database answers. */
   async ping(): Promise<void> {
     const client = await this.#connect();
@@ -159,6 +172,10 @@ export class Database {
 
   async close(): Promise<void> {
     await this.#pool.end();
+  }
+
+  get #sending(): Sending {
+    return { timeoutMs: this.#answerTimeoutMs, onQuery: this.#onQuery };
   }
 
   async #attempt<T>(
@@ -183,8 +200,9 @@ export class Database {
     finish: (transaction: Transaction, result: T) => Promise<unknown>,
   ): Promise<T> {
     const timeoutMs = this.#answerTimeoutMs;
+    const sending = this.#sending;
     const transaction: Transaction = {
-      query: (statement, ...parameters) => send(client, statement, parameters, timeoutMs),
+      query: (statement, ...parameters) => send(client, statement, parameters, sending),
     };
     let ended: Promise<pg.QueryResult> | undefined;
     try {
@@ -225,17 +243,29 @@ export class Database {
   }
 }
 
+interface Sending {
+  readonly timeoutMs?: number;
+  readonly onQuery: QueryObserver | undefined;
+}
+
 async function send<Row, Parameters extends readonly unknown[]>(
   client: pg.PoolClient,
   statement: Statement<Row, Parameters>,
   parameters: Parameters,
-  timeoutMs?: number,
+  { timeoutMs, onQuery }: Sending,
 ): Promise<Row[]> {
   const values = [...parameters];
   const { name, text } = statement;
   const query: pg.QueryConfig = name === undefined ? { text, values } : { name, text, values };
-  const result = await client.query(timeoutMs === undefined ? query : timed(query, timeoutMs));
-  return result.rows as Row[]; // as declared by the statement
+  const answered = onQuery?.(name ?? "list");
+  try {
+    const result = await client.query(timeoutMs === undefined ? query : timed(query, timeoutMs));
+    answered?.();
+    return result.rows as Row[]; // as declared by the statement
+  } catch (error) {
+    answered?.(error);
+    throw error;
+  }
 }
 
 /** A query whose connection is dropped when the answer takes longer; `pg` takes the limit, its types do not say so. */

@@ -89,10 +89,10 @@ function condition(source: ListSource, filter: Filter, next: (value: unknown) =>
     case "lt":
     case "lte": {
       const sign = comparisons[filter.operator];
-      // Text compares as it sorts: without regard to case.
-      return column.key === undefined
-        ? within(`${column.value} ${sign} ${next(first)}::${cast}`)
-        : within(`${column.key} ${sign} lower(${next(first)}::text)`);
+      if (cast !== "text") return within(`${column.value} ${sign} ${next(first)}::${cast}`);
+      // Text compares as it sorts: without regard to case, by code point, whatever the database's own collation is.
+      const key = column.key ?? `lower(${column.value}) COLLATE "C"`;
+      return within(`${key} ${sign} lower(${next(first)}::text)`);
     }
   }
 }

@@ -224,7 +224,11 @@ describe("nothing that a client says", () => {
     ["in the path", () => request(`GET /tenants/resources/${injection}`, authorized())],
     ["in the query", () => request(`GET /tenants/resources?sort=${injection}`, authorized())],
     ["in a parameter's name", () => request(`GET /tenants/resources?${injection}=1`, authorized())],
-    ["in a header", () => request("GET /tenants/resources", authorized({ "x-request-id": "mine", "if-match": '"x"' }))],
+    // A well-formed X-Request-Id does, and is all that does.
+    [
+      "in a header",
+      () => request("GET /tenants/resources", authorized({ "x-request-id": `mine${injection}`, "if-match": '"x"' })),
+    ],
   ])("%s becomes a header of the answer", async (_where, bytes) => {
     const [head = ""] = (await exchange(port, bytes())).split("\r\n\r\n", 1);
     expect(head).not.toMatch(/x-injected/i);

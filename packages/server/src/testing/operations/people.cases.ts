@@ -2,7 +2,7 @@ import * as devices from "@gatehouse/contract/operations/devices.operations";
 import * as groups from "@gatehouse/contract/operations/groups.operations";
 import * as users from "@gatehouse/contract/operations/users.operations";
 import { type Actors, nothing, type OperationCase } from "./operation-case.ts";
-import { makeId, publicKey, type RecordNoun, unique, uniqueEmail } from "./test-records.ts";
+import { make, makeId, publicKey, type RecordNoun, unique, uniqueEmail } from "./test-records.ts";
 
 const existing =
   (noun: RecordNoun) =>
@@ -18,6 +18,40 @@ async function deactivatedDevice({ tenant }: Actors) {
   const id = await makeId("device", tenant.client);
   await tenant.client.patch(`/tenants/devices/${id}/deactivate`);
   return { parameters: { id } };
+}
+
+async function activeUser({ tenant }: Actors) {
+  const { user } = await make("device", tenant.client);
+  return { parameters: { id: user.id } };
+}
+
+/** A user in two groups, and one of these. */
+async function membership({ tenant }: Actors) {
+  const [id, groupId] = [await makeId("user", tenant.client), await makeId("group", tenant.client)];
+  await tenant.client.post(`/tenants/users/${id}/groups`, { groupId });
+  return { parameters: { id, groupId } };
+}
+
+/** A user in a single group. */
+async function onlyMembership({ tenant }: Actors) {
+  const groupId = await makeId("group", tenant.client);
+  const { body } = await tenant.client.post("/tenants/users", { email: uniqueEmail(), groups: [groupId] });
+  return { parameters: { id: body.id, groupId } };
+}
+
+/** A role that a user holds directly. */
+async function heldRole({ tenant }: Actors) {
+  const [id, userId] = [await makeId("role", tenant.client), await makeId("user", tenant.client)];
+  await tenant.client.patch(`/tenants/users/${userId}/roles`, { addedRoles: [id] });
+  return { parameters: { id, userId } };
+}
+
+/** A role that a user holds through a group alone. */
+async function inheritedRole({ tenant }: Actors) {
+  const id = await makeId("role", tenant.client);
+  const group = await tenant.client.post("/tenants/groups", { name: unique("Group"), roles: [id] });
+  const { body } = await tenant.client.post("/tenants/users", { email: uniqueEmail(), groups: [group.body.id] });
+  return { parameters: { id, userId: body.id } };
 }
 
 export const peopleCases: readonly OperationCase[] = [
@@ -55,6 +89,33 @@ export const peopleCases: readonly OperationCase[] = [
   { operation: users.deleteUser, prepare: existing("user") },
   { operation: users.deactivateUser, prepare: existing("user") },
   { operation: users.reactivateUser, prepare: deactivatedUser, conflict: existing("user") },
+  { operation: users.inviteUser, prepare: existing("user"), conflict: activeUser },
+  { operation: users.transferOwnership, prepare: activeUser, conflict: existing("user") },
+  { operation: users.listUserRoles, prepare: existing("user") },
+  {
+    operation: users.updateUserRoles,
+    prepare: async ({ tenant }) => ({
+      parameters: { id: await makeId("user", tenant.client) },
+      body: { addedRoles: [await makeId("role", tenant.client)] },
+    }),
+    references: [
+      { field: "/addedRoles/*", noun: "role", body: (id) => ({ addedRoles: [id] }) },
+      { field: "/removedRoles/*", noun: "role", body: (id) => ({ removedRoles: [id] }) },
+    ],
+    conflict: async (actors) => {
+      const { id, userId } = (await inheritedRole(actors)).parameters;
+      return { parameters: { id: userId }, body: { removedRoles: [id] } };
+    },
+  },
+  {
+    operation: users.addUserToGroup,
+    prepare: async ({ tenant }) => ({
+      parameters: { id: await makeId("user", tenant.client) },
+      body: { groupId: await makeId("group", tenant.client) },
+    }),
+    references: [{ field: "/groupId", noun: "group", body: (groupId) => ({ groupId }) }],
+  },
+  { operation: users.removeUserFromGroup, prepare: membership, conflict: onlyMembership },
 
   { operation: groups.listGroups, prepare: nothing },
   {
@@ -66,8 +127,30 @@ export const peopleCases: readonly OperationCase[] = [
     conflict: async () => ({ body: { name: "Default" } }),
   },
   { operation: groups.readGroup, prepare: existing("group") },
+  {
+    operation: groups.updateGroup,
+    prepare: async ({ tenant }) => ({
+      parameters: { id: await makeId("group", tenant.client) },
+      body: { name: unique("Group"), roles: [await makeId("role", tenant.client)], maxDevices: 7 },
+    }),
+    references: [{ field: "/roles/*", noun: "role", body: (id) => ({ roles: [id] }) }],
+    conflict: async ({ tenant }) => ({
+      parameters: { id: await makeId("group", tenant.client) },
+      body: { name: "Default" },
+    }),
+  },
+  {
+    operation: groups.deleteGroup,
+    prepare: existing("group"),
+    conflict: async (actors) => {
+      const { groupId } = (await onlyMembership(actors)).parameters;
+      return { parameters: { id: groupId } };
+    },
+  },
   { operation: groups.listRoles, prepare: nothing },
   { operation: groups.readRole, prepare: existing("role") },
+  { operation: groups.listRoleUsers, prepare: existing("role") },
+  { operation: groups.removeRoleFromUser, prepare: heldRole, conflict: inheritedRole },
 
   { operation: devices.listDevices, prepare: nothing },
   {

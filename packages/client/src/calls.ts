@@ -1,0 +1,117 @@
+/** The types of calls, derived from the generated ones. */
+import type { FilterOperator, paths } from "./generated/api.ts";
+
+export type Method = "get" | "post" | "put" | "patch" | "delete";
+
+/** The paths that have an operation of this method. */
+export type PathWith<M extends Method> = {
+  [P in keyof paths]: [paths[P][M]] extends [undefined] ? never : P;
+}[keyof paths];
+
+type OperationAt<P extends keyof paths, M extends Method> = NonNullable<paths[P][M]>;
+
+/** What an operation has under a name, without what stands for "none". */
+type Part<T, Name extends string> = T extends { readonly [N in Name]?: infer Found } ? NonNullable<Found> : never;
+type Parameters<O, Place extends string> = Part<Part<O, "parameters">, Place>;
+
+type PathOption<O> = [Parameters<O, "path">] extends [never] ? unknown : { readonly path: Parameters<O, "path"> };
+
+/** A filter that compares by an operator; the document names only the one for "equal". */
+type ComparingFilters<Q> = {
+  readonly [K in keyof Q as K extends `filter[${infer Field}]` ? `filter[${Field}][${FilterOperator}]` : never]?:
+    | string
+    | number
+    | boolean;
+};
+type QueryOption<O, Left extends string> = [Parameters<O, "query">] extends [never]
+  ? unknown
+  : { readonly query?: Omit<Parameters<O, "query">, Left> & ComparingFilters<Parameters<O, "query">> };
+
+type Json<T> = T extends { readonly content: { readonly "application/json": infer Body } } ? Body : never;
+
+/** What an operation takes as its body; `never` where it takes none. */
+type BodyOf<O> = Json<Part<O, "requestBody">>;
+type BodyOption<O, Body> = [Body] extends [never]
+  ? unknown
+  : O extends { readonly requestBody: object }
+    ? { readonly body: Body }
+    : { readonly body?: Body };
+
+type IfMatchOption<O> = "If-Match" extends keyof Parameters<O, "header">
+  ? {
+      /** The ETag of the version that the change is meant for, as `read` gives it; another one fails with 412. */
+      readonly ifMatch?: string;
+    }
+  : unknown;
+type IdempotencyOption<O> = "Idempotency-Key" extends keyof Parameters<O, "header">
+  ? {
+      /** Made anew for each call where absent. A caller who stores it may repeat the call after a crash. */
+      readonly idempotencyKey?: string;
+    }
+  : unknown;
+
+/** Options of every call. */
+export interface CommonOptions {
+  readonly signal?: AbortSignal;
+  /** For one attempt, in milliseconds; absent: as the client was told. */
+  readonly timeoutMs?: number;
+}
+
+type One<T> = Exclude<T, readonly unknown[]>;
+type Many<T> = Extract<T, readonly unknown[]>;
+
+type Options<O, Body, Left extends string = never> = CommonOptions &
+  PathOption<O> &
+  QueryOption<O, Left> &
+  BodyOption<O, Body> &
+  IfMatchOption<O> &
+  IdempotencyOption<O>;
+
+export type OptionsOf<P extends keyof paths, M extends Method> = Options<
+  OperationAt<P, M>,
+  One<BodyOf<OperationAt<P, M>>>
+>;
+
+/** The options may be left out where nothing in them is required. */
+export type Arguments<O> = Record<never, never> extends O ? [options?: O] : [options: O];
+
+type SuccessOf<O> = O extends { readonly responses: infer R } ? Json<R[keyof R]> : never;
+
+/** Undefined stands for an answer without a body. */
+type OrNothing<T> = [T] extends [never] ? undefined : T;
+
+/** What an operation answers; where it also takes arrays, what it answers to one that is none. */
+export type ResultOf<P extends keyof paths, M extends Method> = OrNothing<
+  [Many<BodyOf<OperationAt<P, M>>>] extends [never] ? SuccessOf<OperationAt<P, M>> : One<SuccessOf<OperationAt<P, M>>>
+>;
+
+/** Operations that also take an array, and answer with one. */
+export type PathOfMany = {
+  [P in PathWith<"post">]: [Many<BodyOf<OperationAt<P, "post">>>] extends [never] ? never : P;
+}[PathWith<"post">];
+export type OptionsOfMany<P extends PathOfMany> = Options<OperationAt<P, "post">, Many<BodyOf<OperationAt<P, "post">>>>;
+export type ResultOfMany<P extends PathOfMany> = Many<SuccessOf<OperationAt<P, "post">>>;
+
+type ItemOf<T> = T extends readonly (infer Item)[]
+  ? Item
+  : T extends { readonly data: readonly (infer Item)[]; readonly hasNext: boolean }
+    ? Item
+    : never;
+
+/** Lists, paginated or plain. */
+export type ListPath = {
+  [P in PathWith<"get">]: [ItemOf<ResultOf<P, "get">>] extends [never] ? never : P;
+}[PathWith<"get">];
+export type ItemAt<P extends ListPath> = ItemOf<ResultOf<P, "get">>;
+export type ListOptionsOf<P extends ListPath> = Options<
+  OperationAt<P, "get">,
+  never,
+  "limit" | "offset" | "page[limit]" | "page[offset]"
+>;
+
+type HeadersOf<O> = O extends { readonly responses: { readonly 200: { headers: infer H } } } ? H : never;
+
+/** Records that have an ETag. */
+export type RecordPath = {
+  [P in PathWith<"get">]: HeadersOf<OperationAt<P, "get">> extends { readonly ETag: unknown } ? P : never;
+}[PathWith<"get">];

@@ -1,0 +1,55 @@
+/** Who may give whom which role: nobody gives rights that they do not hold, and nobody assigns the owner's role. */
+import type { Permission, RoleType } from "@gatehouse/contract/permissions";
+import { AppError, bodyField } from "../../platform/app-error.ts";
+import { askable, refuseUnknown, unknownReferences } from "../../platform/references.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { knownRoles } from "./roles.queries.ts";
+import { permissionsBeyond } from "./roles.rules.ts";
+
+/**
+ * @param what starts the sentence that says what would give too much: `The role SUPPORT`
+ * @param held the caller's permissions
+ * @throws AppError grants_exceed_caller
+ */
+export function refuseGrantsBeyond(what: string, types: Iterable<RoleType>, held: ReadonlySet<Permission>): void {
+  const beyond = permissionsBeyond(types, held);
+  if (beyond.length === 0) return;
+  throw new AppError("grants_exceed_caller", {
+    detail: `${what} grants ${beyond.join(", ")}, which the calling key does not hold itself.`,
+  });
+}
+
+/** Roles that a field of a body names, to be given to a user or to a group. */
+export interface AskedRoles {
+  /** JSON Pointer of the list. */
+  readonly pointer: string;
+  readonly ids: readonly string[];
+  /** Ids of roles that are held already: whoever leaves them where they are gives nothing. */
+  readonly present: ReadonlySet<string>;
+}
+
+/**
+ * @param held the caller's permissions
+ * @throws AppError unknown_reference, grants_exceed_caller, role_not_assignable
+ */
+export async function requireAssignable(
+  tx: TenantTx,
+  asked: readonly AskedRoles[],
+  held: ReadonlySet<Permission>,
+): Promise<void> {
+  const types = await knownRoles(tx, askable(asked.flatMap(({ ids }) => ids)));
+  const known = new Set(types.keys());
+  refuseUnknown(asked.flatMap(({ pointer, ids }) => unknownReferences({ pointer, noun: "role", ids }, known)));
+  const typeOf = (id: string) => types.get(id.toLowerCase()) ?? "OWNER"; // all are known by now
+  for (const { ids, present } of asked) {
+    for (const id of ids) {
+      if (!present.has(id.toLowerCase())) refuseGrantsBeyond(`The role ${typeOf(id)}`, [typeOf(id)], held);
+    }
+  }
+  const errors = asked.flatMap(({ pointer, ids }) =>
+    ids.flatMap((id, index) =>
+      typeOf(id) === "OWNER" ? [bodyField(`${pointer}/${index}`, "is the owner's role")] : [],
+    ),
+  );
+  if (errors.length > 0) throw new AppError("role_not_assignable", { errors });
+}

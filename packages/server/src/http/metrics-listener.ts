@@ -1,0 +1,16 @@
+/** `GET /metrics`, on a port of its own: the figures tell too much about the tenants to be public. */
+import { createServer, type Server } from "node:http";
+import type { Metrics } from "../platform/telemetry/metrics.ts";
+
+export function createMetricsListener(metrics: Metrics): Server {
+  return createServer({ requestTimeout: 10_000 }, (request, response) => {
+    if (request.method !== "GET" || request.url?.split("?", 1)[0] !== "/metrics") {
+      response.writeHead(404, { "Content-Type": "text/plain; charset=utf-8" }).end("Ask for GET /metrics.\n");
+      return;
+    }
+    metrics.text().then(
+      (text) => response.writeHead(200, { "Content-Type": metrics.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+}

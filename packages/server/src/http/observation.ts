@@ -1,0 +1,108 @@
+/** What is told of every request: a line in the log, and, where they are switched on, metrics and a span. */
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { ErrorCode } from "@gatehouse/contract/errors";
+import type { Operation } from "@gatehouse/contract/operation";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Log } from "../platform/log.ts";
+import type { Metrics } from "../platform/telemetry/metrics.ts";
+import type { RequestOutcome } from "../platform/telemetry/request-outcome.ts";
+import type { RequestSpan, Tracing } from "../platform/telemetry/tracing.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set when the request has found its operation. */
+    operation: Operation | undefined;
+    /** What it was refused with. */
+    problemCode: ErrorCode | undefined;
+    span: RequestSpan | undefined;
+    /** Whether it has begun and is not over. */
+    observed: boolean;
+  }
+}
+
+export interface ObservationOptions {
+  readonly log: Log;
+  readonly metrics?: Metrics | undefined;
+  readonly tracing?: Tracing | undefined;
+}
+
+/** Nothing that could be anything else than an id where it is shown: in a header, in JSON, in a log. */
+const requestIdForm = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
+
+/** The caller's X-Request-Id where it is well-formed, else one of our own. */
+export function requestIdOf(request: IncomingMessage): string {
+  const given = request.headers["x-request-id"];
+  return typeof given === "string" && requestIdForm.test(given) ? given : randomUUID();
+}
+
+/** Supervisors and load balancers ask all the time. */
+const quietRoutes = new Set(["/healthz", "/readyz"]);
+
+/** @returns what to call for requests that never reach a hook */
+export function observeRequests(
+  app: FastifyInstance,
+  { log, metrics, tracing }: ObservationOptions,
+): (request: FastifyRequest, reply: FastifyReply) => void {
+  // What is logged is listed below, and none of it is secret: looking for secrets would only take time.
+  const lines = log.child({}, { redact: [] });
+
+  const begin = (request: FastifyRequest, reply: FastifyReply): void => {
+    reply.header("X-Request-Id", request.id);
+    request.observed = true;
+    metrics?.requestStarted();
+    request.span = tracing?.startRequest(request.method, request.headers);
+    // A caller that leaves early ends its request without a response that is finished.
+    reply.raw.once("close", () => end(request, reply, "aborted"));
+  };
+
+  const end = (request: FastifyRequest, reply: FastifyReply, how: "answered" | "aborted"): void => {
+    if (!request.observed) return;
+    request.observed = false;
+    const outcome = outcomeOf(request, reply, how === "aborted");
+    metrics?.requestEnded(outcome);
+    request.span?.end(outcome);
+    const { aborted, ...line } = outcome;
+    const level = quietRoutes.has(outcome.route) && outcome.status < 500 ? "debug" : "info";
+    lines[level](aborted ? outcome : line, "request");
+  };
+
+  app.decorateRequest("operation", undefined);
+  app.decorateRequest("problemCode", undefined);
+  app.decorateRequest("span", undefined);
+  app.decorateRequest("observed", false);
+  app.addHook("onRequest", (request, reply, done) => {
+    begin(request, reply);
+    done();
+  });
+  app.addHook("onResponse", (request, reply, done) => {
+    end(request, reply, "answered");
+    done();
+  });
+  return begin;
+}
+
+function outcomeOf(request: FastifyRequest, reply: FastifyReply, aborted: boolean): RequestOutcome {
+  const { caller } = request;
+  return {
+    requestId: request.id,
+    method: request.method,
+    route: routeOf(request),
+    status: aborted && !reply.raw.headersSent ? 499 : reply.statusCode,
+    durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
+    tenantId: caller?.tenantId,
+    actorId: caller === undefined ? undefined : (caller.actor.id ?? caller.actor.type),
+    code: request.problemCode,
+    aborted,
+  };
+}
+
+function routeOf(request: FastifyRequest): string {
+  if (request.operation !== undefined) return request.operation.path;
+  return request.is404 ? "unknown" : (request.routeOptions.url ?? "unknown").replaceAll(/:(\w+)/g, "{$1}");
+}
+
+/** Does a part of answering the request, so that the queries it asks are known to be the request's. */
+export function within<T>(request: FastifyRequest, work: () => T): T {
+  return request.span === undefined ? work() : request.span.run(work);
+}

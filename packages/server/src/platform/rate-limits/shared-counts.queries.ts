@@ -1,0 +1,52 @@
+/** The counts of all replicas, added up in the database. */
+import type { Database } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+import type { WindowCount, WindowCounts } from "./window-counts.ts";
+
+/** In order of the key, so that replicas that tell theirs at the same time wait for each other in turn. */
+const add = statement<
+  { name: string; window_start: string; count: number },
+  [names: readonly string[], windowStarts: readonly Date[], counts: readonly number[]]
+>(
+  "rate_counts.add",
+  `INSERT INTO rate_counts AS kept (name, window_start, count)
+   SELECT name, window_start, count
+   FROM unnest($1::text[], $2::timestamptz[], $3::bigint[]) AS told (name, window_start, count)
+   ORDER BY name, window_start
+   ON CONFLICT (name, window_start) DO UPDATE SET count = kept.count + excluded.count
+   RETURNING name, window_start, count`,
+);
+
+const clearOld = statement<never, [before: Date]>(
+  "rate_counts.clear",
+  "DELETE FROM rate_counts WHERE window_start < $1",
+);
+
+/** How long counts are kept after their window began, in milliseconds: longer than any window. */
+const keptForMs = 60 * 60 * 1000;
+
+/** Tells the other replicas what was counted here, and learns what they told. Counts that cannot be told are kept. */
+export async function exchangeCounts(database: Database, counts: WindowCounts): Promise<void> {
+  const untold = counts.takeUntold();
+  if (untold.length === 0) return;
+  try {
+    const rows = await database.transaction({ kind: "operator" }, (transaction) =>
+      transaction.query(
+        add,
+        untold.map(({ name }) => name),
+        untold.map(({ windowStartMs }) => new Date(windowStartMs)),
+        untold.map(({ count }) => count),
+      ),
+    );
+    counts.learn(rows.map((row): WindowCount => ({ ...row, windowStartMs: Date.parse(row.window_start) })));
+  } catch (error) {
+    counts.keepUntold(untold);
+    throw error;
+  }
+}
+
+export async function clearSharedCounts(database: Database, now: Date): Promise<void> {
+  await database.transaction({ kind: "operator" }, (transaction) =>
+    transaction.query(clearOld, new Date(now.getTime() - keptForMs)),
+  );
+}
