@@ -614,6 +614,13 @@ describe("permissions", () => {
       { users: [owner, { email: "ann@example.com", roles: ["ADMIN"] }] },
       { users: [owner, { email: "ann@example.com", groups: ["Administrators"] }] },
       { users: [{ ...owner, groups: ["Administrators", "Default"] }] },
+      { groups: [defaultGroup, { ...groups[1], idpMapping: ["everybody"] }] },
+      {
+        groups: [
+          { ...defaultGroup, isSamlDefaultGroup: false },
+          { ...groups[1], isSamlDefaultGroup: true },
+        ],
+      },
     ]) {
       const reply = await apply(document, {}, narrow);
       expect(reply, reply.text).toMatchObject({ status: 403, body: { code: "grants_exceed_caller" } });

@@ -1,8 +1,8 @@
 /** What a caller may read and change of a configuration. */
-import { type Permission, type RoleType, rolePermissions } from "@gatehouse/contract/permissions";
+import type { Permission } from "@gatehouse/contract/permissions";
 import { type Configuration, type ConfiguredKind, configuredKinds } from "@gatehouse/contract/records/configuration";
-import { AppError } from "../../platform/app-error.ts";
 import { authorize } from "../../platform/authorization/granted.ts";
+import { refuseGrantsBeyond } from "../roles/roles.api.ts";
 import type { Sections } from "./document-entries.ts";
 import type { NextRecords } from "./next-records.ts";
 import type { RecordChange, RecordChanges } from "./plan-changes.ts";
@@ -53,25 +53,30 @@ export function requireWriting(held: ReadonlySet<Permission>, changes: RecordCha
 }
 
 /**
- * Nobody gives rights that they do not hold: by a role, or by a group whose members inherit one.
+ * Nobody gives rights that they do not hold: by a role, by membership in a group whose members inherit one, or by letting
+ * single sign-on put users into such a group (0015).
  *
  * @throws AppError grants_exceed_caller
  */
 export function requireOwnRights(held: ReadonlySet<Permission>, changes: RecordChanges, next: NextRecords): void {
-  const given = new Set<RoleType>([
-    ...changes.group.flatMap((change) => gained(change, ({ roles }) => roles)),
-    ...changes.user.flatMap((change) => gained(change, ({ roles }) => roles)),
-    ...changes.user
-      .flatMap((change) => gained(change, ({ groups }) => groups))
-      .flatMap((group) => next.group.get(group)?.settings.roles ?? []),
+  const roles = new Set([
+    ...changes.group.flatMap((change) => gained(change, (group) => group.roles)),
+    ...changes.user.flatMap((change) => gained(change, (user) => user.roles)),
   ]);
-  for (const role of given) {
-    const beyond = rolePermissions[role].filter((permission) => !held.has(permission));
-    if (beyond.length === 0) continue;
-    throw new AppError("grants_exceed_caller", {
-      detail: `The document gives the role ${role}, which grants ${beyond.join(", ")}; the calling key does not hold that itself.`,
-    });
+  for (const role of roles) refuseGrantsBeyond(`The role ${role}`, [role], held);
+  const opened = new Set([
+    ...changes.user.flatMap((change) => gained(change, (user) => user.groups)),
+    ...changes.group.filter(opensFurther).map(({ key }) => key),
+  ]);
+  for (const group of opened) {
+    refuseGrantsBeyond(`Membership in the group ${group}`, next.group.get(group)?.settings.roles ?? [], held);
   }
+}
+
+/** Whether single sign-on puts users into the group whom it did not put there before. */
+function opensFurther(change: RecordChange<"group">): boolean {
+  const marked = gained(change, ({ isSamlDefaultGroup }) => (isSamlDefaultGroup ? [true] : []));
+  return marked.length + gained(change, ({ idpMapping }) => idpMapping).length > 0;
 }
 
 function gained<K extends "group" | "user", T>(

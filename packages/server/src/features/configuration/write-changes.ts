@@ -6,13 +6,7 @@ import { authorize } from "../../platform/authorization/granted.ts";
 import { newId } from "../../platform/ids.ts";
 import type { SecretBox } from "../../platform/secrets/master-key.ts";
 import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
-import {
-  type BulkAddress,
-  checkAddress,
-  deleteAddressesInBulk,
-  insertAddressesInBulk,
-  updateAddressesInBulk,
-} from "../addresses/addresses.api.ts";
+import { deleteAddressesInBulk, insertAddressesInBulk, updateAddressesInBulk } from "../addresses/addresses.api.ts";
 import {
   deleteAdmissionRules,
   insertAdmissionRules,
@@ -33,10 +27,11 @@ import {
 import { deleteProtocols, insertProtocols, updateProtocols } from "../protocols/protocols.api.ts";
 import { type BulkResource, deleteResources, insertResources, updateResources } from "../resources/resources.api.ts";
 import { type BulkUser, deleteUsersInBulk, insertUsersInBulk, updateUsersInBulk } from "../users/users.api.ts";
+import { addressChanges } from "./address-changes.ts";
 import { auditedChange } from "./audited-changes.ts";
 import { entryContext } from "./document-entries.ts";
 import { allChanges, type RecordChange, type TenantPlan } from "./plan-changes.ts";
-import { ofEachKind, type SettingsOf } from "./settings.ts";
+import { ofEachKind } from "./settings.ts";
 import type { TenantRecords } from "./tenant-records.ts";
 
 export interface ChangesToWrite {
@@ -150,7 +145,9 @@ class ChangeWriter {
     await updateResources(this.#tx, granted, updated.map(bulk), at);
     await insertResources(this.#tx, granted, created.map(bulk), at);
 
-    const changes = [...updated, ...created].map((change) => this.#addressChanges(change));
+    const changes = [...updated, ...created].map((change) =>
+      addressChanges(change, this.#id("resource", change.key), (name) => this.#id("protocol", name)),
+    );
     await deleteAddressesInBulk(
       this.#tx,
       granted,
@@ -277,31 +274,6 @@ class ChangeWriter {
         return this.#id("gateway", key);
     }
   }
-
-  #addressChanges(change: Written<"resource">) {
-    const { key, after } = change;
-    const resourceId = this.#id("resource", key);
-    const before = new Map(
-      change.action === "update" ? change.before.addresses.map(({ address, protocols }) => [address, protocols]) : [],
-    );
-    const bulk = ({ address, protocols }: SettingsOf["resource"]["addresses"][number]): BulkAddress => {
-      const check = checkAddress(address, after.type);
-      const protocolIds = protocols.map((name) => this.#id("protocol", name));
-      return { id: newId(), resourceId, address, isIp: check.ok && check.value.isIp, protocolIds };
-    };
-    const kept = new Set(after.addresses.map(({ address }) => address));
-    return {
-      gone: [...before.keys()].filter((address) => !kept.has(address)).map((address) => ({ resourceId, address })),
-      added: after.addresses.filter(({ address }) => !before.has(address)).map(bulk),
-      changed: after.addresses
-        .filter(({ address, protocols }) => before.has(address) && !sameTexts(before.get(address) ?? [], protocols))
-        .map(bulk),
-    };
-  }
-}
-
-function sameTexts(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((text, index) => text === b[index]);
 }
 
 function known(id: string | undefined, kind: string, key: string): string {
