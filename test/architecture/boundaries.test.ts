@@ -66,6 +66,7 @@ const permitted: Readonly<Record<string, string>> = {
   [`${contract}/data.ts`]: 'import "typebox";',
   [`${policy}/decide.ts`]: 'import "@gatehouse/contract/data";',
   [`${policy}/decide.test.ts`]: 'import "node:fs"; import "./decide.ts";',
+  [`${policy}/testing/cases.ts`]: 'import "node:fs"; import "../decide.ts";',
   [`${server}/platform/clock.ts`]: 'import "@gatehouse/policy/decide"; import "node:timers";',
   [`${server}/platform/db/database.ts`]: 'import "pg";',
   [`${server}/http/route.ts`]: 'import "fastify"; import "../platform/clock.ts";',

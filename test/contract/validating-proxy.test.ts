@@ -46,10 +46,16 @@ const impossible = (part: "Request" | "Response"): Violation => ({
 
 // Lists last: by then they have something to show.
 const isList = ({ operation }: (typeof namedCases)[number]) => ["page", "array"].includes(operation.success.kind);
-const cases = [...namedCases.filter((known) => !isList(known)), ...namedCases.filter(isList)];
+// What has no end cannot go through the proxy, which reads an answer to its end before it passes it on.
+const ends = ({ operation: { success } }: (typeof namedCases)[number]) =>
+  success.kind !== "stream" || success.live !== true;
+const cases = [
+  ...namedCases.filter((known) => ends(known) && !isList(known)),
+  ...namedCases.filter((known) => isList(known)),
+];
 
 test("the proxy knows every operation", () => {
-  expect(proxy.operationCount).toBe(cases.length);
+  expect(proxy.operationCount).toBe(namedCases.length);
 });
 
 test.each(cases)("$id keeps to the document, in its request and in its answer", async ({ operation, prepare }) => {
@@ -63,7 +69,8 @@ test.each(cases)("$id keeps to the document, in its request and in its answer", 
   expect(reply.status, reply.text).toBe(operation.success.status);
   expect(reply.violations).toEqual([
     ...(operation.body === undefined ? [] : [impossible("Request")]),
-    ...(operation.success.kind === "empty" ? [] : [impossible("Response")]),
+    // Schemas of JSON say nothing about lines of it, CSV or no body at all.
+    ...(["empty", "stream"].includes(operation.success.kind) ? [] : [impossible("Response")]),
   ]);
 });
 

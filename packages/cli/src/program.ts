@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import { addAuditCommands } from "./commands/audit.ts";
 import { addConfigurationCommands } from "./commands/configuration.ts";
 import { addKeyCommands } from "./commands/key.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
@@ -37,6 +38,7 @@ Examples:
   addMigrateCommand(program);
   addTenantCommands(program);
   addKeyCommands(program);
+  addAuditCommands(program);
   addConfigurationCommands(program);
   return program;
 }

@@ -356,6 +356,12 @@ export const errorDefinitions = {
     remedy:
       "Find the program that uses a wrong key and stop it, then wait for as long as `Retry-After` says, in seconds. Behind a proxy, name the proxy in GATEHOUSE_TRUSTED_PROXIES so that callers are told apart.",
   },
+  too_many_streams: {
+    status: 429,
+    title: "Too many live streams",
+    explanation: "The key, or the tenant, follows the audit record on as many connections as it may.",
+    remedy: "Close a stream that is not needed, or share one between its readers.",
+  },
   header_too_large: {
     status: 431,
     title: "The request's headers are too large",
@@ -367,6 +373,12 @@ export const errorDefinitions = {
     title: "Something went wrong in Gatehouse",
     explanation: "An error that should not happen. Nothing was changed. The cause is in the server's log.",
     remedy: "Report it together with `requestId`.",
+  },
+  no_stream_free: {
+    status: 503,
+    title: "The server follows as many streams as it can",
+    explanation: "All tenants together hold as many live streams open as this server takes.",
+    remedy: "Try again after as many seconds as `Retry-After` says; another replica may have room.",
   },
   database_unavailable: {
     status: 503,

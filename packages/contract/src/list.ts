@@ -7,6 +7,7 @@ export type FieldKind =
   | { readonly kind: "text" }
   | { readonly kind: "uuid" }
   | { readonly kind: "timestamp" }
+  | { readonly kind: "integer" }
   | { readonly kind: "boolean" }
   | { readonly kind: "enum"; readonly values: readonly string[] };
 
@@ -26,6 +27,7 @@ export function operatorsFor(field: FieldKind): readonly FilterOperator[] {
     case "boolean":
       return ["eq", "ne", "in", "nin"];
     case "uuid":
+    case "integer":
     case "timestamp":
       return filterOperators.filter((operator) => operator !== "ilike");
     case "text":

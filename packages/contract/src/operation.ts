@@ -16,6 +16,27 @@ export type Access = Permission | "operator";
  */
 export type ParameterKind = "uuid" | "string";
 
+/** A query parameter of an operation that is no list: one of these values, or where there are none, a whole number. */
+export interface QueryParameter {
+  readonly description: string;
+  readonly values?: readonly string[];
+  /** What its absence means. */
+  readonly default?: string;
+}
+
+/** An answer of unknown length, sent as it is made. */
+export interface StreamSuccess {
+  readonly status: 200;
+  readonly kind: "stream";
+  readonly description: string;
+  readonly mediaTypes: readonly string[];
+  readonly query: Readonly<Record<string, QueryParameter>>;
+  /** Fields that `filter[field]` takes, as in a list. */
+  readonly filter: ListDeclaration["filter"];
+  /** The answer goes on until one side ends it. */
+  readonly live?: true;
+}
+
 /** What a successful answer carries. `version` says whether the answer has the record's ETag. */
 export type Success =
   // `located`: the answer has the Location of what was made, although the path is that of another record.
@@ -25,6 +46,7 @@ export type Success =
   | { readonly status: 200; readonly kind: "array"; readonly item: TSchema }
   // What is worked out and not kept: a POST that changes nothing and has no version.
   | { readonly status: 200; readonly kind: "report"; readonly body: TSchema }
+  | StreamSuccess
   | { readonly status: 200 | 204; readonly kind: "empty" };
 
 export interface Operation {

@@ -9,6 +9,9 @@ import {
 } from "./features/tenants/tenants.api.ts";
 import { createApp } from "./http/app.ts";
 import type { RateLimit } from "./http/rate-limits.ts";
+import { type EventStreamLimits, EventStreams, eventStreamLimits } from "./platform/audit/event-streams.ts";
+import { signCheckpoints } from "./platform/audit/sign-checkpoints.ts";
+import { AuditSigner } from "./platform/audit/signatures.ts";
 import { type Clock, systemClock } from "./platform/clock.ts";
 import type { CommandRunner } from "./platform/command.ts";
 import { type Connection, Database, type DatabaseOptions } from "./platform/db/database.ts";
@@ -27,7 +30,15 @@ import type { Tracing } from "./platform/telemetry/tracing.ts";
 import { currentGeneration } from "./platform/tenancy/generation.queries.ts";
 import { GenerationReader } from "./platform/tenancy/generation-reader.ts";
 import { routes } from "./routes.ts";
+import { pruneRecords } from "./tasks/prune-records.ts";
 import { Reconciler, type ReconcilerOptions } from "./tasks/reconciler.ts";
+
+export interface AuditSettings {
+  /** The time between two signings of the chains' heads, in seconds. */
+  readonly checkpointSeconds: number;
+  /** For how many days entries are kept; undefined for ever. */
+  readonly retentionDays: number | undefined;
+}
 
 export interface ComposeOptions {
   readonly connection: Connection;
@@ -38,6 +49,9 @@ export interface ComposeOptions {
   readonly trustedProxies: readonly string[];
   readonly log: Log;
   readonly clock?: Clock;
+  readonly audit?: AuditSettings;
+  /** Other limits of live streams than the usual. */
+  readonly streams?: Partial<EventStreamLimits>;
   /** How long a whole request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs?: number;
   /** Whether figures for Prometheus are kept. */
@@ -67,6 +81,8 @@ export interface Composition {
   readonly authenticator: ApiKeyAuthenticator;
   /** Undefined unless they were asked for. */
   readonly metrics: Metrics | undefined;
+  /** The work in the background, by its name. */
+  readonly tasks: ReadonlyMap<string, Reconciler>;
   /** Drains requests, writes what is pending, and closes every connection. */
   close(): Promise<void>;
 }
@@ -78,6 +94,7 @@ const exchangeIntervalMs = 1_000;
 export async function compose(options: ComposeOptions): Promise<Composition> {
   const { connection, log, tracing, clock = systemClock } = options;
   let metrics: Metrics | undefined;
+  const { checkpointSeconds, retentionDays } = options.audit ?? { checkpointSeconds: 60, retentionDays: undefined };
   let closing = false;
   const database = new Database({
     connection,
@@ -93,7 +110,11 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   const channel = new NotificationChannel(connection, "gatehouse_outbox", () => follower.wake());
   const records = new RecordCache();
   follower.subscribe({ changed: () => undefined, missed: () => records.clear() });
+  const signer = new AuditSigner(options.masterKey);
+  const streams = new EventStreams({ ...eventStreamLimits, ...options.streams });
+  follower.subscribe(streams);
   const runner: CommandRunner = {
+    audit: { signer, streams },
     database,
     records,
     generations: new GenerationReader((tenantId) => currentGeneration(database, tenantId)),
@@ -145,7 +166,21 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     ready: () => requireReady(database),
   });
   const reconcilers = [
+    {
+      name: "audit-checkpoints",
+      intervalMs: checkpointSeconds * 1_000,
+      run: () => signCheckpoints({ database, signer, clock, log }),
+    },
     { name: "key-usage", intervalMs: 10_000, run: () => apiKeys.usage.flush() },
+    ...(retentionDays === undefined
+      ? []
+      : [
+          {
+            name: "audit-retention",
+            intervalMs: 60 * minuteMs,
+            run: () => pruneRecords({ runner, signer, clock, retentionDays }),
+          },
+        ]),
     {
       name: "outbox-retention",
       intervalMs: 10 * minuteMs,
@@ -162,8 +197,11 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     runner,
     authenticator: apiKeys,
     metrics,
+    tasks: new Map(reconcilers.map((reconciler) => [reconciler.name, reconciler])),
     async close() {
       closing = true;
+      // Live streams would keep their connections for ever.
+      streams.close();
       await app.close();
       await Promise.all(reconcilers.map((reconciler) => reconciler.stop()));
       await apiKeys.usage.flush().catch((error: unknown) => log.warn({ err: error }, "the last uses of keys are lost"));

@@ -51,6 +51,8 @@ test("without any setting, everything has its default", () => {
     rateLimitShared: false,
     metricsPort: undefined,
     metricsHost: "127.0.0.1",
+    auditCheckpointSeconds: 60,
+    auditRetentionDays: undefined,
     logLevel: "info",
     demo: false,
   });

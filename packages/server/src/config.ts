@@ -78,6 +78,15 @@ export const settings = {
     "127.0.0.1",
     "Address to serve the metrics on; they are for Prometheus, not for everybody.",
   ),
+  auditCheckpointSeconds: setting(
+    wholeNumber("seconds", 1, 86_400),
+    "60",
+    "How often the heads of the audit records are signed, in seconds.",
+  ),
+  auditRetentionDays: optional(
+    wholeNumber("days", 1, 36_500),
+    "For how many days audit entries are kept; for ever where absent.",
+  ),
   logLevel: setting(oneOfThese("level", logLevels), "info", `How much is logged: ${logLevels.join(", ")}.`),
   demo: setting(yesOrNo, "false", "Fill the first tenant with example records, once."),
 };

@@ -7,10 +7,8 @@ import { type Config, ConfigError, flagOf, type SettingName, settings, variableO
 import { fillDemoTenant } from "./demo/fill-demo-tenant.ts";
 import { type Installation, WrongMasterKeyError } from "./features/tenants/tenants.api.ts";
 import { createMetricsListener } from "./http/metrics-listener.ts";
+import { openDatabase } from "./open-database.ts";
 import type { Connection } from "./platform/db/database.ts";
-import { migrateWhenReachable } from "./platform/db/migrate-when-reachable.ts";
-import { migrate } from "./platform/db/migrations.ts";
-import { startEmbeddedPostgres } from "./platform/embedded-postgres/embedded-postgres.ts";
 import { systemErrorCode } from "./platform/embedded-postgres/embedded-postgres-error.ts";
 import type { Log } from "./platform/log.ts";
 import { readOrMakeMasterKey } from "./platform/secrets/master-key-file.ts";
@@ -88,28 +86,6 @@ export async function migrateDatabase(config: Config, log: Log, signal: AbortSig
   return applied;
 }
 
-interface OpenDatabase {
-  readonly connection: Connection;
-  /** The migrations that were applied now. */
-  readonly applied: readonly string[];
-  stop(): Promise<void>;
-}
-
-async function openDatabase({ databaseUrl, dataDir }: Config, log: Log, signal: AbortSignal): Promise<OpenDatabase> {
-  if (databaseUrl !== undefined) {
-    const applied = await migrateWhenReachable(databaseUrl, log, signal);
-    return { connection: { connectionString: databaseUrl }, applied, stop: async () => {} };
-  }
-  const postgres = await startEmbeddedPostgres({ dataDir, log: ({ level, message }) => log[level](message) });
-  const connection: Connection = { ...postgres.connection, ssl: false };
-  try {
-    return { connection, applied: await migrate(connection), stop: () => postgres.stop() };
-  } catch (error) {
-    await postgres.stop();
-    throw error;
-  }
-}
-
 /** A key that was lost with a data folder would take the secrets of a database elsewhere with it. */
 function requireMasterKey({ databaseUrl, masterKey }: Config): void {
   if (databaseUrl === undefined || masterKey !== undefined) return;
@@ -127,6 +103,7 @@ async function composeWithMasterKey(config: Config, connection: Connection, log:
       connection,
       poolSize: config.databasePoolSize,
       masterKey: config.masterKey ?? file?.key ?? Buffer.alloc(0),
+      audit: { checkpointSeconds: config.auditCheckpointSeconds, retentionDays: config.auditRetentionDays },
       trustedProxies: config.trustedProxies ?? [],
       metrics: config.metricsPort !== undefined,
       tracing: await startTracing(process.env),

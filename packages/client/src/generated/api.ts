@@ -1281,11 +1281,77 @@ export interface paths {
         };
         /**
          * List the tenant's audit record
-         * @description Every change: who, what, before, after, request id, from where. Ordered from the oldest on; see `sort`.
+         * @description Every change: who, what, before, after, request id, from where. Ordered from the oldest on; `sort=-position` begins with the newest.
          *
          *     Needs a key with the permission `events:read`.
          */
         readonly get: operations["listEvents"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/events/export": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Export the tenant's audit record
+         * @description NDJSON holds everything that it takes to verify it elsewhere, with `gatehouse audit verify --file`: entries, the seals that chain them, signed checkpoints, and a signature over all of it. With filters it has the entries that match, and every seal between the first and the last of them. CSV is for spreadsheets: entries alone, and an apostrophe before what a spreadsheet would take for a formula.
+         *
+         *     Needs a key with the permission `events:read`.
+         */
+        readonly get: operations["exportEvents"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/events/stream": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Follow the tenant's audit record
+         * @description Server-sent events: each new entry as it is written, with its position as `id`, the event type `event`, and the entry as JSON in `data`. `Last-Event-ID`, which clients send by themselves when they connect again, goes on after that position; without it the stream begins with what comes next. Where entries after that position were pruned, an event of type `pruned` says so. The stream ends when the key is revoked or expires.
+         *
+         *     Needs a key with the permission `events:read`.
+         */
+        readonly get: operations["streamEvents"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/events/signing-key": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read the key that the audit record's signatures are checked with
+         * @description Keep it elsewhere, and give it to `gatehouse audit verify --public-key`.
+         *
+         *     Needs a key with the permission `events:read`.
+         */
+        readonly get: operations["readSigningKey"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1717,6 +1783,8 @@ export interface components {
         readonly Event: {
             /** Format: uuid */
             readonly id: string;
+            /** @description The entry's place in the tenant's record: 1, 2, 3 …, without gaps, in the order of the changes. */
+            readonly position: number;
             /** Format: date-time */
             readonly createdAt: string;
             /** @description The tenant's generation that the command made: gapless, rising, shared by its entries. */
@@ -2002,7 +2070,7 @@ export interface components {
             /** @description The path that was called. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "header_too_large" | "internal_error" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
             /** @description Also in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -2084,6 +2152,13 @@ export interface components {
             readonly readsNow?: boolean;
             /** @description In the order of the text; at most 20. */
             readonly errors: readonly components["schemas"]["RuleError"][];
+        };
+        /** @description What signatures in audit records are checked with. */
+        readonly SigningKey: {
+            /** @enum {string} */
+            readonly algorithm: "Ed25519";
+            /** @description 32 bytes in base64. */
+            readonly publicKey: string;
         };
         /** @description An organisation whose network is administered apart from all others. */
         readonly Tenant: {
@@ -5011,22 +5086,34 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
-                /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, createdAt. */
+                /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, position, createdAt. */
                 readonly sort?: readonly string[];
                 /** @description Equal to. `filter[id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[id]"?: string;
+                /** @description Equal to. `filter[position][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[position]"?: number;
                 /** @description Equal to. `filter[createdAt][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[createdAt]"?: string;
+                /** @description Equal to. `filter[generation][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[generation]"?: number;
                 /** @description Equal to. `filter[operation][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[operation]"?: string;
                 /** @description Equal to. `filter[requestId][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[requestId]"?: string;
+                /** @description Equal to. `filter[sourceAddress][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[sourceAddress]"?: string;
                 /** @description Equal to. `filter[actor.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[actor.id]"?: string;
+                /** @description Equal to. `filter[actor.type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[actor.type]"?: "api-key" | "operator" | "system";
+                /** @description Equal to. `filter[actor.name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[actor.name]"?: string;
                 /** @description Equal to. `filter[target.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[target.id]"?: string;
                 /** @description Equal to. `filter[target.type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[target.type]"?: string;
+                /** @description Equal to. `filter[target.name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[target.name]"?: string;
             };
             readonly header?: never;
             readonly path?: never;
@@ -5055,6 +5142,141 @@ export interface operations {
                         readonly hasNext: boolean;
                         readonly hasPrevious: boolean;
                     };
+                };
+            };
+        };
+    };
+    readonly exportEvents: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The form of the export. */
+                readonly format?: "ndjson" | "csv";
+                /** @description Equal to. `filter[id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[id]"?: string;
+                /** @description Equal to. `filter[position][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[position]"?: number;
+                /** @description Equal to. `filter[createdAt][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[createdAt]"?: string;
+                /** @description Equal to. `filter[generation][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[generation]"?: number;
+                /** @description Equal to. `filter[operation][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[operation]"?: string;
+                /** @description Equal to. `filter[requestId][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[requestId]"?: string;
+                /** @description Equal to. `filter[sourceAddress][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[sourceAddress]"?: string;
+                /** @description Equal to. `filter[actor.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[actor.id]"?: string;
+                /** @description Equal to. `filter[actor.type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[actor.type]"?: "api-key" | "operator" | "system";
+                /** @description Equal to. `filter[actor.name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[actor.name]"?: string;
+                /** @description Equal to. `filter[target.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[target.id]"?: string;
+                /** @description Equal to. `filter[target.type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[target.type]"?: string;
+                /** @description Equal to. `filter[target.name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[target.name]"?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record, streamed. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/x-ndjson": string;
+                    readonly "text/csv": string;
+                };
+            };
+        };
+    };
+    readonly streamEvents: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The position to go on after, where the header `Last-Event-ID` cannot be sent. */
+                readonly lastEventId?: number;
+                /** @description Equal to. `filter[id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[id]"?: string;
+                /** @description Equal to. `filter[position][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[position]"?: number;
+                /** @description Equal to. `filter[createdAt][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[createdAt]"?: string;
+                /** @description Equal to. `filter[generation][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[generation]"?: number;
+                /** @description Equal to. `filter[operation][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[operation]"?: string;
+                /** @description Equal to. `filter[requestId][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[requestId]"?: string;
+                /** @description Equal to. `filter[sourceAddress][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[sourceAddress]"?: string;
+                /** @description Equal to. `filter[actor.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[actor.id]"?: string;
+                /** @description Equal to. `filter[actor.type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[actor.type]"?: "api-key" | "operator" | "system";
+                /** @description Equal to. `filter[actor.name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[actor.name]"?: string;
+                /** @description Equal to. `filter[target.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[target.id]"?: string;
+                /** @description Equal to. `filter[target.type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[target.type]"?: string;
+                /** @description Equal to. `filter[target.name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[target.name]"?: string;
+            };
+            readonly header?: {
+                /** @description The position to go on after. */
+                readonly "Last-Event-ID"?: number;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Server-sent events, until one side ends them. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/event-stream": string;
+                };
+            };
+        };
+    };
+    readonly readSigningKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SigningKey"];
                 };
             };
         };

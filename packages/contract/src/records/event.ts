@@ -9,6 +9,9 @@ const recordState = (description: string) =>
 
 export const Event = component("Event", "An entry of the audit record: one change, who made it, and from where.", {
   id: Uuid,
+  position: Type.Integer({
+    description: "The entry's place in the tenant's record: 1, 2, 3 …, without gaps, in the order of the changes.",
+  }),
   createdAt: Timestamp,
   generation: Type.Integer({
     description: "The tenant's generation that the command made: gapless, rising, shared by its entries.",
@@ -30,3 +33,9 @@ export const Event = component("Event", "An entry of the audit record: one chang
   sourceAddress: Type.Optional(Type.String()),
 });
 export type Event = Static<typeof Event>;
+
+export const SigningKey = component("SigningKey", "What signatures in audit records are checked with.", {
+  algorithm: oneOf(["Ed25519"]),
+  publicKey: Type.String({ description: "32 bytes in base64." }),
+});
+export type SigningKey = Static<typeof SigningKey>;

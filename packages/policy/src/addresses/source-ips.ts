@@ -1,4 +1,4 @@
-import { type IpVersion, parseIpAddress } from "./ip-address.ts";
+import { type IpAddress, type IpVersion, parseIpAddress } from "./ip-address.ts";
 import { type IpRange, lastAddressOf, parseIpRange } from "./ip-ranges.ts";
 
 /** A list of addresses and CIDR blocks, prepared so that asking it is one parse and one binary search. */
@@ -33,17 +33,29 @@ export function compileSourceIps(list: readonly string[]): SourceIps {
 /**
  * Whether a peer's address is in the list.
  *
- * @param ip as a socket reports it: an IPv4-mapped address is its IPv4 address, a zone identifier is ignored. A text that
- *   is not an address is in no list.
+ * @param ip as a socket reports it: see `peerAddress`. A text that is not an address is in no list.
  */
 export function sourceIpsContain(sourceIps: SourceIps, ip: string): boolean {
-  const zone = ip.indexOf("%");
-  const address = parseIpAddress(zone < 0 ? ip : ip.slice(0, zone));
-  if (address === undefined) return false;
+  const address = peerAddress(ip);
+  return address !== undefined && sourceIpsContainAddress(sourceIps, address);
+}
+
+/** Whether an address is in the list. */
+export function sourceIpsContainAddress(sourceIps: SourceIps, address: IpAddress): boolean {
   const { firsts, lasts } = address.version === 4 ? sourceIps.v4 : sourceIps.v6;
   const candidate = countNotAbove(firsts, address.bits) - 1;
   const last = lasts[candidate];
   return last !== undefined && address.bits <= last;
+}
+
+/**
+ * Reads an address as a socket reports it: an IPv4-mapped address is its IPv4 address, a zone identifier is ignored.
+ *
+ * @returns undefined for a text that is not an address
+ */
+export function peerAddress(ip: string): IpAddress | undefined {
+  const zone = ip.indexOf("%");
+  return parseIpAddress(zone < 0 ? ip : ip.slice(0, zone));
 }
 
 function mergedIntervals(ranges: readonly IpRange[], version: IpVersion): Intervals {

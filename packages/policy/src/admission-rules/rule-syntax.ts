@@ -65,7 +65,7 @@ export function walkRule(root: ASTNode, visit: (node: ASTNode, bound: BoundNames
   }
 }
 
-function childrenOf(node: ASTNode): readonly ASTNode[] {
+export function childrenOf(node: ASTNode): readonly ASTNode[] {
   switch (node.op) {
     case "value":
     case "id":

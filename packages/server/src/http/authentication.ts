@@ -43,6 +43,23 @@ export function authenticationOf(operation: Operation, { authenticator, limits }
   }
 }
 
+/**
+ * Asks anew whether the caller may do this: the key of an answer that goes on may have been revoked since.
+ *
+ * @throws AppError as when the request came
+ */
+export async function authorizeAgain(
+  { access }: Operation,
+  authenticator: Authenticator,
+  request: FastifyRequest,
+): Promise<void> {
+  const key = presentedKey(request.headers.apikey);
+  const caller = await (access === "operator"
+    ? authenticator.operatorKey(key)
+    : authenticator.tenantKey(key, request.ip));
+  if (access !== "operator") authorize(caller.permissions, access);
+}
+
 /** Not every failure is the caller's: the database may be away. */
 function isRefusal({ status, code }: AppError): boolean {
   return status === 401 || code === "source_address_not_allowed";

@@ -1,6 +1,7 @@
 /** Mounts an operation: authentication, authorization, validation, the call, the reply; in the order the contract sets. */
 import { createHash } from "node:crypto";
-import { defaultBodyLimitBytes, type Operation } from "@gatehouse/contract/operation";
+import type { ListDeclaration } from "@gatehouse/contract/list";
+import { defaultBodyLimitBytes, type Operation, type StreamSuccess } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
@@ -11,7 +12,7 @@ import type { CommandRunner } from "../platform/command.ts";
 import type { IdempotencyRequest } from "../platform/idempotency.queries.ts";
 import { isUuid } from "../platform/ids.ts";
 import { type ListQuery, parseListQuery, type QueryParameters } from "../platform/list-query.ts";
-import { type AuthenticationOptions, authenticationOf } from "./authentication.ts";
+import { type AuthenticationOptions, authenticationOf, authorizeAgain } from "./authentication.ts";
 import type { Caller } from "./caller.ts";
 import { within } from "./observation.ts";
 import { replyWithOutcome } from "./replies.ts";
@@ -38,6 +39,8 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
   const checkBody = compileBodyCheck(operation);
   app.route({
     method: operation.method,
+    // HEAD would open the stream, and read it without anybody to read it for.
+    exposeHeadRoute: operation.success.kind !== "stream",
     url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
     bodyLimit: operation.bodyLimitBytes ?? defaultBodyLimitBytes,
     // 401 and 403 come before anything of the body is read or judged.
@@ -50,7 +53,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     if (caller === undefined) throw new AppError("missing_api_key");
     const parameters = canonicalIds(request.params as Parameters); // the router gives texts
     checkUuids(operation, parameters);
-    const { listQuery, flags } = checkQuery(operation, request.query as QueryParameters); // the parser gives texts and lists
+    const { listQuery, flags, query } = checkQuery(operation, request.query as QueryParameters); // the parser gives texts and lists
     const idempotency = idempotencyOf(operation, request, caller);
     checkBody(request.body, request.bodyText?.length ?? 0);
     checkStringIds(operation, parameters);
@@ -62,6 +65,9 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
         body: request.body ?? (operation.bodyOptional === true ? {} : undefined),
         listQuery,
         flags,
+        query,
+        lastEventId: headerText(request.headers["last-event-id"]),
+        authorizeAgain: () => authorizeAgain(operation, options.authenticator, request),
         actor: caller.actor,
         permissions: caller.permissions,
         limits: caller.limits,
@@ -114,27 +120,24 @@ function checkStringIds(operation: Operation, parameters: Parameters): void {
 interface CheckedQuery {
   readonly listQuery?: ListQuery;
   readonly flags: ReadonlySet<string>;
+  /** The parameters that the operation declares by name. */
+  readonly query: Readonly<Record<string, string>>;
 }
 
-function checkQuery(operation: Operation, query: QueryParameters): CheckedQuery {
-  if (operation.success.kind === "page") {
-    const parsed = parseListQuery(operation.success.list, query);
-    if (parsed.ok) return { listQuery: parsed.value, flags: new Set() };
-    const { parameter, message } = parsed.problem;
-    throw new AppError("invalid_parameter", {
-      detail: `${parameter.slice(0, 200)} ${message}.`,
-      errors: [{ pointer: parameter.slice(0, 200), message }],
-    });
+const noFlags: ReadonlySet<string> = new Set();
+
+function checkQuery({ success, flags = {} }: Operation, parameters: QueryParameters): CheckedQuery {
+  if (success.kind === "page")
+    return { listQuery: requireListQuery(success.list, parameters), flags: noFlags, query: {} };
+  if (success.kind === "stream") {
+    const { query, rest } = requireNamed(success.query, parameters);
+    const other = Object.keys(rest).find((name) => !name.startsWith("filter["));
+    if (other !== undefined) throw unknownParameter(other);
+    return { listQuery: requireListQuery({ sort: [], filter: success.filter }, rest), flags: noFlags, query };
   }
-  const known = operation.flags ?? {};
-  const [unknown] = Object.keys(query).filter((name) => !Object.hasOwn(known, name));
-  if (unknown === undefined) {
-    return { flags: new Set(Object.keys(known).filter((name) => readFlag(name, query[name]))) };
-  }
-  throw new AppError("invalid_parameter", {
-    detail: `The operation takes no query parameter ${JSON.stringify(unknown.slice(0, 80))}.`,
-    errors: [{ pointer: unknown.slice(0, 200), message: "is not a parameter of this operation" }],
-  });
+  const unknown = Object.keys(parameters).find((name) => !Object.hasOwn(flags, name));
+  if (unknown !== undefined) throw unknownParameter(unknown);
+  return { flags: new Set(Object.keys(flags).filter((name) => readFlag(name, parameters[name]))), query: {} };
 }
 
 /** `?groups` alone says as much as `?groups=true`. */
@@ -145,6 +148,49 @@ function readFlag(name: string, value: QueryParameters[string]): boolean {
     detail: `${name} must be given once, as true or false, not ${JSON.stringify(value).slice(0, 80)}.`,
     errors: [{ pointer: name, message: "must be true or false" }],
   });
+}
+
+function requireListQuery(declaration: ListDeclaration, parameters: QueryParameters): ListQuery {
+  const parsed = parseListQuery(declaration, parameters);
+  if (parsed.ok) return parsed.value;
+  throw invalidParameter(parsed.problem.parameter, parsed.problem.message);
+}
+
+/** Takes the declared parameters out of the query; what is left may be filters. */
+function requireNamed(
+  declared: StreamSuccess["query"],
+  parameters: QueryParameters,
+): { readonly query: Readonly<Record<string, string>>; readonly rest: QueryParameters } {
+  const query: Record<string, string> = {};
+  const rest: Record<string, QueryParameters[string]> = { ...parameters };
+  for (const [name, { values, default: fallback }] of Object.entries(declared)) {
+    const text = parameters[name] ?? fallback;
+    delete rest[name];
+    if (text === undefined) continue;
+    const fits = typeof text === "string" && (values?.includes(text) ?? /^\d{1,15}$/.test(text));
+    if (!fits) throw invalidParameter(name, `must be ${values?.join(" or ") ?? "a whole number"}, once`);
+    query[name] = text;
+  }
+  return { query, rest };
+}
+
+function invalidParameter(name: string, message: string): AppError {
+  const parameter = name.slice(0, 200);
+  return new AppError("invalid_parameter", {
+    detail: `${parameter} ${message}.`,
+    errors: [{ pointer: parameter, message }],
+  });
+}
+
+function unknownParameter(name: string): AppError {
+  return new AppError("invalid_parameter", {
+    detail: `The operation takes no query parameter ${JSON.stringify(name.slice(0, 80))}.`,
+    errors: [{ pointer: name.slice(0, 200), message: "is not a parameter of this operation" }],
+  });
+}
+
+function headerText(header: string | readonly string[] | undefined): string | undefined {
+  return typeof header === "string" && header !== "" ? header : undefined;
 }
 
 function idempotencyOf(operation: Operation, request: FastifyRequest, caller: Caller): IdempotencyRequest | undefined {

@@ -1,7 +1,7 @@
 /** The OpenAPI 3.0.3 document, made from the declarations that also validate and document every operation. */
 import { type ErrorCode, errorDefinitions } from "@gatehouse/contract/errors";
 import { type ListDeclaration, operatorsFor, pageOf } from "@gatehouse/contract/list";
-import { errorsOf, type Operation, takesIfMatch } from "@gatehouse/contract/operation";
+import { errorsOf, type Operation, type StreamSuccess, takesIfMatch } from "@gatehouse/contract/operation";
 import { Problem } from "@gatehouse/contract/problem";
 import { componentKeyword, trimKeyword } from "@gatehouse/contract/schema";
 import type { TSchema } from "typebox";
@@ -157,11 +157,49 @@ function parametersOf(operation: Operation): unknown[] {
     description,
     schema: { type: "boolean", default: false },
   }));
-  const query = operation.success.kind === "page" ? listParameters(operation.success.list) : flags;
+  const query =
+    operation.success.kind === "page"
+      ? listParameters(operation.success.list)
+      : operation.success.kind === "stream"
+        ? streamParameters(operation.success)
+        : flags;
   const headers: unknown[] = [];
   if (takesIfMatch(operation)) headers.push({ $ref: "#/components/parameters/IfMatch" });
   if (operation.method === "POST") headers.push({ $ref: "#/components/parameters/IdempotencyKey" });
   return [...path, ...query, ...headers];
+}
+
+function streamParameters({ query, filter, live }: StreamSuccess): unknown[] {
+  const own = Object.entries(query).map(([name, { description, values, default: fallback }]) => ({
+    name,
+    in: "query",
+    description,
+    schema: {
+      ...(values === undefined ? { type: "integer", minimum: 0 } : { type: "string", enum: [...values] }),
+      ...(fallback === undefined ? {} : { default: fallback }),
+    },
+  }));
+  const lastEventId = {
+    name: "Last-Event-ID",
+    in: "header",
+    description: "The position to go on after.",
+    schema: { type: "integer", minimum: 0 },
+  };
+  return [...own, ...(live === true ? [lastEventId] : []), ...filterParameters(filter)];
+}
+
+function filterParameters(filter: ListDeclaration["filter"]): unknown[] {
+  return Object.entries(filter).map(([field, kind]) => ({
+    name: `filter[${field}]`,
+    in: "query",
+    description: `Equal to. \`filter[${field}][operator]\` compares by ${operatorsFor(kind).join(", ")}.`,
+    schema:
+      kind.kind === "enum"
+        ? { type: "string", enum: [...kind.values] }
+        : kind.kind === "boolean" || kind.kind === "integer"
+          ? { type: kind.kind }
+          : { type: "string", ...(kind.kind === "uuid" ? { format: "uuid" } : {}) },
+  }));
 }
 
 function listParameters(list: ListDeclaration): unknown[] {
@@ -171,17 +209,6 @@ function listParameters(list: ListDeclaration): unknown[] {
     description,
     schema: { type: "integer", minimum, ...rest },
   });
-  const filters = Object.entries(list.filter).map(([field, kind]) => ({
-    name: `filter[${field}]`,
-    in: "query",
-    description: `Equal to. \`filter[${field}][operator]\` compares by ${operatorsFor(kind).join(", ")}.`,
-    schema:
-      kind.kind === "enum"
-        ? { type: "string", enum: [...kind.values] }
-        : kind.kind === "boolean"
-          ? { type: "boolean" }
-          : { type: "string", ...(kind.kind === "uuid" ? { format: "uuid" } : {}) },
-  }));
   return [
     count("limit", 1, "Items on a page; above 100 it is taken for 100.", { default: 10 }),
     count("offset", 0, "Items to skip.", { default: 0 }),
@@ -195,7 +222,7 @@ function listParameters(list: ListDeclaration): unknown[] {
       style: "form",
       explode: true,
     },
-    ...filters,
+    ...filterParameters(list.filter),
   ];
 }
 
@@ -235,6 +262,10 @@ function successOf(operation: Operation, schemas: Json): Json {
   if (operation.method === "POST") names.push("Idempotent-Replayed");
   const shown = headersNamed(...names);
   if (success.kind === "empty") return { description: "Done; there is nothing to show.", headers: shown };
+  if (success.kind === "stream") {
+    const content = success.mediaTypes.map((type) => [type, { schema: { type: "string" } }]);
+    return { description: success.description, headers: shown, content: Object.fromEntries(content) };
+  }
   const schema: TSchema =
     success.kind === "page"
       ? pageOf(success.item)

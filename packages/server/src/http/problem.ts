@@ -49,7 +49,7 @@ export function replyWithProblem(error: unknown, request: FastifyRequest, reply:
   const problem = asAppError(error, request);
   request.problemCode = problem.code;
   if (problem.status >= 500) {
-    const level = problem.code === "database_unavailable" ? "warn" : "error";
+    const level = problem.status === 503 ? "warn" : "error";
     request.log[level]({ err: problem.cause ?? problem }, problem.code);
   }
   if (problem.status === 401) reply.header("WWW-Authenticate", 'ApiKey realm="gatehouse", header="apikey"');

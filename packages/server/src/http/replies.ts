@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import type { Operation } from "@gatehouse/contract/operation";
 import type { FastifyReply } from "fastify";
 import { entityTag } from "../platform/call.ts";
-import type { Outcome } from "../platform/outcome.ts";
+import type { Outcome, StreamOutcome } from "../platform/outcome.ts";
 
 const json = "application/json; charset=utf-8";
 
@@ -24,9 +24,47 @@ export async function replyWithOutcome(
       return reply.header("Content-Type", json).send(outcome.text ?? JSON.stringify(outcome.body));
     case "page":
       return reply.header("Content-Type", json).send(JSON.stringify(outcome.page));
+    case "stream":
+      return reply.send(await openStream(outcome, reply));
     case "array":
       return reply.header("Content-Type", json).send(await jsonArray(outcome.batches));
   }
+}
+
+/** The first piece is made before anything is sent, so that an error at the start is still answered as one. */
+async function openStream(
+  { mediaType, fileName, stallMs, chunks }: StreamOutcome,
+  reply: FastifyReply,
+): Promise<Readable> {
+  const closed = new AbortController();
+  const close = () => closed.abort();
+  reply.raw.once("close", close);
+  const iterator = chunks(closed.signal)[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  async function* text(): AsyncGenerator<string> {
+    try {
+      for (let next = first; next.done !== true; next = await iterator.next()) {
+        // The reader asks for more when it has taken what it was given.
+        const stalled = setTimeout(() => stream.destroy(), stallMs);
+        try {
+          yield next.value;
+        } finally {
+          clearTimeout(stalled);
+        }
+      }
+    } finally {
+      await iterator.return?.();
+    }
+  }
+  const stream = Readable.from(text(), { objectMode: false });
+  stream.once("close", close);
+  // Somebody who was gone before the first piece was made hears nothing of what comes.
+  if (reply.raw.destroyed) stream.destroy();
+  reply.header("Content-Type", mediaType).header("Cache-Control", "no-store");
+  if (fileName !== undefined) reply.header("Content-Disposition", `attachment; filename="${fileName}"`);
+  // Proxies that gather an answer before they pass it on would hold a live one back for ever.
+  else reply.header("X-Accel-Buffering", "no").header("Connection", "close");
+  return stream;
 }
 
 /**

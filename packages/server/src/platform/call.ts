@@ -29,6 +29,12 @@ export interface CallOptions<O extends Operation> {
   readonly listQuery: ListQuery | undefined;
   /** The names of the flags that the query sets. */
   readonly flags: ReadonlySet<string>;
+  /** Query parameters that the operation declares by name. */
+  readonly query: Readonly<Record<string, string>>;
+  /** The header Last-Event-ID. */
+  readonly lastEventId: string | undefined;
+  /** Asks anew whether the caller may do this. */
+  readonly authorizeAgain: () => Promise<unknown>;
   readonly actor: Actor;
   readonly permissions: ReadonlySet<Permission>;
   /** Undefined for the operator, whom nothing limits. */
@@ -69,6 +75,30 @@ export class Call<O extends Operation> {
   /** Whether the query sets a flag of the operation. */
   isSet(flag: FlagsOf<O>): boolean {
     return this.#options.flags.has(flag);
+  }
+
+  /** A query parameter that the operation declares by name. */
+  queryParameter(name: string): string | undefined {
+    return this.#options.query[name];
+  }
+
+  /** What the client saw last of a stream, by its own account. */
+  get lastEventId(): string | undefined {
+    return this.#options.lastEventId;
+  }
+
+  /**
+   * For answers that go on: asks anew whether the caller may do this, as the key may have been revoked since.
+   *
+   * @throws AppError as when the request came
+   */
+  async authorizeAgain(): Promise<void> {
+    await this.#options.authorizeAgain();
+  }
+
+  /** What signs the audit record, and who follows it. */
+  get audit(): CommandRunner["audit"] {
+    return this.#options.runner.audit;
   }
 
   get now(): Date {

@@ -1,6 +1,8 @@
 /** The one way to change something: a transaction with its audit entry, its outbox entry and its stored reply. */
 import { appendToRecord } from "./audit/audit.queries.ts";
 import type { Change, Origin } from "./audit/change.ts";
+import type { EventStreams } from "./audit/event-streams.ts";
+import type { AuditSigner } from "./audit/signatures.ts";
 import type { Database, Scope, Transaction } from "./db/database.ts";
 import { claimReply, type IdempotencyRequest, storeReply } from "./idempotency.queries.ts";
 import type { Outcome } from "./outcome.ts";
@@ -25,6 +27,7 @@ export interface CommandRunner {
   readonly secrets: Secrets;
   readonly records: RecordCache;
   readonly generations: GenerationReader;
+  readonly audit: { readonly signer: AuditSigner; readonly streams: EventStreams };
   /** Called after each commit: there is news in the outbox, and so many entries in the audit record. */
   readonly committed: (auditEntries: number) => void;
 }

@@ -166,6 +166,8 @@ function valueProblem(kind: FieldKind, value: string): string | undefined {
       return value === "true" || value === "false" ? undefined : "must be true or false";
     case "enum":
       return kind.values.includes(value) ? undefined : `must be one of ${kind.values.join(", ")}`;
+    case "integer":
+      return /^\d{1,15}$/.test(value) ? undefined : "must be a whole number";
     case "timestamp":
       return canonicalTimestamp(value) !== undefined
         ? undefined

@@ -12,11 +12,24 @@ export interface RecordOutcome {
   readonly location?: string;
 }
 
+/** Text of unknown length, made as fast as it is read and no faster. */
+export interface StreamOutcome {
+  readonly kind: "stream";
+  readonly mediaType: string;
+  /** What a browser would save it as. */
+  readonly fileName?: string;
+  /** A reader that takes nothing for this long is let go, in milliseconds. */
+  readonly stallMs: number;
+  /** @param closed aborted when nobody reads any more */
+  readonly chunks: (closed: AbortSignal) => AsyncIterable<string>;
+}
+
 /** What an operation answers, before it is put into HTTP. */
 export type Outcome =
   | RecordOutcome
   | { readonly kind: "page"; readonly page: Page<unknown> }
   | { readonly kind: "array"; readonly batches: AsyncIterable<readonly unknown[]> }
+  | StreamOutcome
   | { readonly kind: "empty"; readonly version?: number };
 
 /** A record that was read or changed. */

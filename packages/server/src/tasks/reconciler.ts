@@ -19,6 +19,10 @@ export class Reconciler {
     this.#options = options;
   }
 
+  get name(): string {
+    return this.#options.name;
+  }
+
   start(): void {
     this.#schedule();
   }

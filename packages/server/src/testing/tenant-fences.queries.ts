@@ -94,6 +94,9 @@ const openings: Readonly<Record<string, readonly string[]>> = {
     "operator_sees_expired",
   ],
   outbox: ["operator_clears", "operator_follows"],
+  // The installation's signing of the audit record asks which chains have grown.
+  audit_checkpoints: ["operator_follows"],
+  tenant_generations: ["operator_follows"],
   tenants: ["operator_reads"],
 };
 
@@ -107,7 +110,10 @@ const uniqueEverywhere = new Set([
 
 /** What the application may do with a table, where it is not everything that rows need. */
 const lessPrivileges: Readonly<Record<string, readonly string[]>> = {
+  audit_checkpoints: ["INSERT", "SELECT"],
   audit_events: ["INSERT", "SELECT"],
+  audit_seals: ["INSERT", "SELECT"],
+  audit_stubs: ["INSERT", "SELECT", "UPDATE"],
   installation: ["INSERT", "SELECT"],
   operator_events: ["INSERT", "SELECT"],
   outbox: ["DELETE", "INSERT", "SELECT"],

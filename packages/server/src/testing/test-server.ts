@@ -1,5 +1,6 @@
 /** A whole server in the test's own process, over the shared database, and clients that call it as users would. */
 import { randomBytes } from "node:crypto";
+import type { Readable } from "node:stream";
 import { pageOf } from "@gatehouse/contract/list";
 import { errorsOf, type Operation } from "@gatehouse/contract/operation";
 import { operations } from "@gatehouse/contract/operations/all";
@@ -23,6 +24,8 @@ export interface TestServerOptions {
   readonly settings?: Partial<
     Pick<
       ComposeOptions,
+      | "audit"
+      | "streams"
       | "poolSize"
       | "trustedProxies"
       | "requestTimeoutMs"
@@ -138,7 +141,11 @@ export class TestClient {
   }
 
   async send(method: Operation["method"], path: string, body?: unknown, headers: Headers = {}): Promise<TestReply> {
+    const { success } = operationFor(method, path)?.operation ?? {};
+    const isLive = success?.kind === "stream" && success.live === true;
+    const leave = new AbortController();
     const response = await this.#composition.app.inject({
+      ...(isLive ? { payloadAsStream: true, signal: leave.signal } : {}),
       method,
       url: path,
       headers: {
@@ -148,6 +155,7 @@ export class TestClient {
       },
       ...(body === undefined ? {} : { payload: typeof body === "string" ? body : JSON.stringify(body) }),
     });
+    const text = isLive ? await beginning(response.stream(), leave) : response.body;
     const type = String(response.headers["content-type"] ?? "");
     const reply: TestReply = {
       status: response.statusCode,
@@ -157,12 +165,27 @@ export class TestClient {
           value === undefined ? undefined : String(value),
         ]),
       ),
-      text: response.body,
-      body: type.includes("json") && response.body !== "" ? JSON.parse(response.body) : undefined,
+      text,
+      body: /\bjson\b/.test(type) && text !== "" ? JSON.parse(text) : undefined,
     };
     requireDeclared(method, path, reply);
     return reply;
   }
+}
+
+/** What a live answer begins with, before its reader goes away; of any other, such as an error, all of it. */
+async function beginning(stream: Readable, leave: AbortController): Promise<string> {
+  let text = "";
+  stream.setEncoding("utf8").on("error", () => undefined);
+  try {
+    for await (const piece of stream) {
+      text += piece;
+      if (text.includes("\n\n")) break;
+    }
+  } finally {
+    leave.abort();
+  }
+  return text;
 }
 
 const checkProblem = compileCheck(Problem);
@@ -174,7 +197,7 @@ const declared = operations.map((operation) => ({
 }));
 
 function bodyCheck({ success }: Operation) {
-  if (success.kind === "empty") return undefined;
+  if (success.kind === "empty" || success.kind === "stream") return undefined;
   if (success.kind === "page") return compileCheck(pageOf(success.item));
   return compileCheck(success.kind === "array" ? Type.Array(success.item) : success.body);
 }
@@ -198,7 +221,10 @@ function requireDeclared(method: string, path: string, reply: TestReply): void {
   }
   const found = operationFor(method, path);
   if (found === undefined) return;
-  expect(reply.status, what).toBe(found.operation.success.status);
-  if (found.check === undefined) expect(reply.text, what).toBe("");
+  const { success } = found.operation;
+  expect(reply.status, what).toBe(success.status);
+  if (success.kind === "stream")
+    expect(success.mediaTypes, what).toContain(reply.headers["content-type"]?.split(";")[0]);
+  else if (found.check === undefined) expect(reply.text, what).toBe("");
   else expect(found.check(reply.body), what).toEqual([]);
 }

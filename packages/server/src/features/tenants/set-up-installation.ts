@@ -8,7 +8,8 @@ import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/
 import { checkMasterKey } from "./check-master-key.ts";
 import { lockInstallation, readFact, storeFact } from "./installation.queries.ts";
 import { provisionTenant } from "./provision-tenant.ts";
-import { hasTenants } from "./tenants.queries.ts";
+import { appendOperatorEvent, hasTenants } from "./tenants.queries.ts";
+import { tenantView } from "./tenants.view.ts";
 
 export interface SetUpSettings {
   /** From the configuration; where absent, one is made at the first start. */
@@ -58,6 +59,10 @@ export async function setUpInstallation(
             ownerEmail: settings.ownerEmail,
             key: settings.bootstrapApiKey,
           });
+      if (first !== undefined) {
+        const after = tenantView(first.tenant);
+        await appendOperatorEvent(tx, { id: newId(), origin, tenantId, after });
+      }
       made = {
         operatorKeyHash: operator.hash,
         operatorKey: operator.made,

@@ -1,13 +1,16 @@
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import { newId } from "../ids.ts";
+import { entryHash } from "./chain.ts";
 import type { Change, Origin } from "./change.ts";
+import { newEntry } from "./entry.ts";
 
 type Texts = readonly (string | null)[];
 
 /**
- * The audit entries and the outbox entry of a command, and the tenant's new generation, in one statement. It is the last
- * of its transaction: the row of tenant_generations that it locks is what orders the commands of a tenant.
+ * The audit entries of a command with their seal, its outbox entry, and the tenant's new generation, in one statement. It
+ * is the last of its transaction: the row of tenant_generations that it locks is what orders the commands of a tenant.
+ * What is hashed is that of `sealHash` in chain.ts.
  */
 const appendRecord = statement<
   never,
@@ -27,21 +30,28 @@ const appendRecord = statement<
     before: Texts,
     after: Texts,
     changes: string,
+    atMs: number,
+    entryHashes: Buffer,
   ]
 >(
   "audit.append",
   `WITH bumped AS (
      UPDATE tenant_generations
-     SET generation = generation + 1, event_count = event_count + cardinality($9::uuid[])
+     SET generation = generation + 1, event_count = event_count + cardinality($9::uuid[]),
+         chain_hash = sha256(chain_hash || uuid_send($1) || int8send(generation + 1) || int8send(event_count + 1)
+                             || int8send($16::bigint) || $17::bytea)
      WHERE tenant_id = $1
-     RETURNING generation
+     RETURNING generation, event_count - cardinality($9::uuid[]) AS last_position, chain_hash
    ), audited AS (
-     INSERT INTO audit_events (tenant_id, id, created_at, generation, actor_type, actor_id, actor_name, operation,
-                               target_type, target_id, target_name, before, after, request_id, source_address)
-     SELECT $1, entry.id, $2, bumped.generation, $3, $4, $5, $6,
+     INSERT INTO audit_events (tenant_id, id, created_at, generation, position, actor_type, actor_id, actor_name,
+                               operation, target_type, target_id, target_name, before, after, request_id, source_address)
+     SELECT $1, entry.id, $2, bumped.generation, bumped.last_position + entry.place, $3, $4, $5, $6,
             entry.target_type, entry.target_id, entry.target_name, entry.before::json, entry.after::json, $7, $8
-     FROM bumped, unnest($9::uuid[], $10::text[], $11::uuid[], $12::text[], $13::text[], $14::text[])
-       AS entry (id, target_type, target_id, target_name, before, after)
+     FROM bumped, unnest($9::uuid[], $10::text[], $11::uuid[], $12::text[], $13::text[], $14::text[]) WITH ORDINALITY
+       AS entry (id, target_type, target_id, target_name, before, after, place)
+   ), sealed AS (
+     INSERT INTO audit_seals (tenant_id, generation, created_at, first_position, entry_hashes, hash)
+     SELECT $1, generation, $2, last_position + 1, $17, chain_hash FROM bumped
    )
    INSERT INTO outbox (tenant_id, generation, created_at, changes)
    SELECT $1, generation, $2, $15::jsonb FROM bumped`,
@@ -53,7 +63,7 @@ function kindOf(change: Change): "created" | "updated" | "deleted" {
 }
 
 /**
- * Writes what a command did into the audit record and the outbox.
+ * Writes what a command did into the audit record, sealed, and into the outbox.
  *
  * @param changes at least one
  */
@@ -64,6 +74,7 @@ export function appendToRecord(
   changes: readonly Change[],
 ): Promise<unknown> {
   const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value));
+  const entries = changes.map((change) => newEntry(newId(), origin, change));
   return transaction.query(
     appendRecord,
     tenantId,
@@ -74,12 +85,14 @@ export function appendToRecord(
     origin.operation,
     origin.requestId,
     origin.sourceAddress ?? null,
-    changes.map(() => newId()),
-    changes.map((change) => change.type),
-    changes.map((change) => change.id),
-    changes.map((change) => change.name ?? null),
-    changes.map((change) => json(change.before)),
-    changes.map((change) => json(change.after)),
+    entries.map(({ id }) => id),
+    entries.map(({ target }) => target.type),
+    entries.map(({ target }) => target.id),
+    entries.map(({ target }) => target.name ?? null),
+    entries.map(({ before }) => json(before)),
+    entries.map(({ after }) => json(after)),
     JSON.stringify(changes.map((change) => ({ type: change.type, id: change.id, change: kindOf(change) }))),
+    origin.at.getTime(),
+    Buffer.concat(entries.map(entryHash)),
   );
 }

@@ -6,6 +6,8 @@ const serializationFailure = "40001";
 const deadlockDetected = "40P01";
 const uniqueViolation = "23505";
 const foreignKeyViolation = "23503";
+const undefinedTable = "42P01";
+const undefinedColumn = "42703";
 
 /** Classes and codes that say: not now. Connection trouble, resources exhausted, out of time, shutting down, starting up. */
 const unavailable = /^(08|53|57014|57P0[1-5]|58|3D000|25006)/;
@@ -32,6 +34,11 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   const { code, syscall }: NodeJS.ErrnoException = error;
   if (code !== undefined && (networkErrors.has(code) || (socketErrors.has(code) && syscall === "connect"))) return true;
   return connectionTrouble.test(error.message);
+}
+
+/** Whether a table or a column that a statement names is not there: the schema is another version's. */
+export function isOtherSchema(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && (error.code === undefinedTable || error.code === undefinedColumn);
 }
 
 /** The error that callers see while the database is away. */

@@ -164,6 +164,16 @@ export class Database {
     return { size, idle, waiting };
   }
 
+  /**
+   * Reads one snapshot in as many queries as it takes, one after the other. It holds a connection and old row versions all
+   * the while, so it is for commands at a terminal, not for requests.
+   *
+   * @throws AppError database_unavailable
+   */
+  async readThrough<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#attempt(scope, work, () => Promise.resolve(), "ISOLATION LEVEL REPEATABLE READ READ ONLY");
+  }
+
   /** Whether the database answers. */
   async ping(): Promise<void> {
     const client = await this.#connect();
@@ -182,8 +192,9 @@ export class Database {
     scope: Scope,
     work: (transaction: Transaction) => Promise<T>,
     finish: (transaction: Transaction, result: T) => Promise<unknown>,
+    mode = "",
   ): Promise<T> {
-    const beginning = begin("", scope);
+    const beginning = begin(mode, scope);
     const client = await this.#connect();
     const begun = client.query(timed({ text: beginning }, this.#answerTimeoutMs));
     const worked = this.#perform(client, work, finish);

@@ -30,6 +30,8 @@ export interface ListSource {
   readonly select: string;
   /** False for tables of the operator's, which belong to no tenant. */
   readonly inTenant?: boolean;
+  /** The expression, unique in the tenant, that completes every order; `item.id` where absent. */
+  readonly tieBreak?: string;
 }
 
 type ListParameters = readonly unknown[];
@@ -40,6 +42,7 @@ const casts: Record<Filter["kind"], string> = {
   uuid: "uuid",
   boolean: "boolean",
   timestamp: "timestamptz",
+  integer: "bigint",
 };
 
 const comparisons = { gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
@@ -109,7 +112,9 @@ function orderOf(source: ListSource, query: ListQuery): string {
     const column = columnOf(source, field);
     return `${column.key ?? column.value} ${descending ? "DESC" : "ASC"}`;
   });
-  if (!query.sort.some(({ field }) => field === "id")) terms.push("item.id ASC");
+  const tieBreak = source.tieBreak ?? "item.id";
+  const complete = query.sort.some(({ field }) => field === "id" || columnOf(source, field).value === tieBreak);
+  if (!complete) terms.push(`${tieBreak} ASC`);
   return `ORDER BY ${terms.join(", ")}`;
 }
 
@@ -125,6 +130,17 @@ export function pageStatement<Row>(source: ListSource, query: ListQuery): ListSt
   const order = orderOf(source, query);
   const page = `SELECT item.* FROM ${source.table} AS item ${where} ${order} LIMIT ${query.limit} OFFSET ${query.offset}`;
   return { statement: unprepared(`SELECT ${source.select} FROM (${page}) AS item ${order}`), parameters };
+}
+
+/**
+ * The filters of a list as a condition of another statement, of a row named `item`.
+ *
+ * @param parameters what the statement takes already; the filters' values are added
+ * @returns `true` where there is no filter
+ */
+export function filterCondition(source: ListSource, filters: readonly Filter[], parameters: unknown[]): string {
+  const conditions = filters.map((filter) => condition(source, filter, (value) => `$${parameters.push(value)}`));
+  return conditions.length === 0 ? "true" : conditions.join(" AND ");
 }
 
 /** How many rows match, on all pages together. */

@@ -20,9 +20,22 @@ export interface MasterKeyFile {
  * @throws StartError when the file is there but holds no key
  */
 export async function readOrMakeMasterKey(dataDir: string, log: Log): Promise<MasterKeyFile> {
-  const path = join(dataDir, "master-key");
+  return (await readMasterKey(dataDir, log)) ?? makeMasterKey(dataDir, pathIn(dataDir));
+}
+
+function pathIn(dataDir: string): string {
+  return join(dataDir, "master-key");
+}
+
+/**
+ * Reads the master key in the data folder; undefined when there is none.
+ *
+ * @throws StartError when the file is there but holds no key
+ */
+export async function readMasterKey(dataDir: string, log: Log): Promise<MasterKeyFile | undefined> {
+  const path = pathIn(dataDir);
   const text = await readIfThere(path);
-  if (text === undefined) return makeMasterKey(dataDir, path);
+  if (text === undefined) return undefined;
   const key = parseMasterKey(text.trim());
   if (key === undefined) {
     throw new StartError(

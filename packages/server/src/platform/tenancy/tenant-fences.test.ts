@@ -10,6 +10,7 @@ import {
   type Table,
   tenantColumn,
 } from "../../testing/tenant-fences.queries.ts";
+import { TestClock } from "../../testing/test-clock.ts";
 import { startTestServer, type TestTenant } from "../../testing/test-server.ts";
 import { applicationRole } from "../db/database.ts";
 import { migrate } from "../db/migrations.ts";
@@ -28,11 +29,16 @@ beforeAll(async () => {
   const database = await createDatabase(inject("server"));
   drop = database.drop;
   await migrate(database.connection);
-  const server = await startTestServer({ connection: database.connection });
+  const clock = new TestClock();
+  const audit = { checkpointSeconds: 86_400, retentionDays: 1 };
+  const server = await startTestServer({ connection: database.connection, clock, settings: { audit } });
   ours = await server.newTenant();
   theirs = await server.newTenant();
+  // Old entries, for a stub in their place; and new ones.
+  clock.advance(2 * 24 * 60 * 60_000);
   await fill(ours);
   await fill(theirs);
+  for (const task of ["audit-retention", "audit-checkpoints"]) await server.tasks.get(task)?.runNow();
   await server.close();
   owner = new pg.Client(database.connection);
   application = new pg.Client(database.connection);

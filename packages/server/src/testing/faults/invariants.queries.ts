@@ -30,8 +30,12 @@ const invariants: Readonly<Record<string, string>> = {
     SELECT generation FROM tenant_generations AS tenant WHERE tenant_id = $1 AND generation <>
       (SELECT count(*) FROM outbox WHERE tenant_id = $1 AND outbox.generation BETWEEN 1 AND tenant.generation)`,
   "the number of events is right": `
-    SELECT event_count FROM tenant_generations WHERE tenant_id = $1 AND event_count <>
+    SELECT event_count FROM tenant_generations WHERE tenant_id = $1 AND event_count - pruned_count <>
       (SELECT count(*) FROM audit_events WHERE tenant_id = $1)`,
+  "every entry is sealed once, at its position": `
+    SELECT position FROM audit_events WHERE tenant_id = $1
+    EXCEPT ALL SELECT generate_series(first_position, first_position + octet_length(entry_hashes) / 32 - 1)
+    FROM audit_seals WHERE tenant_id = $1`,
   "the numbers of records are right": `
     SELECT kind, count, counted FROM record_counts FULL JOIN (
       SELECT 'users' AS kind, count(*) AS counted FROM users WHERE tenant_id = $1

@@ -58,6 +58,10 @@ function oneValue(kind: FieldKind, operator: FilterOperator, there: fc.Arbitrary
       );
     case "timestamp":
       return timeLike(there);
+    case "integer":
+      return fc
+        .tuple(there, fc.constantFrom(-1, 0, 0, 1))
+        .map(([number, aside]) => String(Math.max(0, Number(number) + aside)));
     case "boolean":
       return fc.constantFrom("true", "false");
     case "enum":
@@ -68,9 +72,15 @@ function oneValue(kind: FieldKind, operator: FilterOperator, there: fc.Arbitrary
 function filterOf(list: ListDeclaration, everything: readonly Listed[]): fc.Arbitrary<AskedFilter> {
   const kinds = Object.entries(list.filter).map(([field, kind]) => {
     const values = [...new Set(everything.flatMap((record) => valuesAt(record, field).map(String)))];
-    const otherwise = { uuid: "01980000-0000-7000-8000-000000000000", timestamp: "2026-01-31T12:00:00.000Z" };
-    const fallback = kind.kind === "uuid" || kind.kind === "timestamp" ? otherwise[kind.kind] : "nothing";
-    return { field, kind, there: fc.constantFrom(...(values.length === 0 ? [fallback] : values)) };
+    const otherwise = {
+      uuid: "01980000-0000-7000-8000-000000000000",
+      timestamp: "2026-01-31T12:00:00.000Z",
+      integer: "7",
+      text: "nothing",
+      boolean: "true",
+      enum: "nothing",
+    };
+    return { field, kind, there: fc.constantFrom(...(values.length === 0 ? [otherwise[kind.kind]] : values)) };
   });
   return fc
     .constantFrom(...kinds)

@@ -70,6 +70,10 @@ function comparison(
       const inTime = (value: string, text: string) => Date.parse(value) - Date.parse(text);
       return { same: inTime, order: inTime };
     }
+    case "integer": {
+      const inNumbers = (value: string, text: string) => Number(value) - Number(text);
+      return { same: inNumbers, order: inNumbers };
+    }
     case "uuid":
       return { same: inOrder, order: inOrder };
     default:
@@ -129,7 +133,8 @@ export function expectedPage(list: ListDeclaration, everything: readonly Listed[
       const order = compareAt(field, one, two);
       if (order !== 0) return descending ? -order : order;
     }
-    return compareText(one.id, two.id);
+    // Entries of the audit record have places of their own, which come before their ids.
+    return compareAt("position", one, two) || compareText(one.id, two.id);
   });
   const page = matching.slice(asked.offset, asked.offset + asked.limit);
   return { ids: page.map(({ id }) => id), total: matching.length };

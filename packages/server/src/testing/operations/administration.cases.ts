@@ -32,6 +32,9 @@ export const administrationCases: readonly OperationCase[] = [
   },
 
   { operation: events.listEvents, prepare: nothing },
+  { operation: events.exportEvents, prepare: nothing },
+  { operation: events.streamEvents, prepare: nothing },
+  { operation: events.readSigningKey, prepare: nothing },
 
   { operation: tenants.listTenants, prepare: nothing },
   {

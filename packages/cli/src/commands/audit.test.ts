@@ -1,0 +1,78 @@
+import { randomBytes } from "node:crypto";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readConfig } from "@gatehouse/server/config";
+import { type Gatehouse, startGatehouse } from "@gatehouse/server/main";
+import { createLog } from "@gatehouse/server/platform/log";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runHere } from "../testing/run-here.ts";
+
+let root: string;
+let dataDir: string;
+let file: string;
+
+/** A data folder with a record, which nobody serves any more, and an export of it. */
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "gatehouse-test-"));
+  await chmod(root, 0o711); // PostgreSQL's account passes through when the tests run as root
+  dataDir = join(root, "data");
+  file = join(root, "record.ndjson");
+  const key = randomBytes(20).toString("hex");
+  const flags = { dataDir, port: "0", bootstrapApiKey: key };
+  const gatehouse: Gatehouse = await startGatehouse(readConfig({ flags, environment: {} }), createLog("silent"));
+  try {
+    const exported = await fetch(`${gatehouse.address}/tenants/events/export`, { headers: { apikey: key } });
+    await writeFile(file, await exported.text());
+  } finally {
+    await gatehouse.close();
+  }
+});
+afterAll(() => rm(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
+
+const verify = (...args: string[]) => runHere(["audit", "verify", ...args]);
+
+test("verifies an export, and says with which key", async () => {
+  const { code, output } = await verify("--file", file);
+  expect(code).toBe(0);
+  expect(output).toMatch(/^Tenant [0-9a-f-]{36}: in order$/m);
+  expect(output).toMatch(/^ {2}Entries {6}5, through position 5$/m);
+  const json = JSON.parse((await verify("--file", file, "--json")).output);
+  expect(json).toMatchObject([{ problems: 0, findings: [], events: 5, head: { position: 5 } }]);
+  expect(output).toContain(json[0].publicKey);
+});
+
+test("names what is wrong with an export, and ends with 1", async () => {
+  const tampered = join(root, "tampered.ndjson");
+  await writeFile(tampered, (await readFile(file, "utf8")).replace('"name":"Default"', '"name":"Forged"'));
+  const { code, output, errors } = await verify("--file", tampered);
+  expect(code).toBe(1);
+  expect(output).toContain("NOT IN ORDER");
+  expect(output).toMatch(
+    /\[changed\] position \d, [0-9a-f-]{36}, \d{4}-\S+Z: The entry is not the one that was sealed\./,
+  );
+  expect(errors).toContain("The audit record is not as it was written: 2 problems.");
+  const json = await verify("--file", tampered, "--json");
+  expect(json.code).toBe(1);
+  expect(JSON.parse(json.errors)).toMatchObject({ problems: 2 });
+});
+
+test("verifies the database of a data folder, all tenants or one, against a head that was kept", async () => {
+  const all = await verify("--data-dir", dataDir, "--json", "--log-level", "silent");
+  expect(all.code, all.errors).toBe(0);
+  const [{ tenantId, head }] = JSON.parse(all.output);
+  const one = ["--data-dir", dataDir, "--log-level", "silent", "--tenant", tenantId];
+  expect((await verify(...one, "--expect-head", head.hash)).code).toBe(0);
+  const other = await verify(...one, "--expect-head", "0123456789abcdef".repeat(4));
+  expect(other.code).toBe(1);
+  expect(other.output).toContain("[head]");
+}, 60_000);
+
+test("says what is wrong with a file, a key or an option", async () => {
+  expect((await verify("--file", join(root, "none"))).errors).toContain("cannot be read: ENOENT");
+  expect((await verify("--file", file, "--public-key", "nonsense")).errors).toContain("32 bytes in base64");
+  expect(await verify("--file", file, "--expect-head", "XYZ")).toMatchObject({ code: 2 });
+  expect(await verify("--expect-head", "0".repeat(64))).toMatchObject({ code: 2 });
+  await writeFile(join(root, "other.csv"), "position,id\r\n");
+  expect((await verify("--file", join(root, "other.csv"))).errors).toContain("no NDJSON export");
+});

@@ -1,0 +1,122 @@
+import { createReadStream } from "node:fs";
+import { readConfig } from "@gatehouse/server/config";
+import type { VerifyExportOptions } from "@gatehouse/server/platform/audit/verify-export";
+import type { Finding, Report } from "@gatehouse/server/platform/audit/verify-record";
+import { createLog } from "@gatehouse/server/platform/log";
+import type { VerifyAuditOptions } from "@gatehouse/server/verify-audit";
+import { type Command, InvalidArgumentError } from "commander";
+import { CommandFailure, exitCodes } from "../failure.ts";
+import { writeJson, writeLines } from "../output.ts";
+import { parseId } from "./parse-id.ts";
+import { addSettingOptions, givenFlags } from "./setting-options.ts";
+import { untilStopped } from "./stop-signals.ts";
+
+interface VerifyOptions {
+  readonly file?: string;
+  readonly tenant?: string;
+  readonly publicKey?: string;
+  readonly expectHead?: string;
+  readonly json?: true;
+}
+
+/** What was verified: a tenant in the database, or an export. */
+interface Verified extends Report {
+  readonly tenantId: string;
+  readonly publicKey: string;
+  readonly filters?: readonly string[];
+}
+
+export function addAuditCommands(program: Command): void {
+  const audit = program.command("audit").description("Check the audit record.");
+  const verify = audit
+    .command("verify")
+    .summary("find any change, gap or reordering in audit records")
+    .description(
+      "Verifies the audit record: in the database, of all tenants or one, or in an NDJSON export. Finds entries that were changed, removed, inserted or moved, and says which. Reads only; ends with 1 when anything is wrong.",
+    )
+    .option("--file <path>", "An NDJSON export to verify in place of the database; - is standard input.")
+    .option("--tenant <id>", "Only this tenant of the database.", parseId)
+    .option("--public-key <base64>", "What signatures must be made with, as exports show it.")
+    .option("--expect-head <hash>", "The head of an earlier verification, which must be in the chain still.", parseHash)
+    .option("--json", "Print JSON.")
+    .action(({ file, tenant, publicKey, expectHead, json, ...flags }: VerifyOptions) =>
+      verifyAll(
+        file === undefined
+          ? inDatabase({ tenantId: tenant, publicKey, expectHead }, givenFlags(flags))
+          : inFile(file, { publicKey, expectHead }),
+        json === true,
+      ),
+    );
+  addSettingOptions(verify, ["dataDir", "databaseUrl", "masterKey", "logLevel"]).addHelpText(
+    "after",
+    `
+Examples:
+  GATEHOUSE_DATABASE_URL=postgres://… GATEHOUSE_MASTER_KEY=… gatehouse audit verify
+  curl -H "apikey: $GATEHOUSE_API_KEY" "$GATEHOUSE_URL/tenants/events/export" | gatehouse audit verify --file -`,
+  );
+}
+
+function parseHash(text: string): string {
+  if (!/^[0-9a-f]{64}$/.test(text)) throw new InvalidArgumentError("It must be 64 hexadecimal digits in lower case.");
+  return text;
+}
+
+async function* inDatabase(
+  options: VerifyAuditOptions,
+  flags: Readonly<Record<string, string>>,
+): AsyncGenerator<Verified> {
+  if (options.expectHead !== undefined && options.tenantId === undefined) {
+    throw new CommandFailure("--expect-head is one tenant's: name it with --tenant.", { exitCode: exitCodes.usage });
+  }
+  const config = readConfig({ flags, environment: process.env });
+  const { verifyAudit } = await import("@gatehouse/server/verify-audit");
+  yield* verifyAudit(config, createLog(config.logLevel), untilStopped(), options);
+}
+
+async function* inFile(path: string, options: VerifyExportOptions): AsyncGenerator<Verified> {
+  const { verifyExport, NotAnExportError } = await import("@gatehouse/server/platform/audit/verify-export");
+  const chunks: AsyncIterable<Uint8Array> = path === "-" ? process.stdin : createReadStream(path);
+  try {
+    yield await verifyExport(chunks, options);
+  } catch (error) {
+    if (error instanceof NotAnExportError) throw new CommandFailure(error.message);
+    if (error instanceof Error && "syscall" in error) {
+      throw new CommandFailure(`${path} cannot be read: ${error.message}.`);
+    }
+    throw error;
+  }
+}
+
+async function verifyAll(records: AsyncIterable<Verified>, json: boolean): Promise<void> {
+  const all: Verified[] = [];
+  let problems = 0;
+  for await (const record of records) {
+    problems += record.problems;
+    if (json) all.push(record);
+    else await writeLines(linesOf(record));
+  }
+  if (json) await writeJson(all);
+  if (problems > 0) {
+    const message = `The audit record is not as it was written: ${problems} ${problems === 1 ? "problem" : "problems"}.`;
+    throw new CommandFailure(message, { body: { title: message, problems } });
+  }
+}
+
+function linesOf(record: Verified): readonly string[] {
+  const { tenantId, findings, problems, events, leftOut, prunedThrough, head, signedThrough, filters = [] } = record;
+  const lines = [`Tenant ${tenantId}: ${problems === 0 ? "in order" : "NOT IN ORDER"}`];
+  lines.push(`  Entries      ${events}, through position ${head.position}`);
+  if (prunedThrough > 0) lines.push(`  Pruned       through position ${prunedThrough}, as a signed stub tells`);
+  if (filters.length > 0) lines.push(`  Filtered     ${filters.join("; ")}: ${leftOut} sealed entries were left out`);
+  lines.push(`  Signed       through position ${signedThrough}`);
+  lines.push(`  Public key   ${record.publicKey}`, `  Head         ${head.hash}`);
+  if (problems === 0) return lines;
+  lines.push("", ...findings.map((finding) => `  ${placeOf(finding)}${finding.message}`));
+  if (problems > findings.length) lines.push(`  … and ${problems - findings.length} more.`);
+  return [...lines, ""];
+}
+
+function placeOf({ problem, position, id, createdAt }: Finding): string {
+  const place = [position === undefined ? [] : `position ${position}`, id ?? [], createdAt ?? []].flat().join(", ");
+  return `[${problem}] ${place === "" ? "" : `${place}: `}`;
+}

@@ -1,0 +1,139 @@
+import { type ASTNode, Environment, serialize } from "@marcbachmann/cel-js";
+import { RE2JS } from "re2js";
+import { localTime } from "./local-time.ts";
+import { RULE_LIMITS, TIME_PARTS } from "./rule-language.ts";
+import { readPattern } from "./rule-patterns.ts";
+import { placeOf } from "./rule-problems.ts";
+import { walkRule } from "./rule-syntax.ts";
+
+/**
+ * What a rule is evaluated with. A variable or field that is not known is absent: asking for it is an error, and a rule whose
+ * evaluation ends in an error is not met.
+ */
+export interface RuleContext {
+  readonly user?: object;
+  readonly device?: object;
+  readonly source: object;
+  readonly resource?: object;
+  readonly now: Date;
+}
+
+/** Part of a rule, or the whole. @throws what evaluation ends in */
+export type Evaluation = (context: RuleContext) => unknown;
+
+export interface PreparedRule {
+  readonly ast: ASTNode;
+  readonly evaluate: Evaluation;
+}
+
+/**
+ * Makes a rule ready to be evaluated. Two kinds of call are replaced. `matches` would use the host's backtracking engine; here it
+ * runs in linear time (RE2 syntax). Time in a zone would ask Intl each time; here it is derived once for a zone and a moment.
+ *
+ * @throws the library's ParseError for a text that is no rule
+ */
+export function prepareRule(text: string): PreparedRule {
+  const { ast } = environment.parse(text);
+  const replacements: (readonly [at: number, name: string])[] = [];
+  walkRule(ast, (node) => {
+    const name = replacementOf(node);
+    if (name !== undefined) replacements.push([placeOf(node), name]);
+    return true;
+  });
+  if (replacements.length === 0) return { ast, evaluate: environment.parse(text) };
+  let rewritten = text;
+  for (const [at, name] of replacements) {
+    rewritten = rewritten.slice(0, at) + name + rewritten.slice(at + name.length);
+  }
+  return { ast, evaluate: environment.parse(rewritten) };
+}
+
+/** Makes a part of a rule ready by itself; it must not use variables that comprehensions around it bind. */
+export function preparePart(part: ASTNode): Evaluation {
+  return prepareRule(serialize(part)).evaluate;
+}
+
+/** A part of a rule as its text has it, or, where brackets around its operands are not part of it, as it would be written alone. */
+export function textOfPart(part: ASTNode): string {
+  const written = part.input.slice(part.start, part.end);
+  const alone = serialize(part);
+  try {
+    if (serialize(environment.parse(written).ast) === alone) return written;
+  } catch {
+    // Half of a pair of brackets.
+  }
+  return alone;
+}
+
+const linearMatches = "reMatch";
+
+/** `getHours` in a zone is `locHours`, and so on. */
+function zonedName(method: string): string {
+  return `loc${method.slice("get".length)}`;
+}
+
+function replacementOf(node: ASTNode): string | undefined {
+  if (node.op !== "rcall") return undefined;
+  const [method, , parameters] = node.args;
+  if (method === "matches" && parameters.length === 1) return linearMatches;
+  return TIME_PARTS.has(method) && parameters.length === 1 ? zonedName(method) : undefined;
+}
+
+const msPerDay = 24 * 60 * 60_000;
+
+/** What the parts of a time are, of a moment whose UTC fields are local (CEL specification, "Timestamp" methods). */
+const timeParts: Readonly<Record<string, (local: Date) => number>> = {
+  getDate: (local) => local.getUTCDate(),
+  getDayOfMonth: (local) => local.getUTCDate() - 1,
+  getDayOfWeek: (local) => local.getUTCDay(),
+  getDayOfYear: (local) => Math.floor((local.getTime() - Date.UTC(local.getUTCFullYear(), 0, 1)) / msPerDay),
+  getFullYear: (local) => local.getUTCFullYear(),
+  getHours: (local) => local.getUTCHours(),
+  getMilliseconds: (local) => local.getUTCMilliseconds(),
+  getMinutes: (local) => local.getUTCMinutes(),
+  getMonth: (local) => local.getUTCMonth(),
+  getSeconds: (local) => local.getUTCSeconds(),
+};
+
+/** Patterns that are kept compiled, of all rules together. */
+const mostPatterns = 2_000;
+const patterns = new Map<string, RE2JS>();
+
+/** @throws RangeError for a text that is no pattern, or too large a one: those that rules compute are checked only here */
+function compiledPattern(pattern: string): RE2JS {
+  const known = patterns.get(pattern);
+  if (known !== undefined) return known;
+  const reading = readPattern(pattern);
+  if (!reading.ok) throw new RangeError(reading.problem);
+  if (reading.instructions > RULE_LIMITS.patternInstructions) throw new RangeError("The pattern is too large.");
+  if (patterns.size >= mostPatterns) patterns.clear();
+  const compiled = RE2JS.compile(pattern);
+  patterns.set(pattern, compiled);
+  return compiled;
+}
+
+const environment = createEnvironment();
+
+function createEnvironment(): Environment {
+  const created = new Environment({
+    unlistedVariablesAreDyn: true,
+    homogeneousAggregateLiterals: false,
+    enableOptionalTypes: false,
+    limits: {
+      maxAstNodes: RULE_LIMITS.nodes,
+      maxDepth: RULE_LIMITS.nesting,
+      maxListElements: RULE_LIMITS.listElements,
+      maxMapEntries: RULE_LIMITS.mapEntries,
+      maxCallArguments: RULE_LIMITS.callArguments,
+    },
+  });
+  created.registerFunction(`string.${linearMatches}(string): bool`, (text: string, pattern: string) =>
+    compiledPattern(pattern).matcher(text).find(),
+  );
+  for (const [method, part] of Object.entries(timeParts)) {
+    created.registerFunction(`google.protobuf.Timestamp.${zonedName(method)}(string): int`, (at: Date, zone: string) =>
+      BigInt(part(localTime(zone, at.getTime()))),
+    );
+  }
+  return created;
+}

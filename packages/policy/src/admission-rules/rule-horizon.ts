@@ -1,0 +1,181 @@
+import type { ASTNode } from "@marcbachmann/cel-js";
+import { type Evaluation, preparePart, type RuleContext } from "./evaluate-rule.ts";
+import { nextLocalBoundary, nextQuarterHour } from "./local-time.ts";
+import { TIME_PARTS, TIME_VARIABLE } from "./rule-language.ts";
+import {
+  asComprehension,
+  asFreeVariable,
+  asLiteralText,
+  type BoundNames,
+  childrenOf,
+  walkRule,
+} from "./rule-syntax.ts";
+
+/**
+ * Until when time alone cannot change what a rule gives: milliseconds since 1970, after `context.now`; Infinity for ever.
+ * May be earlier than necessary, never later.
+ */
+export type Horizon = (context: RuleContext) => number;
+
+/**
+ * Finds every place where a rule reads the clock, and what the next moment is at which that place can give something else: a part
+ * of local time at the next minute, hour or day; a comparison at the moment that it is about. For any other use of the clock the next
+ * moment is the next millisecond.
+ *
+ * @returns undefined for a rule that does not read the clock
+ */
+export function horizonOf(root: ASTNode): Horizon | undefined {
+  const horizons: Horizon[] = [];
+  collect(root, new Set(), horizons);
+  if (horizons.length === 0) return undefined;
+  return (context) => {
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const horizon of horizons) earliest = Math.min(earliest, horizon(context));
+    return earliest;
+  };
+}
+
+const nextMillisecond: Horizon = ({ now }) => now.getTime() + 1;
+const never: Horizon = () => Number.POSITIVE_INFINITY;
+
+function collect(node: ASTNode, bound: BoundNames, horizons: Horizon[]): void {
+  const known = comparisonHorizon(node, bound) ?? partHorizon(node, bound);
+  if (known !== undefined) {
+    horizons.push(known);
+    return;
+  }
+  if (asFreeVariable(node, bound) === TIME_VARIABLE) {
+    horizons.push(nextMillisecond);
+    return;
+  }
+  const comprehension = asComprehension(node);
+  if (comprehension === undefined) {
+    for (const child of childrenOf(node)) collect(child, bound, horizons);
+    return;
+  }
+  collect(comprehension.receiver, bound, horizons);
+  const inner = new Set(bound).add(comprehension.variable);
+  for (const child of comprehension.body) collect(child, inner, horizons);
+}
+
+// Comparisons -----------------------------------------------------------------------------------------------------
+
+/** Of `now < timestamp(user.until)` and whatever else compares times or durations that grow evenly with the clock. */
+function comparisonHorizon(node: ASTNode, bound: BoundNames): Horizon | undefined {
+  switch (node.op) {
+    case "==":
+    case "!=":
+    case "<":
+    case "<=":
+    case ">":
+    case ">=":
+      break;
+    default:
+      return undefined;
+  }
+  const [left, right] = node.args;
+  const leftPace = paceOf(left, bound);
+  const rightPace = paceOf(right, bound);
+  if (leftPace === undefined || rightPace === undefined || (leftPace === 0 && rightPace === 0)) return undefined;
+  const pace = leftPace - rightPace;
+  if (pace === 0) return never;
+  const sides = [preparePart(left), preparePart(right)] as const;
+  return (context) => {
+    const now = context.now.getTime();
+    const difference = milliseconds(sides[0], context) - milliseconds(sides[1], context);
+    // What is no time has no moment at which it is met.
+    if (Number.isNaN(difference)) return Number.POSITIVE_INFINITY;
+    const meeting = Math.floor(now - difference / pace);
+    // Fractions of milliseconds are cut off within sums; a millisecond early is early enough.
+    for (const moment of [meeting - 1, meeting, meeting + 1]) if (moment > now) return moment;
+    return Number.POSITIVE_INFINITY;
+  };
+}
+
+/** How fast a time or duration grows with the clock: 1 for `now`, 0 for what does not depend on it; undefined: not evenly. */
+function paceOf(node: ASTNode, bound: BoundNames): number | undefined {
+  if (asFreeVariable(node, bound) === TIME_VARIABLE) return 1;
+  if (node.op === "+" || node.op === "-") {
+    const [left, right] = node.args;
+    const leftPace = paceOf(left, bound);
+    const rightPace = paceOf(right, bound);
+    if (leftPace === undefined || rightPace === undefined) return undefined;
+    return node.op === "+" ? leftPace + rightPace : leftPace - rightPace;
+  }
+  return standsAlone(node, bound) ? 0 : undefined;
+}
+
+function milliseconds(side: Evaluation, context: RuleContext): number {
+  try {
+    const value = side(context);
+    // A timestamp or a duration; anything else does not compare with either.
+    return value instanceof Date || isDuration(value) ? value.valueOf() : Number.NaN;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+function isDuration(value: unknown): value is { valueOf(): number } {
+  return Object.prototype.toString.call(value) === "[object google.protobuf.Duration]";
+}
+
+// Parts of local time -----------------------------------------------------------------------------------------------
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/** How long a part of local time stays the same, in milliseconds; those that are not named change with the day. */
+const partLengthsMs: ReadonlyMap<string, number> = new Map([
+  ["getMilliseconds", 1],
+  ["getSeconds", 1_000],
+  ["getMinutes", minuteMs],
+  ["getHours", hourMs],
+]);
+
+/** Of `now.getHours("Europe/Berlin")` and its like. */
+function partHorizon(node: ASTNode, bound: BoundNames): Horizon | undefined {
+  if (node.op !== "rcall" || !TIME_PARTS.has(node.args[0])) return undefined;
+  const [method, receiver, [zone]] = node.args;
+  if (asFreeVariable(receiver, bound) !== TIME_VARIABLE) return undefined;
+  const lengthMs = partLengthsMs.get(method) ?? dayMs;
+  if (zone === undefined || lengthMs < minuteMs) {
+    return ({ now }) => (Math.floor(now.getTime() / lengthMs) + 1) * lengthMs;
+  }
+  const zoneName = zoneOf(zone, bound);
+  if (zoneName === undefined) return unknownZone(lengthMs);
+  return (context) => {
+    try {
+      const name = zoneName(context);
+      if (typeof name === "string") return nextLocalBoundary(name, context.now.getTime(), lengthMs);
+    } catch {
+      // What is no zone is none at any time.
+    }
+    return Number.POSITIVE_INFINITY;
+  };
+}
+
+function zoneOf(zone: ASTNode, bound: BoundNames): Evaluation | undefined {
+  const literal = asLiteralText(zone);
+  if (literal !== undefined) return () => literal;
+  return standsAlone(zone, bound) ? preparePart(zone) : undefined;
+}
+
+function unknownZone(lengthMs: number): Horizon {
+  return ({ now }) => {
+    const at = now.getTime();
+    return lengthMs === minuteMs ? (Math.floor(at / minuteMs) + 1) * minuteMs : nextQuarterHour(at);
+  };
+}
+
+/** Whether a part of a rule reads neither the clock nor what a comprehension around it binds. */
+function standsAlone(node: ASTNode, bound: BoundNames): boolean {
+  let alone = true;
+  walkRule(node, (part, boundWithin) => {
+    if (part.op === "id" && !boundWithin.has(part.args) && (bound.has(part.args) || part.args === TIME_VARIABLE)) {
+      alone = false;
+    }
+    return alone;
+  });
+  return alone;
+}

@@ -1,0 +1,179 @@
+import type { PolicyType } from "@gatehouse/contract/records/policy";
+import { formatIpAddress, type IpAddress } from "../addresses/ip-address.ts";
+import { peerAddress } from "../addresses/source-ips.ts";
+import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
+import type { CompiledPolicy } from "../model/compiled-policy.ts";
+import type { CompiledResource } from "../model/compiled-resource.ts";
+import type { Model } from "../model/model.ts";
+import { type Asker, askerOf } from "./asker.ts";
+import { Candidates } from "./candidates.ts";
+import type { Decision, DecisionReason } from "./decision.ts";
+import { reachedBy } from "./destination.ts";
+import { automaticOrder } from "./gateway-order.ts";
+import type { AccessRequest } from "./request.ts";
+
+/** Decides one request (contract, "Policy evaluation"). The same model and request always give the same decision. */
+export function decide(model: Model, request: AccessRequest): Decision {
+  const asker = askerOf(model, request.subject);
+  if (typeof asker === "string") return denied(asker);
+  const { resource, denied: reason } = reachedBy(model, request.destination);
+  if (reason !== undefined) return denied(reason, resource);
+  const type = listFor(asker, resource);
+  // No list is asked about traffic that enters at a site for something that is no resource.
+  if (type === undefined) return denied("no_resource");
+  const list = model.policies[type];
+  const candidates = new Candidates(model, list, asker, resource);
+  const circumstances = new Circumstances(model, request, asker, resource);
+  const policy = firstQualified(candidates, circumstances) ?? list.fallback;
+  if (policy === undefined) return timed(denied("no_policy_allows", resource), circumstances.validUntil);
+  const decision = policy.facts.action
+    ? allowedBy(model, policy, resource, asker.key)
+    : decided(policy, resource, deniedByPolicy, noGateways);
+  return timed(decision, circumstances.validUntil);
+}
+
+/** The first policy that denies, or allows with its rule met. */
+function firstQualified(candidates: Candidates, circumstances: Circumstances): CompiledPolicy | undefined {
+  for (let policy = candidates.next(); policy !== undefined; policy = candidates.next()) {
+    if (policy.asksSource && !policy.appliesFrom(circumstances.sourceIp)) continue;
+    if (!policy.facts.action || circumstances.meets(policy)) return policy;
+  }
+  return undefined;
+}
+
+/** Which policies decide about a destination; undefined: none do. */
+export function listFor(asker: Asker, resource: CompiledResource | undefined): PolicyType | undefined {
+  if (asker.user === undefined) return resource === undefined ? undefined : "SITETOSITE";
+  return resource?.facts.type ?? "INTERNET";
+}
+
+/** Everything that a policy is asked about, derived when it is first needed, and how long the answers hold. */
+class Circumstances {
+  readonly #model: Model;
+  readonly #request: AccessRequest;
+  readonly #asker: Asker;
+  readonly #resource: CompiledResource | undefined;
+  #sourceIp: IpAddress | undefined | null = null;
+  #context: RuleContext | undefined;
+  /** Until when time changes nothing of the answers, in milliseconds since 1970; Infinity: never. */
+  validUntil = Number.POSITIVE_INFINITY;
+
+  constructor(model: Model, request: AccessRequest, asker: Asker, resource: CompiledResource | undefined) {
+    this.#model = model;
+    this.#request = request;
+    this.#asker = asker;
+    this.#resource = resource;
+  }
+
+  get sourceIp(): IpAddress | undefined {
+    if (this.#sourceIp === null) {
+      const { sourceIp } = this.#request;
+      this.#sourceIp = sourceIp === undefined ? undefined : peerAddress(sourceIp);
+    }
+    return this.#sourceIp;
+  }
+
+  /** Whether a policy's admission rule is met; a rule that there is not, or that fails, is not. */
+  meets(policy: CompiledPolicy): boolean {
+    const rule = policy.ruleIn(this.#model.rules);
+    if (rule === undefined) return false;
+    if (rule.facts.type !== "CUSTOM") return rule.facts.type === "ALLOW";
+    this.#context ??= ruleContext(this.#request, this.#asker, this.#resource, this.sourceIp);
+    const horizon = rule.horizon(this.#context);
+    if (horizon !== undefined && horizon < this.validUntil) this.validUntil = horizon;
+    return rule.evaluate(this.#context) === true;
+  }
+}
+
+function allowedBy(
+  model: Model,
+  policy: CompiledPolicy,
+  resource: CompiledResource | undefined,
+  key: string,
+): Decision {
+  if (policy.facts.type === "INTERNET") return carriedBy(model, policy, resource, key);
+  const gateways = gatewaysFor(model, policy, resource, key);
+  return decided(policy, resource, gateways.length === 0 ? unreachable : allowed, gateways);
+}
+
+/** What an INTERNET policy does with traffic (contract, "Policy evaluation", step 4). */
+function carriedBy(
+  model: Model,
+  policy: CompiledPolicy,
+  resource: CompiledResource | undefined,
+  key: string,
+): Decision {
+  const mode = policy.facts.mode ?? "LOCAL";
+  if (mode === "RESTRICTED") return { ...decided(policy, resource, restricted, noGateways), mode };
+  if (mode === "LOCAL") return { ...decided(policy, resource, allowed, noGateways), mode };
+  const isResourcesOwn = resource !== undefined && resource.facts.gateways.length > 0;
+  const gateways = isResourcesOwn ? gatewaysFor(model, policy, resource, key) : onlineOf(model, policy.facts.gateways);
+  return { ...decided(policy, resource, gateways.length === 0 ? unreachable : allowed, gateways), mode };
+}
+
+/** The gateways that may carry the traffic now, in the order to try them (contract, "Policy evaluation", step 5). */
+function gatewaysFor(
+  model: Model,
+  policy: CompiledPolicy,
+  resource: CompiledResource | undefined,
+  key: string,
+): readonly string[] {
+  if (resource === undefined) return noGateways;
+  const { gateways, loadBalancingMode } = resource.facts;
+  const named = policy.facts.gateways;
+  const online = onlineOf(model, named.length === 0 ? gateways : gateways.filter((id) => named.includes(id)));
+  if (loadBalancingMode === "MANUAL" || online.length < 2) return online;
+  const known = online.flatMap((id) => model.gateways.get(id) ?? []);
+  return automaticOrder(known, key).map(({ id }) => id);
+}
+
+function onlineOf(model: Model, ids: readonly string[]): readonly string[] {
+  const isOnline = (id: string) => model.gateways.get(id)?.status === "ONLINE";
+  return ids.every(isOnline) ? ids : ids.filter(isOnline);
+}
+
+/** What admission rules are evaluated with. */
+export function ruleContext(
+  request: AccessRequest,
+  asker: Asker,
+  resource: CompiledResource | undefined,
+  sourceIp: IpAddress | undefined,
+): RuleContext {
+  const { country, now } = request;
+  return {
+    ...asker.forRules(),
+    source: {
+      ...(sourceIp === undefined ? {} : { ip: formatIpAddress(sourceIp) }),
+      ...(country === undefined ? {} : { country }),
+    },
+    ...(resource === undefined ? {} : { resource: { name: resource.facts.name, type: resource.facts.type } }),
+    now: new Date(now),
+  };
+}
+
+const noGateways: readonly string[] = [];
+const allowed: Decision["reasons"] = ["allowed_by_policy"];
+const unreachable: Decision["reasons"] = ["allowed_by_policy", "no_reachable_gateway"];
+const deniedByPolicy: Decision["reasons"] = ["denied_by_policy"];
+const restricted: Decision["reasons"] = ["restricted_by_policy"];
+
+function denied(reason: DecisionReason, resource?: CompiledResource): Decision {
+  const reasons: Decision["reasons"] = [reason];
+  if (resource === undefined) return { allowed: false, reasons, gateways: noGateways };
+  return { allowed: false, reasons, resource: resource.named, gateways: noGateways };
+}
+
+function timed(decision: Decision, validUntil: number): Decision {
+  return validUntil === Number.POSITIVE_INFINITY ? decision : { ...decision, validUntil };
+}
+
+function decided(
+  policy: CompiledPolicy,
+  resource: CompiledResource | undefined,
+  reasons: Decision["reasons"],
+  gateways: readonly string[],
+): Decision {
+  const isAllowed = reasons[0] === "allowed_by_policy";
+  if (resource === undefined) return { allowed: isAllowed, reasons, policy: policy.named, gateways };
+  return { allowed: isAllowed, reasons, policy: policy.named, resource: resource.named, gateways };
+}

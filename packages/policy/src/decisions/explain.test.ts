@@ -1,0 +1,174 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { compile } from "../model/model.ts";
+import { goldenCase } from "../testing/golden-case.ts";
+import { randomRequest } from "../testing/random-request.ts";
+import { randomTenant } from "../testing/random-tenant.ts";
+import { explain } from "./explain.ts";
+import type { MissingFact } from "./missing-facts.ts";
+
+/** Explains a request in the notation of the golden cases. */
+function explained(tenant: string, request: string) {
+  const { facts, request: asked } = goldenCase(
+    "a case",
+    `why: A case of an explanation, told by its test.\ntenant:\n${tenant}\nrequest: ${request}\nexpect: { allowed: false, reasons: [no_policy_allows] }\n`,
+  );
+  const names = new Map(
+    [...facts.groups, ...facts.policies, ...facts.devices].map(({ id, name }): [string, string] => [id, name]),
+  );
+  return { ...explain(compile(facts), asked), nameOf: (id: string) => names.get(id) };
+}
+
+/** What is missing, in short. */
+function missing(tenant: string, request: string): readonly string[] | undefined {
+  const { nearestMiss, nameOf } = explained(tenant, request);
+  return nearestMiss?.missing.map((fact) => inShort(fact, nameOf));
+}
+
+function inShort(fact: MissingFact, nameOf: (id: string) => string | undefined): string {
+  switch (fact.kind) {
+    case "subject":
+    case "destination":
+      return fact.reason;
+    case "denied-by":
+      return `not denied by ${fact.policy.name}`;
+    case "source":
+      return `in ${fact.groups.map(nameOf).join(" or ")}`;
+    case "source-address":
+      return `from ${fact.sourceIps.join(" or ")}`;
+    case "condition":
+      return `${fact.negated ? "not " : ""}${fact.condition.text}`;
+    case "never":
+      return "never";
+  }
+}
+
+const network = `
+  gateways: { berlin: ONLINE }
+  resources:
+    Git: { addresses: { git.example.com: [TCP/443] }, gateways: [berlin] }
+`;
+
+describe("the nearest miss", () => {
+  test("is the group that the user is not in", () => {
+    const tenant = `
+  users: { ada: { groups: [Sales] }, grace: { groups: [Engineering] } }${network}
+  policies:
+    - { name: Git, groups: [Engineering], resources: [Git] }`;
+    expect(missing(tenant, "{ user: ada, resource: Git }")).toEqual(["in Engineering"]);
+    expect(missing(tenant, "{ user: grace, resource: Git }")).toBeUndefined();
+  });
+
+  test("is the fewest conditions of a rule that would have to be met", () => {
+    const tenant = `
+  users: { ada: { attributes: { department: Sales, level: 2 } } }
+  devices: { laptop: { user: ada, os: Linux, posture: { encrypted: false } } }${network}
+  policies:
+    - name: Git
+      all: [users]
+      resources: [Git]
+      when: >-
+        device.posture.encrypted == true && (user.department == 'Engineering' && user.level >= 3 || device.os == 'macOS')`;
+    expect(missing(tenant, "{ user: ada, device: laptop, resource: Git }")).toEqual([
+      "device.posture.encrypted == true",
+      "device.os == 'macOS'",
+    ]);
+  });
+
+  test("is what a negation would have to give, and says so", () => {
+    const tenant = `
+  users: { ada: { attributes: { contractor: true } } }${network}
+  policies:
+    - { name: Git, all: [users], resources: [Git], when: "!user.contractor" }`;
+    expect(missing(tenant, "{ user: ada, resource: Git }")).toEqual(["not user.contractor"]);
+  });
+
+  test("counts the policy that denies before another would allow", () => {
+    const tenant = `
+  users: { ada: { groups: [Contractors, Engineering] } }${network}
+  policies:
+    - { name: No contractors, action: deny, groups: [Contractors], all: [resources] }
+    - { name: Git, groups: [Engineering], resources: [Git] }`;
+    expect(missing(tenant, "{ user: ada, resource: Git }")).toEqual(["not denied by No contractors"]);
+  });
+
+  test("is the policy that lacks less, whichever comes first", () => {
+    const tenant = `
+  users: { ada: { groups: [Sales] } }${network}
+  policies:
+    - { name: Far, groups: [Engineering], resources: [Git], sourceIps: [192.0.2.0/24] }
+    - { name: Near, all: [users], resources: [Git], sourceIps: [198.51.100.0/24] }`;
+    const { nearestMiss } = explained(tenant, "{ user: ada, resource: Git, from: 203.0.113.7 }");
+    expect(nearestMiss?.policy?.name).toBe("Near");
+    expect(missing(tenant, "{ user: ada, resource: Git, from: 203.0.113.7 }")).toEqual(["from 198.51.100.0/24"]);
+  });
+
+  test("is that the user is deactivated, where a policy would allow the rest", () => {
+    const tenant = `
+  users: { ada: { status: inactive } }${network}
+  policies:
+    - { name: Git, all: [users], resources: [Git] }`;
+    expect(missing(tenant, "{ user: ada, resource: Git }")).toEqual(["user_inactive"]);
+  });
+
+  test("is the port that the resource does not offer", () => {
+    const tenant = `
+  users: { ada }${network}
+  policies:
+    - { name: Git, all: [users], resources: [Git] }`;
+    expect(missing(tenant, "{ user: ada, to: git.example.com, protocol: TCP/22 }")).toEqual(["protocol_not_offered"]);
+  });
+
+  test("is none where no policy is about the resource, or its rule is never met", () => {
+    const tenant = `
+  users: { ada }${network}
+  policies:
+    - { name: Closed, all: [users], resources: [Git], rule: never }
+    - { name: Impossible, all: [users], resources: [Git], when: "false && user.level > 1" }`;
+    expect(missing(tenant, "{ user: ada, resource: Git }")).toBeUndefined();
+  });
+});
+
+test("a rule is told part by part, with the values it saw and the errors it met", () => {
+  const tenant = `
+  users: { ada: { groups: [Sales], attributes: { level: 2 } } }${network}
+  policies:
+    - { name: Git, all: [users], resources: [Git], when: "user.level >= 3 || user.badge == 'x' || 'Sales' in user.groups && source.country == 'DE'" }`;
+  const { policies } = explained(tenant, "{ user: ada, resource: Git }");
+  expect(policies[0]).toMatchObject({
+    outcome: "rule_not_met",
+    sourceMatches: [{ kind: "all-users" }],
+    rule: {
+      condition: {
+        operator: "any",
+        parts: [
+          { text: "user.level >= 3", met: false, values: [{ name: "user.level", value: 2 }] },
+          { text: "user.badge == 'x'", error: "No such key: badge", values: [{ name: "user.badge" }] },
+          {
+            operator: "all",
+            parts: [
+              { text: "'Sales' in user.groups", met: true, values: [{ name: "user.groups", value: ["Sales"] }] },
+              { text: "source.country == 'DE'", error: "No such key: country" },
+            ],
+          },
+        ],
+      },
+    },
+  });
+});
+
+test("an explanation is always of the opinion of the decision", () => {
+  fc.assert(
+    fc.property(randomTenant, fc.array(randomRequest, { minLength: 1, maxLength: 10 }), (facts, requests) => {
+      const model = compile(facts);
+      for (const request of requests) {
+        const { decision, policies, nearestMiss } = explain(model, request);
+        const deciding = policies.filter(({ outcome }) => outcome === "decided");
+        expect(deciding.map(({ policy }) => policy)).toEqual(decision.policy === undefined ? [] : [decision.policy]);
+        if (decision.allowed) expect(nearestMiss).toBeUndefined();
+        if (nearestMiss !== undefined) expect(nearestMiss.missing.length).toBeGreaterThan(0);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,95 @@
+import type { CompiledPolicy } from "../model/compiled-policy.ts";
+import type { Model } from "../model/model.ts";
+import { Asker, askerOf } from "./asker.ts";
+import { decide, listFor } from "./decide.ts";
+import type { Decision, DecisionReason, Named } from "./decision.ts";
+import { reachedBy } from "./destination.ts";
+import { type MissingFact, missingFacts } from "./missing-facts.ts";
+import { type PolicyTrace, tracePolicy } from "./policy-trace.ts";
+import type { AccessRequest, Subject } from "./request.ts";
+
+/** The smallest set of facts that would have let a denied request through, by the policy that would then allow it. */
+export interface NearestMiss {
+  /** Absent where a fact about the subject or the destination is all that is missing. */
+  readonly policy?: Named;
+  readonly missing: readonly MissingFact[];
+}
+
+export interface Explanation {
+  readonly decision: Decision;
+  /** Every policy of the list that was asked, in order of evaluation. */
+  readonly policies: readonly PolicyTrace[];
+  /** For a denial, where some change of facts other than another policy would have allowed it. */
+  readonly nearestMiss?: NearestMiss;
+}
+
+/** Explains a decision: slower than to decide, and always of the same opinion. */
+export function explain(model: Model, request: AccessRequest): Explanation {
+  const decision = decide(model, request);
+  const { asker, reason } = supposedAsker(model, request.subject);
+  const reached = reachedBy(model, request.destination);
+  const resource = reached.resource;
+  const type = asker === undefined ? undefined : listFor(asker, resource);
+  if (asker === undefined || type === undefined || (reached.denied !== undefined && resource === undefined)) {
+    return { decision, policies: [] };
+  }
+  const context = { model, request, asker, resource };
+  const traces = model.policies[type].policies.map((policy) => tracePolicy(policy, context));
+  const policies = decided(traces, reason === undefined && reached.denied === undefined);
+  if (decision.allowed) return { decision, policies };
+  const first: MissingFact[] = [];
+  if (reason !== undefined) first.push({ kind: "subject", reason });
+  if (reached.denied !== undefined) first.push({ kind: "destination", reason: reached.denied });
+  const nearestMiss = nearest(traces, model.policies[type].policies, first);
+  return { decision, policies, ...(nearestMiss === undefined ? {} : { nearestMiss }) };
+}
+
+/** Who asks; where the subject may reach nothing, the same as if it might, and why it may not. */
+function supposedAsker(model: Model, subject: Subject): { readonly asker?: Asker; readonly reason?: DecisionReason } {
+  const asker = askerOf(model, subject);
+  if (typeof asker !== "string") return { asker };
+  if (subject.kind === "site") return { reason: asker };
+  const device = subject.deviceId === undefined ? undefined : model.devices.get(subject.deviceId);
+  const userId = subject.kind === "user" ? subject.userId : device?.userId;
+  const user = userId === undefined || userId === null ? undefined : model.users.get(userId);
+  const isKnown = asker === "user_inactive" || asker === "user_pending" || asker === "device_inactive";
+  if (!isKnown || user === undefined) return { reason: asker };
+  return { asker: new Asker(model, subject, user, device), reason: asker };
+}
+
+/** Only the first that qualifies decides, and none where no policy was asked. */
+function decided(traces: readonly PolicyTrace[], asked: boolean): readonly PolicyTrace[] {
+  const first = asked ? traces.findIndex(({ outcome }) => outcome === "decided") : -1;
+  if (first < 0) return asked ? traces : traces.map((trace) => ({ ...trace, outcome: "not_asked" }));
+  return traces.map((trace, index) => (index > first ? { ...trace, outcome: "not_asked" } : trace));
+}
+
+/**
+ * Of all policies that allow what was asked for, the one that lacks the fewest facts; the first of equals.
+ *
+ * @param first what is missing before any policy is asked
+ */
+function nearest(
+  traces: readonly PolicyTrace[],
+  policies: readonly CompiledPolicy[],
+  first: readonly MissingFact[],
+): NearestMiss | undefined {
+  let best: NearestMiss | undefined;
+  /** Policies that deny, met so far: they come before whatever would allow. */
+  const denials: MissingFact[] = [];
+  for (const [index, trace] of traces.entries()) {
+    const policy = policies[index];
+    if (policy === undefined || trace.outcome === "inactive" || !trace.destinationMet) continue;
+    const missing = missingFacts(policy, trace);
+    if (!policy.facts.action || policy.facts.mode === "RESTRICTED") {
+      if (missing.length === 0) denials.push({ kind: "denied-by", policy: policy.named });
+      continue;
+    }
+    if (missing.some(({ kind }) => kind === "never")) continue;
+    const all = [...first, ...denials, ...missing];
+    if (all.length > 0 && (best === undefined || all.length < best.missing.length)) {
+      best = { policy: policy.named, missing: all };
+    }
+  }
+  return best;
+}

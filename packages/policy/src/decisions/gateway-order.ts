@@ -1,0 +1,42 @@
+import type { GatewayFacts } from "../model/facts.ts";
+
+/**
+ * The order in which to try gateways for AUTOMATIC load balancing: weighted rendezvous hashing (Thaler and Ravishankar 1998; weights
+ * by logarithms as in Schindelhauer and Schomaker 2005). Each subject has its own, stable order; subjects spread over gateways in
+ * proportion to their weights; and when a gateway goes, only its own subjects move.
+ *
+ * @param key what names the subject: the id of a device, a user or a site's gateway
+ */
+export function automaticOrder(gateways: readonly GatewayFacts[], key: string): readonly GatewayFacts[] {
+  return gateways
+    .map((gateway) => ({ gateway, score: -weightOf(gateway) / Math.log(unitHash(`${key} ${gateway.id}`)) }))
+    .sort((a, b) => b.score - a.score || (a.gateway.id < b.gateway.id ? -1 : 1))
+    .map(({ gateway }) => gateway);
+}
+
+/** What a gateway counts that has reported nothing: half used, at a middling distance. */
+const unknownLoad = 0.5;
+const unknownRoundTripTimeMs = 50;
+
+/** A round trip that halves the weight, in milliseconds. */
+const halvingRoundTripTimeMs = 100;
+
+/** Even a gateway in full use stays a last choice. */
+const leastWeight = 0.01;
+
+function weightOf({ load, roundTripTimeMs }: GatewayFacts): number {
+  const free = 1 - Math.min(1, Math.max(0, load ?? unknownLoad));
+  const near = 1 / (1 + Math.max(0, roundTripTimeMs ?? unknownRoundTripTimeMs) / halvingRoundTripTimeMs);
+  return Math.max(leastWeight, free * near);
+}
+
+/** A number above 0 and below 1 for a text, evenly spread: FNV-1a (RFC 9923) with a final mix, 32 bits. */
+function unitHash(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x846ca68b);
+  return (((hash ^ (hash >>> 16)) >>> 0) + 0.5) / 2 ** 32;
+}

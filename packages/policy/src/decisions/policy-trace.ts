@@ -1,0 +1,104 @@
+import { peerAddress } from "../addresses/source-ips.ts";
+import type { CompiledPolicy } from "../model/compiled-policy.ts";
+import type { CompiledResource } from "../model/compiled-resource.ts";
+import type { Model } from "../model/model.ts";
+import type { Asker } from "./asker.ts";
+import { ruleContext } from "./decide.ts";
+import type { Named } from "./decision.ts";
+import type { AccessRequest } from "./request.ts";
+import { type ConditionTrace, traceRule } from "./rule-trace.ts";
+
+/** What became of a policy that was considered. */
+export type PolicyOutcome =
+  /** It decided; the ones after it were not asked. */
+  | "decided"
+  /** One before it decided. */
+  | "not_asked"
+  | "inactive"
+  | "source_not_met"
+  | "destination_not_met"
+  | "source_address_not_met"
+  | "rule_not_met";
+
+/** How a source of a policy is met. */
+export type SourceMatch =
+  | { readonly kind: "anyone" | "all-users" | "all-groups" | "all-devices" }
+  | { readonly kind: "user" | "group" | "device"; readonly id: string };
+
+/** One policy, asked in every respect, whatever it failed on first. */
+export interface PolicyTrace {
+  readonly policy: Named;
+  readonly action: boolean;
+  readonly outcome: PolicyOutcome;
+  readonly destinationMet: boolean;
+  /** By what the source is met; empty when it is not. */
+  readonly sourceMatches: readonly SourceMatch[];
+  readonly sourceAddressMet: boolean;
+  /** Absent for a policy that denies, and where the rule does not exist. */
+  readonly rule?: { readonly id: string; readonly name: string; readonly condition: ConditionTrace };
+}
+
+/** What a policy is asked about. */
+export interface TraceContext {
+  readonly model: Model;
+  readonly request: AccessRequest;
+  readonly asker: Asker;
+  readonly resource: CompiledResource | undefined;
+}
+
+/** Asks one policy in every respect. */
+export function tracePolicy(policy: CompiledPolicy, context: TraceContext): PolicyTrace {
+  const { model, request, asker, resource } = context;
+  const { facts } = policy;
+  const sourceIp = request.sourceIp === undefined ? undefined : peerAddress(request.sourceIp);
+  const destinationMet =
+    facts.isDefault || resource === undefined || facts.allResources || facts.resources.includes(resource.facts.id);
+  const sourceMatches = matchesOf(policy, asker, model);
+  const sourceAddressMet = facts.isDefault || policy.appliesFrom(sourceIp);
+  const rule = facts.action && !facts.isDefault ? policy.ruleIn(model.rules) : undefined;
+  const condition = rule === undefined ? undefined : traceRule(rule, ruleContext(request, asker, resource, sourceIp));
+  const ruleMet = !facts.action || facts.isDefault || condition?.met === true;
+  return {
+    policy: policy.named,
+    action: facts.action,
+    outcome: outcomeOf(policy, { destinationMet, sourceMet: sourceMatches.length > 0, sourceAddressMet, ruleMet }),
+    destinationMet,
+    sourceMatches,
+    sourceAddressMet,
+    ...(rule === undefined || condition === undefined
+      ? {}
+      : { rule: { id: rule.facts.id, name: rule.facts.name, condition } }),
+  };
+}
+
+function outcomeOf(
+  { facts }: CompiledPolicy,
+  met: {
+    readonly destinationMet: boolean;
+    readonly sourceMet: boolean;
+    readonly sourceAddressMet: boolean;
+    readonly ruleMet: boolean;
+  },
+): PolicyOutcome {
+  if (!facts.active && !facts.isDefault) return "inactive";
+  if (!met.destinationMet) return "destination_not_met";
+  if (!met.sourceMet) return "source_not_met";
+  if (!met.sourceAddressMet) return "source_address_not_met";
+  return met.ruleMet ? "decided" : "rule_not_met";
+}
+
+function matchesOf(policy: CompiledPolicy, asker: Asker, model: Model): readonly SourceMatch[] {
+  const { facts } = policy;
+  if (facts.isDefault || facts.type === "SITETOSITE") return [{ kind: "anyone" }];
+  const { userId, groupIds, deviceId } = asker;
+  const matches: SourceMatch[] = [];
+  if (facts.allUsers) matches.push({ kind: "all-users" });
+  if (facts.allGroups && groupIds.length > 0) matches.push({ kind: "all-groups" });
+  if (facts.allDevices && deviceId !== undefined) matches.push({ kind: "all-devices" });
+  if (policy.users.has(userId)) matches.push({ kind: "user", id: userId });
+  for (const id of groupIds) {
+    if (policy.groups.has(id) && model.groups.get(id) !== undefined) matches.push({ kind: "group", id });
+  }
+  if (deviceId !== undefined && policy.devices.has(deviceId)) matches.push({ kind: "device", id: deviceId });
+  return matches;
+}

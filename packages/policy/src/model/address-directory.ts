@@ -1,0 +1,206 @@
+import type { NetworkProtocol } from "@gatehouse/contract/records/protocol";
+import { parseAddressText } from "../addresses/address-text.ts";
+import { addressWidth, type IpAddress, type IpVersion } from "../addresses/ip-address.ts";
+import type { TransportProtocol } from "../decisions/request.ts";
+import type { ResourceFacts } from "./facts.ts";
+import { Table } from "./table.ts";
+
+/** That a resource has an address, and what it offers there. */
+export interface AddressEntry {
+  readonly resourceId: string;
+  readonly offers: readonly Offer[];
+}
+
+/** A transport protocol with its lowest and highest port. */
+interface Offer {
+  readonly protocol: TransportProtocol;
+  readonly first: number;
+  readonly last: number;
+}
+
+type Entries = readonly AddressEntry[];
+type Directory = Table<Entries>;
+
+const none: Entries = [];
+
+/** Where an address is written down. */
+type Place =
+  | { readonly kind: "host" | "wildcard"; readonly key: string }
+  | { readonly kind: "range"; readonly version: IpVersion; readonly prefixLength: number; readonly key: string };
+
+interface Directories {
+  readonly host: Directory;
+  /** By the domain below which every name is meant. */
+  readonly wildcard: Directory;
+  /** By prefix length, 0 to 32 and 0 to 128. */
+  readonly v4: readonly (Directory | undefined)[];
+  readonly v6: readonly (Directory | undefined)[];
+}
+
+/**
+ * Which resources an address stands for (contract, "Policy evaluation", step 2). Immutable.
+ */
+export class AddressDirectory {
+  static readonly empty = new AddressDirectory({ host: Table.empty, wildcard: Table.empty, v4: [], v6: [] });
+
+  readonly #directories: Directories;
+
+  private constructor(directories: Directories) {
+    this.#directories = directories;
+  }
+
+  static of(resources: Iterable<ResourceFacts>): AddressDirectory {
+    return AddressDirectory.empty.with([], resources);
+  }
+
+  /** The same without some resources and with others. */
+  with(before: Iterable<ResourceFacts>, after: Iterable<ResourceFacts>): AddressDirectory {
+    const changed = new Changes(this.#directories);
+    for (const resource of before) {
+      for (const place of placesOf(resource)) changed.remove(place, resource.id);
+    }
+    for (const resource of after) {
+      for (const { address, protocols } of resource.addresses) {
+        const place = placeOf(address);
+        if (place !== undefined) changed.add(place, { resourceId: resource.id, offers: protocols.map(offerOf) });
+      }
+    }
+    return new AddressDirectory(changed.applied());
+  }
+
+  /** Resources with the most specific address that a host name matches: itself, or the longest wildcard. */
+  ofHost(name: string): Entries {
+    const { host, wildcard } = this.#directories;
+    const exact = host.get(name);
+    if (exact !== undefined) return exact;
+    for (let dot = name.indexOf("."); dot >= 0; dot = name.indexOf(".", dot + 1)) {
+      const entries = wildcard.get(name.slice(dot + 1));
+      if (entries !== undefined) return entries;
+    }
+    return none;
+  }
+
+  /** Resources with the longest prefix that an IP address is in. */
+  ofIp({ version, bits }: IpAddress): Entries {
+    const directories = version === 4 ? this.#directories.v4 : this.#directories.v6;
+    const width = addressWidth(version);
+    for (let length = width; length >= 0; length -= 1) {
+      const entries = directories[length]?.get(rangeKey(bits, width - length));
+      if (entries !== undefined) return entries;
+    }
+    return none;
+  }
+}
+
+/** Whether an entry offers a protocol and port; what is not asked for, any offer meets. */
+export function isOffered(
+  entry: AddressEntry,
+  protocol: TransportProtocol | undefined,
+  port: number | undefined,
+): boolean {
+  if (protocol === undefined) return true;
+  return entry.offers.some(
+    (offer) => offer.protocol === protocol && (port === undefined || (offer.first <= port && port <= offer.last)),
+  );
+}
+
+/** Collects changes, so that each part of a directory is copied once. */
+class Changes {
+  readonly #directories: Directories;
+  readonly #hosts = new Map<string, Entries>();
+  readonly #wildcards = new Map<string, Entries>();
+  readonly #ranges = { 4: new Map<number, Map<string, Entries>>(), 6: new Map<number, Map<string, Entries>>() };
+
+  constructor(directories: Directories) {
+    this.#directories = directories;
+  }
+
+  add(place: Place, entry: AddressEntry): void {
+    this.#change(place, (entries) => {
+      const { resourceId } = entry;
+      // A resource may have one address in two spellings: 192.0.2.1 and 192.0.2.1/32.
+      const same = entries.find((other) => other.resourceId === resourceId);
+      const whole = same === undefined ? entry : { resourceId, offers: [...same.offers, ...entry.offers] };
+      // In order of creation: ids are UUIDv7.
+      const before = entries.filter((other) => other.resourceId < resourceId);
+      return [...before, whole, ...entries.filter((other) => other.resourceId > resourceId)];
+    });
+  }
+
+  remove(place: Place, id: string): void {
+    this.#change(place, (entries) => entries.filter(({ resourceId }) => resourceId !== id));
+  }
+
+  applied(): Directories {
+    const { host, wildcard, v4, v6 } = this.#directories;
+    return {
+      host: host.with(withoutEmpty(this.#hosts)),
+      wildcard: wildcard.with(withoutEmpty(this.#wildcards)),
+      v4: this.#appliedRanges(4, v4),
+      v6: this.#appliedRanges(6, v6),
+    };
+  }
+
+  #appliedRanges(version: IpVersion, directories: Directories["v4"]): Directories["v4"] {
+    const changed = [...directories];
+    for (const [length, entries] of this.#ranges[version]) {
+      const directory = (changed[length] ?? Table.empty).with(withoutEmpty(entries));
+      changed[length] = directory.size === 0 ? undefined : directory;
+    }
+    return changed;
+  }
+
+  #change(place: Place, change: (entries: Entries) => Entries): void {
+    const [changes, directory] = this.#at(place);
+    changes.set(place.key, change(changes.get(place.key) ?? directory?.get(place.key) ?? none));
+  }
+
+  #at(place: Place): [changes: Map<string, Entries>, directory: Directory | undefined] {
+    if (place.kind !== "range") {
+      const { host, wildcard } = this.#directories;
+      return place.kind === "host" ? [this.#hosts, host] : [this.#wildcards, wildcard];
+    }
+    const { version, prefixLength } = place;
+    const directories = version === 4 ? this.#directories.v4 : this.#directories.v6;
+    let changes = this.#ranges[version].get(prefixLength);
+    if (changes === undefined) {
+      changes = new Map();
+      this.#ranges[version].set(prefixLength, changes);
+    }
+    return [changes, directories[prefixLength]];
+  }
+}
+
+function* withoutEmpty(changes: ReadonlyMap<string, Entries>): Iterable<readonly [string, Entries | undefined]> {
+  for (const [key, entries] of changes) yield [key, entries.length === 0 ? undefined : entries];
+}
+
+function* placesOf({ addresses }: ResourceFacts): Iterable<Place> {
+  for (const { address } of addresses) {
+    const place = placeOf(address);
+    if (place !== undefined) yield place;
+  }
+}
+
+/** @returns undefined for a text that is no address: none is stored */
+function placeOf(text: string): Place | undefined {
+  const reading = parseAddressText(text);
+  if (!reading.ok) return undefined;
+  const { value } = reading;
+  if (!value.isIp) {
+    return { kind: value.kind, key: value.kind === "wildcard" ? value.text.slice("*.".length) : value.text };
+  }
+  const { version, first, prefixLength } = value.range;
+  const key = rangeKey(first, addressWidth(version) - prefixLength);
+  return { kind: "range", version, prefixLength, key };
+}
+
+function rangeKey(bits: bigint, hostBits: number): string {
+  return (bits >> BigInt(hostBits)).toString(36);
+}
+
+function offerOf({ protocol, port }: NetworkProtocol): Offer {
+  if (port === undefined) return { protocol, first: 0, last: 65_535 };
+  const [first = "", last = first] = port.split("-");
+  return { protocol, first: Number(first), last: Number(last) };
+}

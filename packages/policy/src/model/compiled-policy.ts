@@ -1,0 +1,105 @@
+import type { IpAddress } from "../addresses/ip-address.ts";
+import { compileSourceIps, type SourceIps, sourceIpsContainAddress } from "../addresses/source-ips.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
+import type { PolicyFacts } from "./facts.ts";
+import { everyMark, marksOf, type Source } from "./source.ts";
+import type { Table } from "./table.ts";
+
+/** A policy, ready to be asked. */
+export class CompiledPolicy {
+  readonly facts: PolicyFacts;
+  /** What names it in decisions. */
+  readonly named: { readonly id: string; readonly name: string };
+  /** Its place among the policies of its type: smaller ones come first. Only the order of ranks means anything. */
+  readonly rank: number;
+  readonly users: ReadonlySet<string>;
+  readonly groups: ReadonlySet<string>;
+  readonly devices: ReadonlySet<string>;
+  /** Whether it asks nothing of the source: traffic that enters at a site has none. */
+  readonly forAnyone: boolean;
+  /** The marks of all that it names as sources. */
+  readonly marks: number;
+  readonly #sourceIps: SourceIps | undefined;
+  #rules: Table<CompiledRule> | undefined;
+  #rule: CompiledRule | undefined;
+
+  /** @throws RangeError for a text in `sourceIps` that is neither an address nor a CIDR block */
+  constructor(facts: PolicyFacts, rank: number) {
+    this.facts = facts;
+    this.named = { id: facts.id, name: facts.name };
+    this.rank = rank;
+    this.users = new Set(facts.users);
+    this.groups = new Set(facts.groups);
+    this.devices = new Set(facts.devices);
+    this.forAnyone = facts.allUsers || facts.type === "SITETOSITE" || facts.isDefault;
+    this.marks =
+      this.forAnyone || facts.allGroups || facts.allDevices
+        ? everyMark
+        : marksOf(facts.users) | marksOf(facts.groups) | marksOf(facts.devices);
+    this.#sourceIps = facts.sourceIps.length === 0 ? undefined : compileSourceIps(facts.sourceIps);
+  }
+
+  withRank(rank: number): CompiledPolicy {
+    return new CompiledPolicy(this.facts, rank);
+  }
+
+  /** Whether the policy applies to a source (contract, "Policy evaluation", step 3: any one of these suffices). */
+  appliesTo(source: Source): boolean {
+    if (this.forAnyone || this.users.has(source.userId)) return true;
+    const { allGroups, allDevices } = this.facts;
+    const { groupIds, deviceId } = source;
+    if (allGroups && groupIds.length > 0) return true;
+    if (this.groups.size > 0 && groupIds.some((id) => this.groups.has(id))) return true;
+    return deviceId !== undefined && (allDevices || this.devices.has(deviceId));
+  }
+
+  /** Whether it has a list of source addresses at all. */
+  get asksSource(): boolean {
+    return this.#sourceIps !== undefined;
+  }
+
+  /**
+   * Whether the policy applies to where a request comes from. One without a source address does not meet the list of a
+   * policy that allows, but does meet that of one that denies: never fail open.
+   */
+  appliesFrom(sourceIp: IpAddress | undefined): boolean {
+    if (this.#sourceIps === undefined) return true;
+    return sourceIp === undefined ? !this.facts.action : sourceIpsContainAddress(this.#sourceIps, sourceIp);
+  }
+
+  /** The policy's admission rule; undefined when there is none of that id. */
+  ruleIn(rules: Table<CompiledRule>): CompiledRule | undefined {
+    if (this.#rules !== rules) {
+      this.#rules = rules;
+      this.#rule = rules.get(this.facts.rule);
+    }
+    return this.#rule;
+  }
+}
+
+/** Where in policies ordered by rank one of this rank stands, or would stand. */
+export function placeOfRank(policies: readonly CompiledPolicy[], rank: number): number {
+  let low = 0;
+  let high = policies.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((policies[middle]?.rank ?? Number.POSITIVE_INFINITY) < rank) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Policies in order of rank without one and with another. */
+export function replaced(
+  policies: readonly CompiledPolicy[],
+  before: CompiledPolicy | undefined,
+  after: CompiledPolicy | undefined,
+): readonly CompiledPolicy[] {
+  const changed = [...policies];
+  if (before !== undefined) {
+    const place = placeOfRank(changed, before.rank);
+    if (changed[place]?.rank === before.rank) changed.splice(place, 1);
+  }
+  if (after !== undefined) changed.splice(placeOfRank(changed, after.rank), 0, after);
+  return changed;
+}

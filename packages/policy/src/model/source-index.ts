@@ -1,0 +1,121 @@
+import { type CompiledPolicy, replaced } from "./compiled-policy.ts";
+import { Table } from "./table.ts";
+
+type Policies = readonly CompiledPolicy[];
+
+const none: Policies = [];
+const noMarks = new Int32Array();
+
+/** Up to this many policies are asked one by one; more are looked up by who is named in them. */
+const mostAskedInTurn = 12;
+
+/** Policies by what in a source makes them apply, each list in order of rank. A policy stands wherever one of its sources leads. */
+export interface Parts {
+  readonly anyone: Policies;
+  readonly anyGroup: Policies;
+  readonly anyDevice: Policies;
+  readonly byUser: Table<Policies>;
+  readonly byGroup: Table<Policies>;
+  readonly byDevice: Table<Policies>;
+}
+
+/**
+ * Active policies for the same destination, from which those for a source are found without asking each: the cost of a decision must
+ * not grow with the number of policies that are about other people. Immutable.
+ */
+export class SourceIndex {
+  static readonly empty = new SourceIndex(none, undefined);
+
+  /** In order of rank. */
+  readonly policies: Policies;
+  /** The marks of each. */
+  readonly marks: Int32Array;
+  /** Undefined while there are so few that each is asked. */
+  readonly parts: Parts | undefined;
+
+  private constructor(policies: Policies, parts: Parts | undefined) {
+    this.policies = policies;
+    this.marks = parts === undefined ? Int32Array.from(policies, ({ marks }) => marks) : noMarks;
+    this.parts = parts;
+  }
+
+  /** @param policies in order of rank */
+  static of(policies: Policies): SourceIndex {
+    return new SourceIndex(policies, policies.length <= mostAskedInTurn ? undefined : partsOf(policies));
+  }
+
+  /** The same without one policy and with another; either may be undefined. */
+  with(before: CompiledPolicy | undefined, after: CompiledPolicy | undefined): SourceIndex {
+    const policies = replaced(this.policies, before, after);
+    if (this.parts === undefined || policies.length <= mostAskedInTurn) return SourceIndex.of(policies);
+    return new SourceIndex(policies, partsWith(this.parts, before, after));
+  }
+
+  /** The policies that name a user or one of some groups, in order of rank. Only of an index with parts. */
+  naming(userId: string, groupIds: readonly string[]): Policies {
+    if (this.parts === undefined) return none;
+    const { byUser, byGroup } = this.parts;
+    const lists = [byUser.get(userId), ...groupIds.map((id) => byGroup.get(id))].filter((list) => list !== undefined);
+    const [first = none, ...others] = lists;
+    if (others.length === 0) return first;
+    return [...new Set(lists.flat())].sort((a, b) => a.rank - b.rank);
+  }
+}
+
+function partsOf(policies: Policies): Parts {
+  const byUser = new Map<string, CompiledPolicy[]>();
+  const byGroup = new Map<string, CompiledPolicy[]>();
+  const byDevice = new Map<string, CompiledPolicy[]>();
+  for (const policy of policies) {
+    if (policy.forAnyone) continue;
+    for (const id of policy.users) append(byUser, id, policy);
+    for (const id of policy.groups) append(byGroup, id, policy);
+    for (const id of policy.devices) append(byDevice, id, policy);
+  }
+  return {
+    anyone: policies.filter(({ forAnyone }) => forAnyone),
+    anyGroup: policies.filter(({ forAnyone, facts }) => !forAnyone && facts.allGroups),
+    anyDevice: policies.filter(({ forAnyone, facts }) => !forAnyone && facts.allDevices),
+    byUser: Table.of<Policies>(byUser),
+    byGroup: Table.of<Policies>(byGroup),
+    byDevice: Table.of<Policies>(byDevice),
+  };
+}
+
+function append(lists: Map<string, CompiledPolicy[]>, id: string, policy: CompiledPolicy): void {
+  const list = lists.get(id);
+  if (list === undefined) lists.set(id, [policy]);
+  else list.push(policy);
+}
+
+function partsWith(parts: Parts, before: CompiledPolicy | undefined, after: CompiledPolicy | undefined): Parts {
+  const listed = (belongs: (policy: CompiledPolicy) => boolean) =>
+    [before, after].map((policy) => (policy !== undefined && belongs(policy) ? policy : undefined)) as [
+      CompiledPolicy | undefined,
+      CompiledPolicy | undefined,
+    ]; // as many as there were
+  const flag = (list: Policies, belongs: (policy: CompiledPolicy) => boolean) => {
+    const [old, next] = listed(belongs);
+    return old === undefined && next === undefined ? list : replaced(list, old, next);
+  };
+  const named = (table: Table<Policies>, names: (policy: CompiledPolicy) => ReadonlySet<string>) => {
+    const [old, next] = listed(({ forAnyone }) => !forAnyone);
+    const ids = new Set([...(old === undefined ? [] : names(old)), ...(next === undefined ? [] : names(next))]);
+    return table.with(
+      [...ids].map((id) => {
+        const without = old !== undefined && names(old).has(id) ? old : undefined;
+        const withOne = next !== undefined && names(next).has(id) ? next : undefined;
+        const list = replaced(table.get(id) ?? none, without, withOne);
+        return [id, list.length === 0 ? undefined : list];
+      }),
+    );
+  };
+  return {
+    anyone: flag(parts.anyone, ({ forAnyone }) => forAnyone),
+    anyGroup: flag(parts.anyGroup, ({ forAnyone, facts }) => !forAnyone && facts.allGroups),
+    anyDevice: flag(parts.anyDevice, ({ forAnyone, facts }) => !forAnyone && facts.allDevices),
+    byUser: named(parts.byUser, ({ users }) => users),
+    byGroup: named(parts.byGroup, ({ groups }) => groups),
+    byDevice: named(parts.byDevice, ({ devices }) => devices),
+  };
+}

@@ -1,0 +1,55 @@
+/**
+ * An immutable map by id. A change is laid over what there was instead of copying it: a tenant's hundred thousand users are changed one
+ * at a time, and readers of the former state keep it.
+ */
+export class Table<Value> {
+  static readonly empty: Table<never> = new Table(new Map<string, never>(), new Map<string, never>(), 0);
+
+  readonly #base: ReadonlyMap<string, Value>;
+  /** What differs from the base; undefined stands for what is gone. */
+  readonly #changed: ReadonlyMap<string, Value | undefined>;
+  readonly size: number;
+
+  private constructor(base: ReadonlyMap<string, Value>, changed: ReadonlyMap<string, Value | undefined>, size: number) {
+    this.#base = base;
+    this.#changed = changed;
+    this.size = size;
+  }
+
+  static of<Value>(entries: Iterable<readonly [key: string, value: Value]>): Table<Value> {
+    const base = new Map(entries);
+    return new Table(base, new Map(), base.size);
+  }
+
+  get(key: string): Value | undefined {
+    if (this.#changed.size > 0) {
+      const changed = this.#changed.get(key);
+      if (changed !== undefined || this.#changed.has(key)) return changed;
+    }
+    return this.#base.get(key);
+  }
+
+  /** @param changes what keys have from now on; undefined takes a key out */
+  with(changes: Iterable<readonly [key: string, value: Value | undefined]>): Table<Value> {
+    const changed = new Map(this.#changed);
+    let { size } = this;
+    for (const [key, value] of changes) {
+      const before = changed.has(key) ? changed.get(key) : this.#base.get(key);
+      size += (value === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
+      changed.set(key, value);
+    }
+    // As many changes as this are worth one copy of everything: a single change then costs at most that, and rarely.
+    if (changed.size <= Math.max(64, Math.sqrt(this.#base.size) * 4)) return new Table(this.#base, changed, size);
+    const base = new Map(this.#base);
+    for (const [key, value] of changed) {
+      if (value === undefined) base.delete(key);
+      else base.set(key, value);
+    }
+    return new Table(base, new Map(), size);
+  }
+
+  *values(): IterableIterator<Value> {
+    for (const [key, value] of this.#base) if (!this.#changed.has(key)) yield value;
+    for (const value of this.#changed.values()) if (value !== undefined) yield value;
+  }
+}

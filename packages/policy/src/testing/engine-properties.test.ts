@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { parseAddressText } from "../addresses/address-text.ts";
+import { checkRuleText } from "../admission-rules/check-rule.ts";
+import { decisionReasons } from "../decisions/decision.ts";
+import { brokenEngines, brokenUpdates, referenceEngine } from "./broken-engines.ts";
+import { checkDecisions, checkUpdates } from "./engine-properties.ts";
+import { ruleTexts } from "./random-rule.ts";
+import { storedAddresses } from "./random-tenant.ts";
+
+// The same tenants each time: that a mistake is found must not depend on luck.
+const seed = 4;
+
+describe("the properties find an engine that", () => {
+  test.each([...brokenEngines])("%s", (_, engine) => {
+    expect(() => checkDecisions(engine, { requests: 30_000, seed, unshrunk: true })).toThrow(/disagree|validUntil/);
+  });
+
+  test.each([...brokenUpdates])("updates, and %s", (_, engine) => {
+    checkDecisions(engine, { requests: 500, seed });
+    expect(() => checkUpdates(engine, { requests: 30_000, seed, unshrunk: true })).toThrow(/disagree/);
+  });
+});
+
+test("the reference passes, and meets every reason, gateways and times on the way", () => {
+  const tally = checkDecisions(referenceEngine, { requests: 10_000, seed });
+  expect(tally.requests).toBeGreaterThanOrEqual(10_000);
+  for (const reason of decisionReasons) expect(tally.reasons.get(reason) ?? 0, reason).toBeGreaterThan(10);
+  expect(tally.allowedWithGateways).toBeGreaterThan(300);
+  expect(tally.readingNow).toBeGreaterThan(300);
+  checkUpdates(referenceEngine, { requests: 2_000, seed });
+});
+
+test("a disagreement is shrunk to what it needs", () => {
+  const mistaken = brokenEngines.get("ignores that devices are inactive") ?? referenceEngine;
+  let message = "";
+  try {
+    checkDecisions(mistaken, { requests: 5_000, seed });
+  } catch (error) {
+    message = String(error);
+  }
+  expect(message).toMatch(/"reasons":\["device_inactive"\]/);
+  expect(message).toMatch(
+    /"groups":\[\],"devices":\[\{[^}]*\{\}\}\],"gateways":\[\],"resources":\[\],"rules":\[\],"policies":\[\]/,
+  );
+});
+
+test.each(ruleTexts)("%s is a rule that can be stored", (text) => {
+  expect(checkRuleText(text)).toMatchObject({ ok: true });
+});
+
+test.each(storedAddresses)("%s is written as it is stored", (text) => {
+  const reading = parseAddressText(text);
+  expect(reading.ok && reading.value.text).toBe(text);
+});

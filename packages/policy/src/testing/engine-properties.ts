@@ -1,0 +1,292 @@
+import fc from "fast-check";
+import type { Decision, DecisionReason } from "../decisions/decision.ts";
+import type { AccessRequest } from "../decisions/request.ts";
+import type { FactChange, TenantFacts } from "../model/facts.ts";
+import { changedFacts } from "./changed-facts.ts";
+import { changesIn, type Happening, randomHappenings } from "./random-changes.ts";
+import { randomRequest } from "./random-request.ts";
+import { turningPoints } from "./random-rule.ts";
+import { randomTenant } from "./random-tenant.ts";
+import { decideByContract, type ReferenceDecision } from "./reference-decision.ts";
+
+/** What is checked. */
+export interface Engine<Model> {
+  compile(facts: TenantFacts): Model;
+  update(model: Model, changes: readonly FactChange[]): Model;
+  decide(model: Model, request: AccessRequest): Decision;
+}
+
+export interface PropertyRun {
+  /** At least so many requests are made, over as many tenants as that takes. */
+  readonly requests: number;
+  /** Absent: another one each time. */
+  readonly seed?: number;
+  /** Whether the first disagreement is reported as it is; shrinking takes time. */
+  readonly unshrunk?: boolean;
+}
+
+/** What was met on the way, for whoever wants to know that the random tenants are worth something. */
+export interface Tally {
+  requests: number;
+  readonly reasons: Map<DecisionReason, number>;
+  allowedWithGateways: number;
+  readingNow: number;
+  bounded: number;
+}
+
+const MOST_REQUESTS_OF_A_TENANT = 80;
+
+interface Shares {
+  readonly one: number;
+  readonly other: number;
+}
+
+interface Asked {
+  readonly request: AccessRequest;
+  /** Where between the moment of a request and the end of its decision time is tried, as shares of that span. */
+  readonly shares: Shares;
+}
+
+const share = fc.double({ min: 0, max: 1, noNaN: true });
+const asked: fc.Arbitrary<Asked> = fc.record({
+  request: randomRequest,
+  shares: fc.record({ one: share, other: share }, { noNullPrototype: true }),
+});
+
+function askedUpTo(maxLength: number) {
+  return fc.array(asked, { minLength: 1, maxLength, size: "max" });
+}
+
+/**
+ * The engine decides as the reference does, and the reference decides the same until the engine's `validUntil`. All requests
+ * of a tenant go to one model, so that whatever the engine remembers between them is tried too.
+ *
+ * @throws with the smallest tenant and request over which they disagree
+ */
+export function checkDecisions<Model>(engine: Engine<Model>, run: PropertyRun): Tally {
+  const tally: Tally = { requests: 0, reasons: new Map(), allowedWithGateways: 0, readingNow: 0, bounded: 0 };
+  const values = fc.tuple(randomTenant, askedUpTo(MOST_REQUESTS_OF_A_TENANT));
+  const predicate = (facts: TenantFacts, questions: readonly Asked[]) => {
+    const model = engine.compile(frozen(facts));
+    for (const question of questions) {
+      const { request, shares } = question;
+      const expected = decideByContract(facts, request);
+      const decision = engine.decide(model, frozen(request));
+      expectSame(expected, decision, request);
+      expectValid(facts, request, expected, decision.validUntil, shares);
+      if (expected.readsNow) expectSameAtOtherMoments(engine, model, facts, question);
+      count(tally, expected, decision);
+    }
+  };
+  assertUntil(values, predicate, run, () => tally.requests);
+  return tally;
+}
+
+/**
+ * A model that was updated, however often, decides as one compiled from what is so by then; and the models that it was made
+ * from still decide as before.
+ *
+ * @throws with the smallest tenant, changes and requests for which that is not so
+ */
+export function checkUpdates<Model>(engine: Engine<Model>, run: PropertyRun): number {
+  let requests = 0;
+  const values = fc.tuple(randomTenant, randomHappenings, askedUpTo(24));
+  const predicate = (start: TenantFacts, batches: readonly (readonly Happening[])[], questions: readonly Asked[]) => {
+    let facts = start;
+    let model = engine.compile(frozen(facts));
+    const past: { readonly model: Model; readonly facts: TenantFacts }[] = [{ model, facts }];
+    for (const batch of batches) {
+      const changes = changesIn(facts, batch);
+      facts = frozen(changedFacts(facts, changes));
+      model = engine.update(model, frozen(changes));
+      const anew = engine.compile(facts);
+      for (const { request } of questions) {
+        requests += 1;
+        const updated = engine.decide(model, request);
+        expectSame(decideByContract(facts, request), updated, request);
+        const compiled = engine.decide(anew, request);
+        if (canonical(updated) !== canonical(compiled)) {
+          throw new Error(disagreement("The updated model and one compiled anew", compiled, updated, request));
+        }
+      }
+      past.push({ model, facts });
+    }
+    for (const before of past) {
+      for (const { request } of questions) {
+        expectSame(decideByContract(before.facts, request), engine.decide(before.model, request), request);
+      }
+    }
+  };
+  assertUntil(values, predicate, run, () => requests);
+  return requests;
+}
+
+function assertUntil<Values extends unknown[]>(
+  values: fc.Arbitrary<Values>,
+  predicate: (...values: Values) => void,
+  run: PropertyRun,
+  requestsMade: () => number,
+): void {
+  const property = fc.property(values, (each) => predicate(...each));
+  for (let round = 0; requestsMade() < run.requests; round += 1) {
+    const { failed, counterexample, errorInstance, seed } = fc.check(property, {
+      numRuns: Math.min(200, Math.max(5, Math.ceil((run.requests - requestsMade()) / (MOST_REQUESTS_OF_A_TENANT / 2)))),
+      // The pools are what makes values meet; smaller ones first would only make them fewer.
+      unbiased: true,
+      endOnFailure: run.unshrunk ?? false,
+      ...(run.seed !== undefined && { seed: run.seed + round }),
+    });
+    if (!failed || counterexample === null) continue;
+    if (run.unshrunk === true) throw errorInstance;
+    const smallest = minimized(counterexample[0], (smaller) => failureOf(predicate, smaller) !== undefined);
+    const shown = smallest.map((value) => JSON.stringify(value)).join("\n");
+    throw new Error(`${failureOf(predicate, smallest)}\nThe smallest case, of seed ${seed}:\n${shown}`);
+  }
+}
+
+function failureOf<Values extends unknown[]>(
+  predicate: (...values: Values) => void,
+  values: Values,
+): string | undefined {
+  try {
+    predicate(...values);
+    return undefined;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+/** What still fails after every element that can be taken out of any list within it was taken out. */
+function minimized<Value>(value: Value, fails: (smaller: Value) => boolean): Value {
+  let smallest = structuredClone(value);
+  for (let shrunk = true; shrunk; ) {
+    shrunk = false;
+    for (const path of pathsToElements(smallest)) {
+      const smaller = structuredClone(smallest);
+      const index = Number(path.at(-1));
+      const list = path.slice(0, -1).reduce((at: unknown, key) => (at as Record<string, unknown>)[key], smaller);
+      if (!Array.isArray(list) || index >= list.length) continue;
+      list.splice(index, 1);
+      if (!fails(smaller)) continue;
+      smallest = smaller;
+      shrunk = true;
+    }
+  }
+  return smallest;
+}
+
+/** Of lists within the value, not of the value itself; the last elements first, so that the others keep their places. */
+function pathsToElements(value: unknown, path: readonly string[] = []): string[][] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value)
+    .reverse()
+    .flatMap(([key, part]) => {
+      const here = [...path, key];
+      const below = pathsToElements(part, here);
+      return Array.isArray(value) && path.length > 0 ? [here, ...below] : below;
+    });
+}
+
+function expectSame(expected: ReferenceDecision, decision: Decision, request: AccessRequest): void {
+  const inAnyOrder = expected.gatewaysInAnyOrder;
+  if (comparable(expected, inAnyOrder) !== comparable(decision, inAnyOrder)) {
+    throw new Error(disagreement("The contract and the engine", expected, decision, request));
+  }
+}
+
+/** `validUntil` by its meaning: for every moment before it, with all else equal, the decision is the same. */
+function expectValid(
+  facts: TenantFacts,
+  request: AccessRequest,
+  expected: ReferenceDecision,
+  validUntil: number | undefined,
+  shares: Shares,
+): void {
+  if (validUntil !== undefined) {
+    const problem = boundProblem(request.now, validUntil, expected.readsNow);
+    if (problem !== undefined) throw new Error(`${problem} The request: ${JSON.stringify(request)}`);
+  }
+  if (!expected.readsNow) return;
+  for (const now of momentsBefore(request.now, validUntil, shares)) {
+    const later = decideByContract(facts, { ...request, now });
+    if (comparable(later, expected.gatewaysInAnyOrder) === comparable(expected, expected.gatewaysInAnyOrder)) continue;
+    const until = validUntil === undefined ? "always" : `until ${new Date(validUntil).toISOString()}`;
+    const text = `The decision should hold ${until}, and differs at ${new Date(now).toISOString()}: now and then`;
+    throw new Error(disagreement(text, expected, later, request));
+  }
+}
+
+/** The same question at other moments, later and earlier: what an engine remembers of one must not answer another. */
+function expectSameAtOtherMoments<Model>(
+  { decide }: Engine<Model>,
+  model: Model,
+  facts: TenantFacts,
+  { request, shares }: Asked,
+): void {
+  const span = (shares.one - 0.5) * 2;
+  for (const offset of [Math.round(span * DAY_MS), Math.round(span * 300 * DAY_MS)]) {
+    const another = { ...request, now: request.now + offset };
+    expectSame(decideByContract(facts, another), decide(model, another), another);
+  }
+}
+
+function boundProblem(now: number, validUntil: number, readsNow: boolean): string | undefined {
+  if (!Number.isSafeInteger(validUntil)) return `validUntil is no moment: ${validUntil}.`;
+  if (validUntil <= now) return `validUntil ${validUntil} is not after now.`;
+  if (!readsNow) return "validUntil is set, and no rule on the way reads now.";
+  return undefined;
+}
+
+const DAY_MS = 86_400_000;
+
+function momentsBefore(now: number, validUntil: number | undefined, { one, other }: Shares): number[] {
+  const turning = turningPoints.map((text) => Date.parse(text));
+  const last = validUntil === undefined ? now + 800 * DAY_MS : validUntil - 1;
+  const between = (share: number, span: number) => now + Math.floor(share * span);
+  const candidates = [
+    last,
+    between(one, last - now),
+    between(other, last - now),
+    between(one, DAY_MS),
+    between(other, 8 * DAY_MS),
+    turning[Math.floor(one * turning.length)],
+    turning[Math.floor(other * turning.length)],
+  ];
+  return candidates.filter((moment): moment is number => moment !== undefined && moment > now && moment <= last);
+}
+
+/** All that a decision says but for `validUntil`, as one text. */
+function comparable(decision: ReferenceDecision | Decision, gatewaysInAnyOrder: boolean): string {
+  const { allowed, reasons, policy, resource, mode, gateways } = decision;
+  return JSON.stringify([
+    allowed,
+    reasons,
+    policy && [policy.id, policy.name],
+    resource && [resource.id, resource.name],
+    mode,
+    gatewaysInAnyOrder ? [...gateways].sort() : gateways,
+  ]);
+}
+
+function canonical(decision: Decision): string {
+  return `${comparable(decision, false)} ${decision.validUntil}`;
+}
+
+function disagreement(who: string, one: object, other: object, request: AccessRequest): string {
+  return `${who} disagree:\n${JSON.stringify(one)}\n${JSON.stringify(other)}\nabout ${JSON.stringify(request)}`;
+}
+
+function count(tally: Tally, expected: ReferenceDecision, decision: Decision): void {
+  tally.requests += 1;
+  for (const reason of expected.reasons) tally.reasons.set(reason, (tally.reasons.get(reason) ?? 0) + 1);
+  if (expected.allowed && expected.gateways.length > 0) tally.allowedWithGateways += 1;
+  if (expected.readsNow) tally.readingNow += 1;
+  if (decision.validUntil !== undefined) tally.bounded += 1;
+}
+
+/** Whoever changes what it was given to decide from fails at once. */
+function frozen<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const part of Object.values(value)) frozen(part);
+  return Object.freeze(value);
+}

@@ -1,0 +1,160 @@
+import fc from "fast-check";
+
+/**
+ * Texts of admission rules over the few facts that the random tenants have, so that they are met about as often as not,
+ * with what is easily got wrong: missing attributes, names that objects inherit, local time around its changes.
+ */
+
+export const zones = [
+  "UTC",
+  "Europe/Berlin",
+  "America/New_York",
+  // Half an hour more in summer.
+  "Australia/Lord_Howe",
+  "Asia/Kolkata",
+  "America/St_Johns",
+  // Changes its clock at midnight, so that a day begins at one.
+  "America/Santiago",
+  // Without a change of the clock, and a day ahead.
+  "Pacific/Apia",
+] as const;
+
+/** Moments at which rules below, or clocks, change; requests are made around them. */
+export const turningPoints = [
+  "2026-03-29T01:00:00Z",
+  "2026-10-25T01:00:00Z",
+  "2026-03-08T07:00:00Z",
+  "2026-11-01T06:00:00Z",
+  "2026-04-04T15:00:00Z",
+  "2026-10-03T15:30:00Z",
+  "2026-09-06T04:00:00Z",
+  "2026-01-15T08:00:00Z",
+  "2026-01-15T18:30:00Z",
+  "2026-12-31T23:00:00Z",
+  "2027-01-01T00:00:00Z",
+  "2028-02-29T00:00:00Z",
+] as const;
+
+const zone = fc.constantFrom(...zones).map((name) => `'${name}'`);
+/** None stands for UTC. */
+const zoneOrNone = fc.oneof({ arbitrary: zone, weight: 5 }, { arbitrary: fc.constant(""), weight: 1 });
+const hour = fc.integer({ min: 0, max: 24 });
+const instant = fc.constantFrom(...turningPoints).map((text) => `timestamp('${text}')`);
+const comparison = fc.constantFrom("<", "<=", ">", ">=", "==", "!=");
+
+const timeConditions = fc.oneof(
+  fc
+    .tuple(zoneOrNone, hour, hour)
+    .map(([z, from, to]) => `now.getHours(${z}) >= ${from} && now.getHours(${z}) < ${to}`),
+  fc.tuple(zoneOrNone, comparison, hour).map(([z, op, value]) => `now.getHours(${z}) ${op} ${value}`),
+  fc.tuple(zone, comparison, hour).map(([z, op, value]) => `!(${value} ${op} now.getHours(${z}))`),
+  zoneOrNone.map((z) => `now.getDayOfWeek(${z}) in [1, 2, 3, 4, 5]`),
+  fc.tuple(comparison, instant).map(([op, at]) => `now ${op} ${at}`),
+  fc.tuple(instant, comparison).map(([at, op]) => `${at} ${op} now`),
+  fc.tuple(instant, instant).map(([from, to]) => `now >= ${from} && now < ${to} || user.contractor`),
+  fc.tuple(instant, comparison).map(([at, op]) => `now - ${at} ${op} duration('90m')`),
+  fc.tuple(instant, comparison).map(([at, op]) => `now + duration('36h') ${op} ${at}`),
+  instant.map((at) => `(now - ${at}).getHours() == 2`),
+  zone.map((z) => `now.getMinutes(${z}) < 30`),
+  zoneOrNone.map((z) => `now.getDate(${z}) == 29 || now.getDayOfMonth(${z}) == 0`),
+  zoneOrNone.map((z) => `now.getDayOfYear(${z}) in [0, 14, 59, 364]`),
+  zoneOrNone.map((z) => `now.getFullYear(${z}) == 2026 && now.getMonth(${z}) != 2`),
+  zoneOrNone.map((z) => `now.getHours(${z}) == now.getMinutes(${z})`),
+  fc.constant("now.getSeconds('Asia/Kolkata') < 30"),
+  fc.constant("now.getMilliseconds() < 500"),
+  fc.constant("now.getHours(user.zone) >= 8"),
+  fc.constant("timestamp(user.until) > now"),
+  fc.constant("has(user.until) && now >= timestamp(user.until)"),
+  zone.map((z) => `[now].exists(moment, moment.getHours(${z}) > 8)`),
+  zone.map((z) => `(user.department == 'Engineering' ? now.getHours(${z}) : 12) >= 9`),
+  zone.map((z) => `user.department == 'Engineering' || now.getHours(${z}) < 12`),
+  zone.map((z) => `user.nothing == 1 && now.getHours(${z}) < 12`),
+  fc.constant("[1, 5].exists(day, day == now.getDayOfWeek('Europe/Berlin'))"),
+);
+
+/** All are valid; what they evaluate to is another matter. */
+export const ruleTexts = [
+  "true",
+  "false",
+  "user.department == 'Engineering'",
+  "user.department != 'Engineering'",
+  "!(user.department == 'Engineering')",
+  "has(user.department)",
+  "!has(user.department)",
+  "has(user.title) && user.title == 'Director' || user.contractor",
+  "user.contractor",
+  "!user.contractor",
+  "user.level",
+  "user.level >= 2",
+  "user.level == 2",
+  "user.level > 2.25",
+  "user.level in [1, 2.5]",
+  "int(user.level) == 2",
+  "user.department + '' == user.department",
+  "has(user.constructor)",
+  "user.toString == 'stored'",
+  "has(user.email) && user.email.endsWith('@example.com')",
+  "user.email == 'stored'",
+  "user.email.matches('^user-[12]@')",
+  "user.email.matches('er-(1|3)')",
+  "user.email.matches(user.pattern)",
+  "user.firstName + ' ' + user.lastName == 'First Last'",
+  "user.status == 'active'",
+  "user.now == 'an attribute'",
+  "'Engineers' in user.groups",
+  "!('Engineers' in user.groups)",
+  "user.groups.size() > 1",
+  "user.groups[0] == 'Engineers'",
+  "user.groups == ['Engineers', 'Guests']",
+  "user.groups.size() == 2 && user.groups[1] == '\u{1f600}'",
+  "user.groups.exists(name, name.startsWith('G'))",
+  "user.groups.all(name, name != 'Guests')",
+  "user.groups.exists_one(name, name in ['Engineers', 'Guests'])",
+  "user.groups.map(name, name.lowerAscii()).join(',') == 'engineers,guests'",
+  "device.os == 'macOS'",
+  "device.os != 'macOS'",
+  "!(device.os == 'macOS') || user.contractor",
+  "int(device.osVersion.split('.')[0]) >= 14",
+  "device.posture.diskEncrypted",
+  "device.posture.diskEncrypted == true && device.posture.level > 1",
+  "has(device.posture.diskEncrypted)",
+  "!has(device.posture.diskEncrypted)",
+  "has(device.posture.hasOwnProperty)",
+  "device.posture['edr.version'] == '7.1'",
+  "device.posture.exists(key, key == 'level')",
+  "'level' in device.posture && device.posture.level == 2",
+  "device.name.contains('laptop') && device.hardwareId != '' && device.appVersion >= '2'",
+  "source.country in ['DE', 'FR']",
+  "!(source.country in ['DE', 'FR'])",
+  "has(source.country)",
+  "!has(source.ip)",
+  "source.ip == '192.0.2.7'",
+  "source.ip == '2001:db8::7'",
+  "source.ip.startsWith('192.0.2.')",
+  "resource.type == 'PRIVATE'",
+  "resource.name == 'Resource 1' || resource.name == 'Resource 3'",
+  "has(resource.name)",
+  "resource.name != 'Resource 1'",
+  "user.nothing == 1 || user.level >= 2",
+  "user.nothing == 1 && false || device.posture.diskEncrypted",
+  "1 / 0 == 1",
+  "user.level == 2 ? device.posture.diskEncrypted : user.contractor",
+  "user.department",
+] as const;
+
+/** What no administrator can store, but what a decision must survive. */
+const hopelessTexts = [
+  "",
+  "user.",
+  "1 + ",
+  "nobody.name == 'x'",
+  "device.postur == 1",
+  "'text'",
+  "user.email.matches('(')",
+];
+
+export const ruleText: fc.Arbitrary<string> = fc.oneof(
+  { arbitrary: fc.constantFrom(...ruleTexts), weight: 10 },
+  { arbitrary: timeConditions, weight: 14 },
+  { arbitrary: fc.constantFrom(...hopelessTexts), weight: 1 },
+);

@@ -1,0 +1,69 @@
+/** The audit record live, as server-sent events (WHATWG HTML, section 9.2). */
+import type { Event } from "@gatehouse/contract/records/event";
+import { AppError } from "../../platform/app-error.ts";
+import type { EventStream } from "../../platform/audit/event-streams.ts";
+import type { TenantReader } from "../../platform/audit/read-record.ts";
+import { readEntries, readHead } from "../../platform/audit/record.queries.ts";
+import type { Filter } from "../../platform/list-query.ts";
+
+const rowsAtOnce = 100;
+/** Positions that one reading looks through, also where filters find nothing among them. */
+const positionsAtOnce = 10_000;
+/** How soon a client should come back when the stream ends, in milliseconds. */
+const retryMs = 2_000;
+
+export interface FollowOptions {
+  readonly stream: EventStream;
+  readonly read: TenantReader;
+  readonly filters: readonly Filter[];
+  /** The position to go on after. */
+  readonly after: number;
+  /** Rejects once the caller may not read events any more. */
+  readonly authorizeAgain: () => Promise<void>;
+  /** How long until the caller's key expires, in milliseconds. */
+  readonly expiresInMs: () => number;
+  readonly heartbeatMs: number;
+}
+
+/**
+ * Reads from the table, where each position is visible only after all those before it: so nothing is missed and nothing told
+ * twice, whichever replica the news comes from.
+ */
+export async function* followEvents(options: FollowOptions): AsyncGenerator<string> {
+  const { stream, read, filters, authorizeAgain, expiresInMs, heartbeatMs } = options;
+  let position = options.after;
+  try {
+    yield `retry: ${retryMs}\n\n`;
+    while (!stream.isEnded) {
+      await authorizeAgain();
+      const from = position;
+      const [head, events] = await read((tx) =>
+        Promise.all([readHead(tx), readEntries(tx, filters, from, from + positionsAtOnce, rowsAtOnce)]),
+      );
+      if (head === undefined) return;
+      if (from < head.prunedCount) {
+        position = head.prunedCount;
+        yield eventText("pruned", position, { prunedThrough: position });
+        continue;
+      }
+      const last = events.at(-1)?.position ?? from;
+      position =
+        events.length === rowsAtOnce ? last : Math.max(from, Math.min(from + positionsAtOnce, head.eventCount));
+      const text = events.map((event) => eventText("event", event.position, event)).join("");
+      // An id alone tells nothing, but spares a client that comes back from having it all searched again.
+      if (text !== "" || position > from) yield position > last ? `${text}id: ${position}\n\n` : text;
+      if (position < head.eventCount) continue;
+      const news = await stream.news(Math.max(0, Math.min(heartbeatMs, expiresInMs())));
+      if (!news && !stream.isEnded) yield ": no news\n\n";
+    }
+  } catch (error) {
+    // Revoked, expired, or without a database: there is no status left to say so with. Whoever comes back is told.
+    if (!(error instanceof AppError)) throw error;
+  } finally {
+    stream.end();
+  }
+}
+
+function eventText(type: "event" | "pruned", position: number, data: Event | object): string {
+  return `id: ${position}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,40 @@
+/** The database that the settings name: an administrator's own, or the embedded one, which is started. */
+import type { Config } from "./config.ts";
+import type { Connection } from "./platform/db/database.ts";
+import { migrateWhenReachable } from "./platform/db/migrate-when-reachable.ts";
+import { migrate } from "./platform/db/migrations.ts";
+import { startEmbeddedPostgres } from "./platform/embedded-postgres/embedded-postgres.ts";
+import type { Log } from "./platform/log.ts";
+
+export interface OpenDatabase {
+  readonly connection: Connection;
+  /** The migrations that were applied now. */
+  readonly applied: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** Opens the database and applies the migrations. Throws as startGatehouse does. */
+export async function openDatabase(config: Config, log: Log, signal: AbortSignal): Promise<OpenDatabase> {
+  const { databaseUrl } = config;
+  if (databaseUrl !== undefined) {
+    const applied = await migrateWhenReachable(databaseUrl, log, signal);
+    return { connection: { connectionString: databaseUrl }, applied, stop: async () => {} };
+  }
+  const opened = await openUnmigrated(config, log);
+  try {
+    return { ...opened, applied: await migrate(opened.connection) };
+  } catch (error) {
+    await opened.stop();
+    throw error;
+  }
+}
+
+/** Opens the database as it is, for commands that only look at it. */
+export async function openUnmigrated(
+  { databaseUrl, dataDir }: Config,
+  log: Log,
+): Promise<Pick<OpenDatabase, "connection" | "stop">> {
+  if (databaseUrl !== undefined) return { connection: { connectionString: databaseUrl }, stop: async () => {} };
+  const postgres = await startEmbeddedPostgres({ dataDir, log: ({ level, message }) => log[level](message) });
+  return { connection: { ...postgres.connection, ssl: false }, stop: () => postgres.stop() };
+}

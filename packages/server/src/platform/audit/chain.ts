@@ -1,0 +1,59 @@
+/**
+ * What the audit record's chain is made of (docs/decisions/0019). Pure: the statement that appends computes the same in
+ * SQL, and a test holds them against each other.
+ */
+import { createHash } from "node:crypto";
+import canonicalize from "canonicalize";
+import type { Entry } from "./entry.ts";
+
+/** The length of a SHA-256, in bytes. */
+export const hashBytes = 32;
+
+/** What stands before a tenant's first seal. */
+export const chainStart = "0".repeat(2 * hashBytes);
+
+/** The seal of one command's entries. */
+export interface Seal {
+  readonly generation: number;
+  /** When the command ran, in ISO 8601: the time of its entries. */
+  readonly createdAt: string;
+  readonly firstPosition: number;
+  /** SHA-256 of each entry, in hexadecimal, in the order of their positions. */
+  readonly entryHashes: readonly string[];
+  /** Over all of this, the tenant, and the hash of the seal before. In hexadecimal. */
+  readonly hash: string;
+}
+
+/** The position of the last entry that a seal covers. */
+export function lastPositionOf({ firstPosition, entryHashes }: Seal): number {
+  return firstPosition + entryHashes.length - 1;
+}
+
+/**
+ * The SHA-256 of an entry's canonical JSON (RFC 8785), without its position and generation: these are the seal's to say.
+ *
+ * @throws on what JSON cannot say, such as half a surrogate pair
+ */
+export function entryHash(entry: Entry & { readonly position?: number; readonly generation?: number }): Buffer {
+  const { position: _position, generation: _generation, ...sealed } = entry;
+  return createHash("sha256")
+    .update(canonicalize(sealed) ?? "")
+    .digest();
+}
+
+/**
+ * @param previous the hash of the seal before, in hexadecimal
+ * @returns the hash that a seal must have, in hexadecimal
+ */
+export function sealHash(previous: string, tenantId: string, seal: Omit<Seal, "hash">): string {
+  const place = Buffer.alloc(24);
+  place.writeBigInt64BE(BigInt(seal.generation), 0);
+  place.writeBigInt64BE(BigInt(seal.firstPosition), 8);
+  place.writeBigInt64BE(BigInt(Date.parse(seal.createdAt)), 16);
+  return createHash("sha256")
+    .update(Buffer.from(previous, "hex"))
+    .update(Buffer.from(tenantId.replaceAll("-", ""), "hex"))
+    .update(place)
+    .update(Buffer.from(seal.entryHashes.join(""), "hex"))
+    .digest("hex");
+}

@@ -1,0 +1,123 @@
+import type { Database, Transaction } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+import type { TenantTx } from "../tenancy/tenant-tx.ts";
+import type { ChainPlace, Signed } from "./signatures.ts";
+
+const selectGrown = statement<{ tenantId: string }, [afterTenant: string, limit: number]>(
+  "audit.grown_chains",
+  `SELECT tenant_id AS "tenantId" FROM tenant_generations AS tenant
+   WHERE tenant_id > $1 AND event_count > pruned_count AND event_count >
+     coalesce((SELECT max(position) FROM audit_checkpoints AS signed WHERE signed.tenant_id = tenant.tenant_id), 0)
+   ORDER BY tenant_id LIMIT $2`,
+);
+const insert = statement<
+  never,
+  [tenantId: string, position: number, generation: number, hash: string, createdAt: string, signature: string]
+>(
+  "audit.insert_checkpoint",
+  `INSERT INTO audit_checkpoints (tenant_id, position, generation, hash, created_at, signature)
+   VALUES ($1, $2, $3, decode($4, 'hex'), $5, decode($6, 'base64')) ON CONFLICT DO NOTHING`,
+);
+const upsertStub = statement<
+  never,
+  [tenantId: string, position: number, generation: number, hash: string, createdAt: string, signature: string]
+>(
+  "audit.write_stub",
+  `INSERT INTO audit_stubs (tenant_id, position, generation, hash, created_at, signature)
+   VALUES ($1, $2, $3, decode($4, 'hex'), $5, decode($6, 'base64'))
+   ON CONFLICT (tenant_id) DO UPDATE SET position = excluded.position, generation = excluded.generation,
+     hash = excluded.hash, created_at = excluded.created_at, signature = excluded.signature`,
+);
+const selectLatest = statement<{ position: number; hash: string; sealHash: string | null }, [tenantId: string]>(
+  "audit.latest_checkpoint",
+  `SELECT latest.position, encode(latest.hash, 'hex') AS hash, encode(seal.hash, 'hex') AS "sealHash"
+   FROM (SELECT * FROM audit_checkpoints WHERE tenant_id = $1 ORDER BY position DESC LIMIT 1) AS latest
+   LEFT JOIN audit_seals AS seal ON seal.tenant_id = $1 AND seal.generation = latest.generation`,
+);
+const prune = statement<{ deleted: number }, []>("audit.prune", "SELECT delete_pruned_events() AS deleted");
+const countPruned = statement<never, [tenantId: string, position: number]>(
+  "audit.count_pruned",
+  "UPDATE tenant_generations SET pruned_count = $2 WHERE tenant_id = $1",
+);
+const tryLock = statement<{ locked: boolean }, [tenantId: string]>(
+  "audit.pruning_lock",
+  "SELECT pg_try_advisory_xact_lock(hashtextextended('gatehouse audit pruning ' || $1::uuid, 0)) AS locked",
+);
+const selectTenants = statement<{ id: string }, [after: string, limit: number]>(
+  "audit.tenants",
+  "SELECT id FROM tenants WHERE id > $1 ORDER BY id LIMIT $2",
+);
+
+const selectOldest = statement<ChainPlace & { readonly old: boolean }, [tenantId: string, before: Date, limit: number]>(
+  "audit.oldest_seals",
+  `SELECT first_position + octet_length(entry_hashes) / 32 - 1 AS position, generation, encode(hash, 'hex') AS hash,
+          created_at < $2 AS old
+   FROM audit_seals WHERE tenant_id = $1 ORDER BY generation LIMIT $3`,
+);
+
+/** Tenants whose chain has grown since it was last signed, by id. In the operator's scope. */
+export async function grownChains(database: Database, afterTenant: string, limit: number): Promise<readonly string[]> {
+  const rows = await database.snapshot({ kind: "operator" }, (tx) => tx.query(selectGrown, afterTenant, limit));
+  return rows.map(({ tenantId }) => tenantId);
+}
+
+/** Every tenant, by id. In the operator's scope. */
+export async function tenantsAfter(transaction: Transaction, after: string, limit: number): Promise<readonly string[]> {
+  return (await transaction.query(selectTenants, after, limit)).map(({ id }) => id);
+}
+
+/** The newest checkpoint, and the hash of the seal that it is of, as it is now; undefined when there is none yet. */
+export async function latestCheckpoint(
+  tx: TenantTx,
+): Promise<{ readonly position: number; readonly hash: string; readonly sealHash: string | null } | undefined> {
+  return (await tx.query(selectLatest, tx.tenantId))[0];
+}
+
+/** Stores a checkpoint; another replica may have stored one for the same position. */
+export async function insertCheckpoint(tx: TenantTx, checkpoint: Signed): Promise<void> {
+  const { position, generation, hash, createdAt, signature } = checkpoint;
+  await tx.query(insert, tx.tenantId, position, generation, hash, createdAt, signature);
+}
+
+/** The ends of the oldest batches, and whether each is from before a moment, the oldest first. */
+export function oldestSeals(
+  tx: TenantTx,
+  before: Date,
+  limit: number,
+): Promise<readonly (ChainPlace & { readonly old: boolean })[]> {
+  return tx.query(selectOldest, tx.tenantId, before, limit);
+}
+
+const selectOther = statement<{ exists: boolean }, [tenantId: string, through: number]>(
+  "audit.tells_more_than_pruning",
+  `SELECT EXISTS (SELECT FROM audit_events WHERE tenant_id = $1 AND position <= $2 AND operation <> 'pruneEvents')`,
+);
+
+/** Whether the entries through a position tell of anything but earlier pruning. */
+export async function tellsMoreThanPruning(tx: TenantTx, through: number): Promise<boolean> {
+  return (await tx.query(selectOther, tx.tenantId, through))[0]?.exists === true;
+}
+
+/** Whether this transaction alone prunes the tenant's record. */
+export async function lockPruning(tx: TenantTx): Promise<boolean> {
+  return (await tx.query(tryLock, tx.tenantId))[0]?.locked === true;
+}
+
+/**
+ * Leaves the stub in place of everything that it tells of, in the operator's scope inside the tenant.
+ *
+ * @returns how many entries were deleted
+ */
+export async function replaceByStub(tx: TenantTx, stub: Signed): Promise<number> {
+  const { position, generation, hash, createdAt, signature } = stub;
+  const [, rows] = await Promise.all([
+    tx.query(upsertStub, tx.tenantId, position, generation, hash, createdAt, signature),
+    tx.query(prune),
+  ]);
+  return rows[0]?.deleted ?? 0;
+}
+
+/** Raises the row that commands lock last, so it is asked for when all else is done. */
+export async function notePruned(tx: TenantTx, position: number): Promise<void> {
+  await tx.query(countPruned, tx.tenantId, position);
+}

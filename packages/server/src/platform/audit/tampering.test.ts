@@ -1,0 +1,361 @@
+/** Edits the database by hand, as its owner, in every way that comes to mind; verification finds and names each. */
+
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
+import { createDatabase } from "../../testing/database-setup.ts";
+import { startTestServer, type TestServer, type TestTenant, testMasterKey } from "../../testing/test-server.ts";
+import { migrate } from "../db/migrations.ts";
+import { entryHash, sealHash } from "./chain.ts";
+import { AuditSigner, SignatureCheck } from "./signatures.ts";
+import { verifyTenant } from "./verify-database.ts";
+import { verifyExport } from "./verify-export.ts";
+import type { Report } from "./verify-record.ts";
+import { ndjsonExport } from "./write-export.ts";
+
+let own: Awaited<ReturnType<typeof createDatabase>>;
+let server: TestServer;
+let owner: pg.Client;
+let tenant: TestTenant;
+let stranger: TestTenant;
+/** Positions 1 to 5 are the tenant's making, 6 to 8 groups, 9 and 10 two users of one command, 11 a group. */
+let events: readonly { readonly position: number; readonly id: string; readonly createdAt: string }[];
+
+const signer = new AuditSigner(testMasterKey);
+const signatures = SignatureCheck.of(signer.publicKey);
+
+beforeAll(async () => {
+  own = await createDatabase(inject("server"));
+  await migrate(own.connection);
+  server = await startTestServer({ connection: own.connection });
+  owner = new pg.Client(own.connection);
+  await owner.connect();
+});
+beforeEach(async () => {
+  tenant = await server.newTenant();
+  stranger = await server.newTenant();
+  for (const { client } of [tenant, stranger]) {
+    for (const name of ["One", "Two", "Three"]) await client.post("/tenants/groups", { name });
+    await client.post(
+      "/tenants/users",
+      ["ann@example.com", "ben@example.com"].map((email) => ({ email })),
+    );
+    await client.post("/tenants/groups", { name: "Four" });
+  }
+  events = (await tenant.client.get("/tenants/events?limit=100")).body.data;
+});
+afterAll(async () => {
+  await Promise.all([server.close(), owner.end()]);
+  await own.drop();
+});
+
+const sign = () => server.tasks.get("audit-checkpoints")?.runNow();
+
+async function verifyLive(tenantId = tenant.id): Promise<Report> {
+  const report = await verifyTenant(server.database, { tenantId, signatures });
+  if (report === undefined) throw new Error("there is no such tenant");
+  return report;
+}
+
+function exported(tenantId = tenant.id): AsyncIterable<string> {
+  return ndjsonExport({
+    tenantId,
+    read: (work) => server.database.snapshot({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query })),
+    filters: [],
+    signer,
+    now: new Date(),
+  });
+}
+
+async function* bytes(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  for await (const text of texts) yield Buffer.from(text);
+}
+
+const verifyExported = (tenantId = tenant.id) => verifyExport(bytes(exported(tenantId)));
+
+const sql = (text: string, ...values: unknown[]) => owner.query(text, values);
+const edit = (position: number, change: string) =>
+  sql(`UPDATE audit_events SET ${change} WHERE tenant_id = $1 AND position = $2`, tenant.id, position);
+const at = (position: number) => {
+  const { id, createdAt } = events[position - 1] ?? {};
+  return { position, id, createdAt };
+};
+
+/** Both in the live database and in an export made of it. */
+async function expectFound(...findings: readonly object[]): Promise<void> {
+  for (const report of [await verifyLive(), await verifyExported()]) {
+    expect(report.findings).toEqual(findings.map((finding) => expect.objectContaining(finding)));
+  }
+}
+
+test("an untouched record is in order, live and exported, and signed through its head once that is due", async () => {
+  expect(await verifyLive()).toMatchObject({ findings: [], events: 11, signedThrough: 0 });
+  await sign();
+  expect(await verifyLive()).toMatchObject({ findings: [], signedThrough: 11, head: { position: 11 } });
+  expect(await verifyExported()).toMatchObject({ findings: [], events: 11, signedThrough: 11, tenantId: tenant.id });
+  const report = await verifyLive(stranger.id);
+  expect(report.findings).toEqual([]);
+});
+
+test.each([
+  ["after", 'after = \'{"name": "Forged"}\''],
+  ["before", "before = '{}'"],
+  ["actor", "actor_name = 'Somebody else'"],
+  ["actor's id", "actor_id = gen_random_uuid()"],
+  ["actor's type", "actor_type = 'system'"],
+  ["operation", "operation = 'deleteGroup'"],
+  ["time", "created_at = created_at + interval '1 millisecond'"],
+  ["target", "target_id = gen_random_uuid()"],
+  ["target's name", "target_name = NULL"],
+  ["request id", "request_id = 'another'"],
+  ["source address", "source_address = '192.0.2.1'"],
+  ["generation", "generation = generation + 1"],
+])("an entry whose %s was changed is named", async (_what, change) => {
+  await edit(7, change);
+  await expectFound({ problem: "changed", position: 7 });
+});
+
+test("an entry whose id was changed is named", async () => {
+  await edit(7, "id = gen_random_uuid()");
+  await expectFound({ problem: "changed", position: 7, createdAt: events[6]?.createdAt });
+});
+
+test("an entry that was deleted from the middle is missing at its position", async () => {
+  await sql("DELETE FROM audit_events WHERE tenant_id = $1 AND position = 9", tenant.id);
+  await expectFound({ problem: "missing", position: 9, createdAt: events[8]?.createdAt });
+});
+
+test("a batch that was deleted with its seal is missing", async () => {
+  await sql("DELETE FROM audit_events WHERE tenant_id = $1 AND position = 7", tenant.id);
+  await sql("DELETE FROM audit_seals WHERE tenant_id = $1 AND first_position = 7", tenant.id);
+  await expectFound({ problem: "missing", position: 7 });
+});
+
+test("the newest entry deleted with its seal is missed by the tenant's count", async () => {
+  await sql("DELETE FROM audit_events WHERE tenant_id = $1 AND position = 11", tenant.id);
+  await sql("DELETE FROM audit_seals WHERE tenant_id = $1 AND first_position = 11", tenant.id);
+  expect((await verifyLive()).findings).toMatchObject([{ problem: "missing", position: 11 }]);
+});
+
+test("the newest entry deleted with every trace in other tables is missed by the checkpoint", async () => {
+  await sign();
+  await sql("DELETE FROM audit_events WHERE tenant_id = $1 AND position = 11", tenant.id);
+  await sql("DELETE FROM audit_seals WHERE tenant_id = $1 AND first_position = 11", tenant.id);
+  await sql(
+    `UPDATE tenant_generations SET event_count = 10, generation = generation - 1,
+       chain_hash = (SELECT hash FROM audit_seals WHERE tenant_id = $1 ORDER BY generation DESC LIMIT 1)
+     WHERE tenant_id = $1`,
+    tenant.id,
+  );
+  await expectFound({ problem: "missing", position: 11 });
+});
+
+test("a seal that was deleted is missed, and its entry stands unsealed", async () => {
+  await sql("DELETE FROM audit_seals WHERE tenant_id = $1 AND first_position = 8", tenant.id);
+  const live = await verifyLive();
+  expect(live.findings).toMatchObject([
+    { problem: "missing", position: 8 },
+    { problem: "unsealed", ...at(8) },
+  ]);
+  expect((await verifyExported()).problems).toBeGreaterThan(0);
+});
+
+test("two entries that changed places in their batch are both named, with their places", async () => {
+  await sql("UPDATE audit_events SET position = -position WHERE tenant_id = $1 AND position IN (9, 10)", tenant.id);
+  await sql("UPDATE audit_events SET position = 19 + position WHERE tenant_id = $1 AND position < 0", tenant.id);
+  await expectFound(
+    { problem: "reordered", position: 9, id: at(10).id },
+    { problem: "reordered", position: 10, id: at(9).id },
+  );
+});
+
+test("two entries that changed places across batches are both named", async () => {
+  await sql("UPDATE audit_events SET position = -position WHERE tenant_id = $1 AND position IN (6, 8)", tenant.id);
+  await sql("UPDATE audit_events SET position = 14 + position WHERE tenant_id = $1 AND position < 0", tenant.id);
+  await expectFound(
+    { problem: "changed", position: 6, id: at(8).id },
+    { problem: "changed", position: 8, id: at(6).id },
+  );
+});
+
+test("an entry that was inserted behind all others is unsealed", async () => {
+  await sql(
+    `INSERT INTO audit_events SELECT (jsonb_populate_record(item, jsonb_build_object('id', gen_random_uuid(), 'position', 12))).*
+     FROM audit_events AS item WHERE tenant_id = $1 AND position = 11`,
+    tenant.id,
+  );
+  expect((await verifyLive()).findings).toMatchObject([{ problem: "unsealed", position: 12 }]);
+});
+
+test("a forged entry in place of another, its seal recomputed, breaks the chain there", async () => {
+  await edit(7, 'after = \'{"name": "Forged"}\'');
+  await reseal(7, 7);
+  await expectFound({ problem: "chain", position: 8 });
+});
+
+test("a tail that was rewritten, every hash of it recomputed, contradicts the checkpoint", async () => {
+  await sign();
+  await edit(7, 'after = \'{"name": "Forged"}\'');
+  await reseal(7, 11);
+  const [live, file] = [await verifyLive(), await verifyExported()];
+  expect(live.findings).toMatchObject([{ problem: "checkpoint", position: 11 }]);
+  expect(file.findings).toMatchObject([{ problem: "checkpoint", position: 11 }]);
+});
+
+test("what contradicts the last checkpoint is not signed again", async () => {
+  await sign();
+  await edit(7, 'after = \'{"name": "Forged"}\'');
+  await reseal(7, 11);
+  await tenant.client.post("/tenants/groups", { name: "Five" });
+  await sign();
+  expect((await verifyLive()).findings).toMatchObject([{ problem: "checkpoint", position: 11 }]);
+  const { rows } = await sql("SELECT position FROM audit_checkpoints WHERE tenant_id = $1", tenant.id);
+  expect(rows).toEqual([{ position: "11" }]);
+});
+
+test("an entry that was moved to another tenant is missing there and strange here", async () => {
+  await sql(
+    "UPDATE audit_events SET tenant_id = $2, position = 12 WHERE tenant_id = $1 AND position = 11",
+    stranger.id,
+    tenant.id,
+  );
+  expect((await verifyLive()).findings).toMatchObject([{ problem: "unsealed", position: 12 }]);
+  expect((await verifyLive(stranger.id)).findings).toMatchObject([{ problem: "missing", position: 11 }]);
+});
+
+test("another tenant's whole record in place of one's own does not follow", async () => {
+  for (const table of ["audit_events", "audit_seals"]) {
+    await sql(`DELETE FROM ${table} WHERE tenant_id = $1`, tenant.id);
+    await sql(`UPDATE ${table} SET tenant_id = $2 WHERE tenant_id = $1`, stranger.id, tenant.id);
+  }
+  const { findings } = await verifyLive();
+  expect(findings[0]).toMatchObject({ problem: "chain", position: 1 });
+});
+
+test.each([
+  ["position", "position = 10"],
+  ["hash", "hash = sha256('')"],
+  ["time", "created_at = created_at - interval '1 day'"],
+  ["signature", "signature = set_byte(signature, 7, (get_byte(signature, 7) + 1) % 256)"],
+])("a checkpoint whose %s was changed is named", async (_what, change) => {
+  await sign();
+  await sql(`UPDATE audit_checkpoints SET ${change} WHERE tenant_id = $1`, tenant.id);
+  for (const report of [await verifyLive(), await verifyExported()]) {
+    expect(report.findings).toMatchObject([{ problem: "checkpoint" }]);
+  }
+});
+
+test("a checkpoint of another tenant is not genuine here", async () => {
+  await sign();
+  await sql("DELETE FROM audit_checkpoints WHERE tenant_id = $1", tenant.id);
+  await sql("UPDATE audit_checkpoints SET tenant_id = $2 WHERE tenant_id = $1", stranger.id, tenant.id);
+  expect((await verifyLive()).findings).toMatchObject([{ problem: "checkpoint", position: 11 }]);
+});
+
+test.each([
+  ["hash", "hash = sha256('')", { problem: "chain", position: 7 }],
+  ["time", "created_at = created_at + interval '1 day'", { problem: "chain", position: 7 }],
+  ["generation", "generation = generation + 100", { problem: "chain" }],
+])("a seal whose %s was changed is named", async (_what, change, finding) => {
+  await sql(`UPDATE audit_seals SET ${change} WHERE tenant_id = $1 AND first_position = 7`, tenant.id);
+  expect((await verifyLive()).findings).toContainEqual(expect.objectContaining(finding));
+  expect((await verifyExported()).problems).toBeGreaterThan(0);
+});
+
+test.each([
+  ["count of entries, to more", "event_count = event_count + 1", { problem: "missing", position: 12 }],
+  ["count of entries, to fewer", "event_count = event_count - 1", { problem: "head", position: 11 }],
+  ["last hash", "chain_hash = sha256('')", { problem: "head", position: 11 }],
+  ["count of pruned entries", "pruned_count = 3", { problem: "stub", position: 1 }],
+])("a tenant's %s that was changed is told", async (_what, change, finding) => {
+  await sql(`UPDATE tenant_generations SET ${change} WHERE tenant_id = $1`, tenant.id);
+  expect((await verifyLive()).findings).toMatchObject([finding]);
+});
+
+test("a stub that was forged to hide the oldest entries is not genuine", async () => {
+  await sql(
+    `INSERT INTO audit_stubs SELECT tenant_id, 5, generation, hash, created_at, sha256('') || sha256('')
+     FROM audit_seals WHERE tenant_id = $1 AND generation = 1`,
+    tenant.id,
+  );
+  await sql("DELETE FROM audit_events WHERE tenant_id = $1 AND position <= 5", tenant.id);
+  await sql("DELETE FROM audit_seals WHERE tenant_id = $1 AND generation = 1", tenant.id);
+  await sql("UPDATE tenant_generations SET pruned_count = 5 WHERE tenant_id = $1", tenant.id);
+  await expectFound({ problem: "stub", position: 5 });
+});
+
+test("a checkpoint cannot stand for a stub", async () => {
+  await sign();
+  await sql(
+    `INSERT INTO audit_stubs SELECT tenant_id, position, generation, hash, created_at, signature
+     FROM audit_checkpoints WHERE tenant_id = $1`,
+    tenant.id,
+  );
+  for (const table of ["audit_events", "audit_seals", "audit_checkpoints"]) {
+    await sql(`DELETE FROM ${table} WHERE tenant_id = $1`, tenant.id);
+  }
+  await sql("UPDATE tenant_generations SET pruned_count = 11 WHERE tenant_id = $1", tenant.id);
+  await expectFound({ problem: "stub", position: 11 });
+});
+
+test("a head kept from an earlier verification must be in the chain still", async () => {
+  const { head } = await verifyLive();
+  await tenant.client.post("/tenants/groups", { name: "Five" });
+  const expectHead = head.hash;
+  expect(await verifyTenant(server.database, { tenantId: tenant.id, signatures, expectHead })).toMatchObject({
+    findings: [],
+  });
+  await edit(11, 'after = \'{"name": "Forged"}\'');
+  await reseal(11, 12);
+  await sql("DELETE FROM audit_checkpoints WHERE tenant_id = $1", tenant.id);
+  expect((await verifyLive()).findings).toEqual([]);
+  expect(await verifyTenant(server.database, { tenantId: tenant.id, signatures, expectHead })).toMatchObject({
+    findings: [{ problem: "head" }],
+  });
+});
+
+test("many problems are counted, and the first hundred listed", async () => {
+  await sql(
+    `INSERT INTO audit_events SELECT (jsonb_populate_record(item, jsonb_build_object('id', gen_random_uuid(), 'position', 11 + n))).*
+     FROM audit_events AS item, generate_series(1, 250) AS n WHERE tenant_id = $1 AND position = 11`,
+    tenant.id,
+  );
+  const report = await verifyLive();
+  expect(report.problems).toBe(250);
+  expect(report.findings).toHaveLength(100);
+});
+
+/** Recomputes every hash of these entries' seals, as somebody who knows the scheme would. */
+async function reseal(from: number, through: number): Promise<void> {
+  const { body } = await tenant.client.get("/tenants/events?limit=100");
+  const hashes = new Map<number, string>(
+    body.data.map((event: { position: number }) => [
+      event.position,
+      entryHash(event as Parameters<typeof entryHash>[0]).toString("hex"), // as the API shows it
+    ]),
+  );
+  const { rows } = await sql(
+    `SELECT generation::int, created_at, first_position::int AS first, octet_length(entry_hashes) / 32 AS count,
+            encode(hash, 'hex') AS hash FROM audit_seals WHERE tenant_id = $1 ORDER BY generation`,
+    tenant.id,
+  );
+  let previous = "0".repeat(64);
+  for (const { generation, created_at, first, count, hash } of rows) {
+    if (first < from || first > through) {
+      previous = hash;
+      continue;
+    }
+    const entryHashes = Array.from({ length: count }, (_none, index) => hashes.get(first + index) ?? "");
+    const seal = { generation, createdAt: created_at.toISOString(), firstPosition: first, entryHashes };
+    previous = sealHash(previous, tenant.id, seal);
+    await sql(
+      "UPDATE audit_seals SET entry_hashes = decode($3, 'hex'), hash = decode($4, 'hex') WHERE tenant_id = $1 AND generation = $2",
+      tenant.id,
+      generation,
+      entryHashes.join(""),
+      previous,
+    );
+  }
+  if (through >= body.data.length) {
+    await sql("UPDATE tenant_generations SET chain_hash = decode($2, 'hex') WHERE tenant_id = $1", tenant.id, previous);
+  }
+}

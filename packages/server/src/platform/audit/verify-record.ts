@@ -1,0 +1,315 @@
+/**
+ * Verifies an audit record, line by line, in bounded memory. Pure: the lines come from a database or from an export, and
+ * both are held against the same rules.
+ */
+import type { Event } from "@gatehouse/contract/records/event";
+import { chainStart, entryHash, lastPositionOf, type Seal, sealHash } from "./chain.ts";
+import type { RecordLine } from "./record-lines.ts";
+import type { ChainPlace, SignatureCheck, Signed, StatementKind } from "./signatures.ts";
+
+/**
+ * `changed`: an entry is not what was sealed. `missing`: an entry or a seal is gone. `unsealed`: an entry that no seal
+ * covers. `reordered`: an entry stands at another place. `chain`: a seal does not follow from the one before.
+ * `checkpoint`, `stub`: a signature is not genuine, or says otherwise than the chain. `head`: the record ends elsewhere
+ * than it is said to. `form`: something cannot be read.
+ */
+export type ProblemKind =
+  | "changed"
+  | "missing"
+  | "unsealed"
+  | "reordered"
+  | "chain"
+  | "checkpoint"
+  | "stub"
+  | "head"
+  | "form";
+
+export interface Finding {
+  readonly problem: ProblemKind;
+  /** Of the entry concerned, or of the first of several. */
+  readonly position?: number;
+  readonly id?: string;
+  readonly createdAt?: string;
+  readonly message: string;
+}
+
+/** Where the record must end, from the row that commands raise. */
+export interface ExpectedHead {
+  readonly eventCount: number;
+  readonly prunedCount: number;
+  readonly chainHash: string;
+}
+
+export interface Report {
+  /** The first of what is wrong; nothing when all is well. */
+  readonly findings: readonly Finding[];
+  /** All of what is wrong, also what is not listed. */
+  readonly problems: number;
+  readonly events: number;
+  /** Entries that a filtered export leaves out: their seals are here, they are not. */
+  readonly leftOut: number;
+  readonly prunedThrough: number;
+  /** The end of the chain. */
+  readonly head: ChainPlace;
+  /** The last entry that a genuine signature vouches for; what comes after rests on the database alone. */
+  readonly signedThrough: number;
+}
+
+/** Findings that a report lists. */
+const listed = 100;
+/** Entries that wait for their seal at most; more than any command makes. */
+const waitingAtMost = 100_000;
+
+interface Waiting {
+  readonly event: Pick<Event, "position" | "generation" | "id" | "createdAt">;
+  /** Undefined for an entry that has no canonical form. */
+  readonly hash: string | undefined;
+}
+
+export interface RecordVerifierOptions {
+  readonly tenantId: string;
+  /** Undefined leaves signatures unchecked. */
+  readonly signatures: SignatureCheck | undefined;
+  /** False where entries may have been left out by filters. */
+  readonly complete: boolean;
+  /** Where the lines begin, if not at the chain's start. */
+  readonly after?: ChainPlace | undefined;
+  /** The hash of a seal that must be in the chain, kept from an earlier verification. */
+  readonly expectHead?: string | undefined;
+}
+
+export class RecordVerifier {
+  readonly #options: RecordVerifierOptions;
+  readonly #findings: Finding[] = [];
+  #problems = 0;
+  #head: ChainPlace;
+  #begun = false;
+  #prunedThrough = 0;
+  #events = 0;
+  #leftOut = 0;
+  #signedThrough = 0;
+  #lastEvent = Number.NEGATIVE_INFINITY;
+  #expectedSeen: boolean;
+  /** Entries whose seal did not come yet, by position. */
+  readonly #waiting = new Map<number, Waiting>();
+
+  constructor(options: RecordVerifierOptions) {
+    this.#options = options;
+    this.#head = options.after ?? { position: 0, generation: 0, hash: chainStart };
+    this.#expectedSeen = options.expectHead === undefined || options.expectHead === this.#head.hash;
+  }
+
+  /** Where the chain stands after the lines so far. */
+  get head(): ChainPlace {
+    return this.#head;
+  }
+
+  get events(): number {
+    return this.#events;
+  }
+
+  take(line: RecordLine): void {
+    switch (line.type) {
+      case "stub":
+        this.#stub(line);
+        break;
+      case "event":
+        this.#event(line.event);
+        break;
+      case "seal":
+        this.#seal(line);
+        break;
+      case "checkpoint":
+        this.#checkpoint(line);
+        break;
+    }
+    this.#begun = true;
+  }
+
+  report(finding: Finding): void {
+    this.#problems += 1;
+    if (this.#findings.length < listed) this.#findings.push(finding);
+  }
+
+  /** @param signed a signed place that must be the end of the chain, as an export's last line is */
+  end(signed: Signed): void {
+    const { position, hash } = signed;
+    if (position !== this.#head.position || hash !== this.#head.hash) {
+      const message = `The end signs position ${position}, and the seals above end at ${this.#head.position} with another hash.`;
+      this.report({ problem: "head", position, message });
+      return;
+    }
+    this.#signedThrough = position;
+  }
+
+  /** @param expected from a live database; undefined for an export */
+  finish(expected?: ExpectedHead): Report {
+    this.#unsealed(() => true);
+    if (expected !== undefined) this.#compareHead(expected);
+    if (!this.#expectedSeen) {
+      const message = `No seal has the expected hash ${this.#options.expectHead}: the record was rewritten since, or is another one.`;
+      this.report({ problem: "head", message });
+    }
+    return {
+      findings: this.#findings,
+      problems: this.#problems,
+      events: this.#events,
+      leftOut: this.#leftOut,
+      prunedThrough: this.#prunedThrough,
+      head: this.#head,
+      signedThrough: this.#signedThrough,
+    };
+  }
+
+  #stub(stub: Signed): void {
+    const { position, generation, hash, createdAt } = stub;
+    if (!this.#isGenuine("stub", stub)) {
+      const message = `The stub says that everything through position ${position} was pruned, and its signature is not genuine.`;
+      this.report({ problem: "stub", position, createdAt, message });
+    }
+    if (this.#begun) {
+      this.report({ problem: "stub", position, createdAt, message: "The stub stands in the middle of the record." });
+      return;
+    }
+    this.#prunedThrough = position;
+    this.#signedThrough = position;
+    this.#moveTo({ position, generation, hash });
+  }
+
+  #event(event: Event): void {
+    const { position, generation, id, createdAt } = event;
+    this.#events += 1;
+    const where = { position, id, createdAt };
+    if (position <= this.#lastEvent) {
+      const message = `The entry stands after the one at position ${this.#lastEvent}.`;
+      this.report({ problem: "reordered", ...where, message });
+    }
+    this.#lastEvent = Math.max(this.#lastEvent, position);
+    if (position <= this.#head.position || this.#waiting.has(position)) {
+      const reason = position <= this.#prunedThrough ? "was pruned" : "is taken";
+      this.report({ problem: "unsealed", ...where, message: `The entry's position ${reason}.` });
+      return;
+    }
+    this.#waiting.set(position, { event: { position, generation, id, createdAt }, hash: hashOf(event) });
+    if (this.#waiting.size > waitingAtMost) this.#unsealed(() => true);
+  }
+
+  #seal(seal: Seal): void {
+    const { generation, firstPosition, entryHashes, createdAt, hash } = seal;
+    const { position: before, hash: previous, generation: lastGeneration } = this.#head;
+    const where = { position: firstPosition, createdAt };
+    if (firstPosition > before + 1) {
+      const message = `Nothing seals positions ${before + 1} to ${firstPosition - 1}: seals are missing.`;
+      this.report({ problem: "missing", position: before + 1, message });
+    } else if (firstPosition <= before || entryHashes.length === 0) {
+      const message = `The seal of generation ${generation} begins at position ${firstPosition}, which is sealed already.`;
+      this.report({ problem: "chain", ...where, message });
+    } else if (sealHash(previous, this.#options.tenantId, seal) !== hash) {
+      const message = `The seal of generation ${generation}, over ${rangeOf(seal)}, was changed or does not follow from the one before.`;
+      this.report({ problem: "chain", ...where, message });
+    }
+    if (generation <= lastGeneration) {
+      const message = `The seal of generation ${generation} comes after that of generation ${lastGeneration}.`;
+      this.report({ problem: "chain", ...where, message });
+    }
+    this.#unsealed((position) => position < firstPosition);
+    for (const [index, expected] of entryHashes.entries()) this.#compareEntry(seal, firstPosition + index, expected);
+    this.#moveTo({ position: lastPositionOf(seal), generation, hash });
+  }
+
+  #compareEntry(seal: Seal, position: number, expected: string): void {
+    const found = this.#waiting.get(position);
+    this.#waiting.delete(position);
+    if (found === undefined) {
+      if (!this.#options.complete) this.#leftOut += 1;
+      else {
+        const message = `The entry at position ${position} is missing; its seal is of ${seal.createdAt}.`;
+        this.report({ problem: "missing", position, createdAt: seal.createdAt, message });
+      }
+      return;
+    }
+    const { event, hash } = found;
+    const where = { position, id: event.id, createdAt: event.createdAt };
+    if (hash !== expected) {
+      const real = hash === undefined ? -1 : seal.entryHashes.indexOf(hash);
+      if (real >= 0) {
+        const message = `The entry was sealed at position ${seal.firstPosition + real}.`;
+        this.report({ problem: "reordered", ...where, message });
+      } else {
+        this.report({ problem: "changed", ...where, message: "The entry is not the one that was sealed." });
+      }
+    } else if (event.generation !== seal.generation) {
+      const message = `The entry says generation ${event.generation}, and was sealed in ${seal.generation}.`;
+      this.report({ problem: "changed", ...where, message });
+    }
+  }
+
+  #checkpoint(checkpoint: Signed): void {
+    const { position, hash, createdAt } = checkpoint;
+    const where = { position, createdAt };
+    if (!this.#isGenuine("checkpoint", checkpoint)) {
+      const message = `The checkpoint of ${createdAt} at position ${position} has a signature that is not genuine.`;
+      this.report({ problem: "checkpoint", ...where, message });
+    } else if (position > this.#head.position) {
+      const message = `The checkpoint of ${createdAt} signs position ${position}, and the record ends at ${this.#head.position}: newer entries were removed.`;
+      this.report({ problem: "missing", position: this.#head.position + 1, createdAt, message });
+    } else if (position !== this.#head.position || hash !== this.#head.hash) {
+      const message = `The checkpoint of ${createdAt} signs another hash at position ${position}: the record was rewritten after it was signed.`;
+      this.report({ problem: "checkpoint", ...where, message });
+    } else if (this.#options.signatures !== undefined) {
+      this.#signedThrough = position;
+    }
+  }
+
+  #compareHead({ eventCount, prunedCount, chainHash }: ExpectedHead): void {
+    const { position, hash } = this.#head;
+    if (eventCount > position) {
+      const message = `The tenant has had ${eventCount} entries, and the record ends at position ${position}: the newest are missing.`;
+      this.report({ problem: "missing", position: position + 1, message });
+    } else if (eventCount < position) {
+      const message = `The tenant has had ${eventCount} entries, and the record ends at position ${position}.`;
+      this.report({ problem: "head", position: eventCount + 1, message });
+    } else if (chainHash !== hash) {
+      const message = "The last seal's hash is not the one that the tenant's next command would follow.";
+      this.report({ problem: "head", position, message });
+    }
+    if (prunedCount !== this.#prunedThrough) {
+      const message = `${prunedCount} entries are said to be pruned, and the stub tells of ${this.#prunedThrough}.`;
+      this.report({ problem: "stub", position: Math.min(prunedCount, this.#prunedThrough) + 1, message });
+    }
+  }
+
+  #moveTo(place: ChainPlace): void {
+    this.#head = place;
+    if (place.hash === this.#options.expectHead) this.#expectedSeen = true;
+  }
+
+  #unsealed(concerns: (position: number) => boolean): void {
+    for (const [position, { event }] of this.#waiting) {
+      // Entries come in the order of their positions; one that does not is found at the end.
+      if (!concerns(position)) return;
+      this.#waiting.delete(position);
+      const { id, createdAt } = event;
+      const message = "No seal covers the entry: it was inserted, or its seal was removed.";
+      this.report({ problem: "unsealed", position, id, createdAt, message });
+    }
+  }
+
+  #isGenuine(kind: StatementKind, statement: Signed): boolean {
+    const { signatures, tenantId } = this.#options;
+    return signatures === undefined || signatures.isGenuine(kind, tenantId, statement);
+  }
+}
+
+function hashOf(event: Event): string | undefined {
+  try {
+    return entryHash(event).toString("hex");
+  } catch {
+    return undefined; // what has no canonical form was never sealed
+  }
+}
+
+function rangeOf(seal: Seal): string {
+  const last = lastPositionOf(seal);
+  return last === seal.firstPosition ? `position ${last}` : `positions ${seal.firstPosition} to ${last}`;
+}

@@ -1,0 +1,128 @@
+/** Writes an audit record as text: NDJSON that can be verified, or CSV for spreadsheets. In bounded memory. */
+import { createHash } from "node:crypto";
+import type { Event } from "@gatehouse/contract/records/event";
+import { stringify } from "csv-stringify/sync";
+import type { Filter } from "../list-query.ts";
+import { chainStart, lastPositionOf } from "./chain.ts";
+import { readRecord, type TenantReader } from "./read-record.ts";
+import { noEnd, readEntries, readGenerations, readPlaceBefore, readStub } from "./record.queries.ts";
+import { type EndLine, type HeadLine, type RecordLine, recordFormat } from "./record-lines.ts";
+import type { AuditSigner, ChainPlace } from "./signatures.ts";
+
+/** Text is handed on in pieces of about this many characters. */
+const pieceLength = 65_536;
+const rowsAtOnce = 100;
+
+export interface ExportOptions {
+  readonly tenantId: string;
+  readonly read: TenantReader;
+  readonly filters: readonly Filter[];
+  readonly signer: AuditSigner;
+  readonly now: Date;
+}
+
+/**
+ * The record from its beginning, or its stub; where there are filters, from the batch of the first entry that matches
+ * through that of the last, with every seal between them, so that what is there can be verified all the same.
+ */
+export async function* ndjsonExport(options: ExportOptions): AsyncGenerator<string> {
+  const { tenantId, read, filters, signer, now } = options;
+  const complete = filters.length === 0;
+  const matching = complete ? undefined : await read((tx) => readGenerations(tx, filters));
+  const nothing = !complete && matching === undefined;
+  const before = nothing ? noEnd : matching?.first;
+  const [stub, preceding] = await read((tx) =>
+    Promise.all([readStub(tx), before === undefined ? undefined : readPlaceBefore(tx, before)]),
+  );
+  const after: ChainPlace | undefined = before === undefined ? undefined : (preceding ?? stub);
+  const start = { position: 0, generation: 0, hash: chainStart };
+  const from = after ?? (stub === undefined ? start : placeOf(stub));
+  const head: HeadLine = {
+    type: "head",
+    format: recordFormat,
+    tenantId,
+    createdAt: now.toISOString(),
+    complete,
+    filters: filters.map(shown),
+    publicKey: signer.publicKey,
+    ...(after === undefined ? {} : { after: placeOf(after) }),
+  };
+  const content = createHash("sha256");
+  const end = { place: from, events: 0 };
+  const lineText = (line: RecordLine | HeadLine) => {
+    const text = `${JSON.stringify(line)}\n`;
+    content.update(text);
+    return text;
+  };
+  let piece = lineText(head);
+  if (after === undefined && stub !== undefined) piece += lineText({ type: "stub", ...stub });
+  if (!nothing) {
+    const range = { after: from, throughGeneration: matching?.last, filters, oneSnapshot: false };
+    for await (const line of readRecord(read, range)) {
+      if (line.type === "event") end.events += 1;
+      if (line.type === "seal") {
+        if (line.firstPosition > end.place.position + 1) await requireUnpruned(read, end.place);
+        end.place = { position: lastPositionOf(line), generation: line.generation, hash: line.hash };
+      }
+      piece += lineText(line);
+      if (piece.length < pieceLength) continue;
+      yield piece;
+      piece = "";
+    }
+  }
+  const signed = signer.sign("export", tenantId, end.place, now, content.digest("hex"));
+  const last = { type: "end", ...signed, events: end.events };
+  yield `${piece}${JSON.stringify(last as EndLine)}\n`; // an export's signature has its contentHash
+}
+
+function placeOf({ position, generation, hash }: ChainPlace): ChainPlace {
+  return { position, generation, hash };
+}
+
+/** A gap that pruning made meanwhile breaks the export off; any other is exported, for verification to find. */
+async function requireUnpruned(read: TenantReader, { position }: ChainPlace): Promise<void> {
+  const stub = await read(readStub);
+  if (stub !== undefined && stub.position > position) throw new Error("entries were pruned while they were exported");
+}
+
+function shown({ field, operator, values }: Filter): string {
+  return `${field} ${operator} ${values.join(",")}`;
+}
+
+const csvColumns: Readonly<Record<string, (event: Event) => string | number | undefined>> = {
+  position: (event) => event.position,
+  id: (event) => event.id,
+  createdAt: (event) => event.createdAt,
+  generation: (event) => event.generation,
+  "actor.type": (event) => event.actor.type,
+  "actor.id": (event) => event.actor.id,
+  "actor.name": (event) => event.actor.name,
+  operation: (event) => event.operation,
+  "target.type": (event) => event.target.type,
+  "target.id": (event) => event.target.id,
+  "target.name": (event) => event.target.name,
+  requestId: (event) => event.requestId,
+  sourceAddress: (event) => event.sourceAddress,
+  before: (event) => (event.before === undefined ? undefined : JSON.stringify(event.before)),
+  after: (event) => (event.after === undefined ? undefined : JSON.stringify(event.after)),
+};
+
+/** RFC 4180. What a spreadsheet would take for a formula gets an apostrophe before it. */
+function csvText(rows: readonly (readonly unknown[])[]): string {
+  return stringify([...rows], { record_delimiter: "windows", escape_formulas: true });
+}
+
+/** Every entry that matches, without seals: for spreadsheets, not for verification. */
+export async function* csvExport({ read, filters }: Pick<ExportOptions, "read" | "filters">): AsyncGenerator<string> {
+  yield csvText([Object.keys(csvColumns)]);
+  let after = 0;
+  for (;;) {
+    const from = after;
+    const events = await read((tx) => readEntries(tx, filters, from, noEnd, rowsAtOnce));
+    const last = events.at(-1);
+    if (last === undefined) return;
+    yield csvText(events.map((event) => Object.values(csvColumns).map((column) => column(event))));
+    if (events.length < rowsAtOnce) return;
+    after = last.position;
+  }
+}

@@ -1,0 +1,144 @@
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
+import { AuditSigner, SignatureCheck } from "../platform/audit/signatures.ts";
+import { verifyTenant } from "../platform/audit/verify-database.ts";
+import { migrate } from "../platform/db/migrations.ts";
+import { createDatabase } from "../testing/database-setup.ts";
+import { TestClock } from "../testing/test-clock.ts";
+import { startTestServer, type TestServer, type TestTenant, testMasterKey } from "../testing/test-server.ts";
+
+const dayMs = 24 * 60 * 60_000;
+const signatures = SignatureCheck.of(new AuditSigner(testMasterKey).publicKey);
+let own: Awaited<ReturnType<typeof createDatabase>>;
+let owner: pg.Client;
+let clock: TestClock;
+let server: TestServer;
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  own = await createDatabase(inject("server"));
+  await migrate(own.connection);
+  owner = new pg.Client(own.connection);
+  await owner.connect();
+  clock = new TestClock();
+  const audit = { checkpointSeconds: 86_400, retentionDays: 30 };
+  server = await startTestServer({ connection: own.connection, clock, settings: { audit } });
+});
+beforeEach(async () => {
+  tenant = await server.newTenant();
+});
+afterAll(async () => {
+  await Promise.all([server.close(), owner.end()]);
+  await own.drop();
+});
+
+const prune = () => server.tasks.get("audit-retention")?.runNow();
+const verify = () => verifyTenant(server.database, { tenantId: tenant.id, signatures });
+const makeGroup = (name: string) => tenant.client.post("/tenants/groups", { name });
+const eventsOf = async () => (await tenant.client.get("/tenants/events?limit=100")).body;
+
+test("what is younger than the retention stays", async () => {
+  clock.advance(29 * dayMs);
+  await makeGroup("Later");
+  await prune();
+  expect((await eventsOf()).total).toBe(6);
+});
+
+test("what is older goes, a signed stub and an entry stay in its place, and the rest verifies", async () => {
+  await server.tasks.get("audit-checkpoints")?.runNow();
+  clock.advance(20 * dayMs);
+  await makeGroup("Kept");
+  clock.advance(11 * dayMs);
+  await prune();
+  const { data, total } = await eventsOf();
+  expect(total).toBe(2);
+  expect(data).toMatchObject([
+    { position: 6, operation: "createGroup" },
+    {
+      position: 7,
+      operation: "pruneEvents",
+      actor: { type: "system", name: "Gatehouse" },
+      target: { type: "audit-record", id: tenant.id },
+      before: { prunedThrough: 0 },
+      after: { prunedThrough: 5, events: 5 },
+    },
+  ]);
+  expect(await verify()).toMatchObject({ findings: [], prunedThrough: 5, events: 2, head: { position: 7 } });
+  // Another tenant's entries are not this one's to keep.
+  clock.advance(31 * dayMs);
+  await makeGroup("Newest");
+  await prune();
+  expect(await verify()).toMatchObject({ findings: [], prunedThrough: 7, events: 2 });
+});
+
+test("the newest batch stays, however old it is, and is not pruned again and again", async () => {
+  clock.advance(100 * dayMs);
+  await prune();
+  expect(await eventsOf()).toMatchObject({ total: 5 });
+  await makeGroup("Newer");
+  for (let round = 0; round < 5; round += 1) {
+    clock.advance(100 * dayMs);
+    await prune();
+  }
+  const { data } = await eventsOf();
+  expect(data.map(({ operation }: { operation: string }) => operation)).toEqual(["pruneEvents", "pruneEvents"]);
+  expect(await verify()).toMatchObject({ findings: [] });
+});
+
+test("two replicas that prune at once do it once", async () => {
+  clock.advance(31 * dayMs);
+  await makeGroup("Newer");
+  const audit = { checkpointSeconds: 86_400, retentionDays: 30 };
+  const { connection } = own;
+  const other = await startTestServer({ connection, clock, operatorKey: server.operatorKey, settings: { audit } });
+  await Promise.all([prune(), other.tasks.get("audit-retention")?.runNow()]);
+  await other.close();
+  expect(await eventsOf()).toMatchObject({ total: 2 });
+  expect(await verify()).toMatchObject({ findings: [], prunedThrough: 5 });
+});
+
+test("a long record goes in pieces", async () => {
+  const { rows } = await owner.query("SELECT generation::int FROM tenant_generations WHERE tenant_id = $1", [
+    tenant.id,
+  ]);
+  expect(rows).toEqual([{ generation: 1 }]);
+  for (let index = 0; index < 60; index += 1) {
+    const users = Array.from({ length: 100 }, (_none, at) => ({ email: `person-${index}-${at}@example.com` }));
+    await tenant.client.post("/tenants/users", users);
+  }
+  clock.advance(31 * dayMs);
+  await makeGroup("Newer");
+  await prune();
+  const { data } = await eventsOf();
+  expect(data.map(({ operation }: { operation: string }) => operation)).toEqual([
+    "createGroup",
+    "pruneEvents",
+    "pruneEvents",
+  ]);
+  expect(await verify()).toMatchObject({ findings: [], prunedThrough: 6005 });
+}, 60_000);
+
+test.each([
+  ["its position", "position = position + 1"],
+  ["its hash", "hash = sha256('')"],
+  ["its time", "created_at = created_at - interval '1 day'"],
+  ["its signature", "signature = set_byte(signature, 3, (get_byte(signature, 3) + 1) % 256)"],
+])("a stub of which %s was changed is found", async (_what, change) => {
+  clock.advance(31 * dayMs);
+  await makeGroup("Newer");
+  await prune();
+  await owner.query(`UPDATE audit_stubs SET ${change} WHERE tenant_id = $1`, [tenant.id]);
+  const report = await verify();
+  expect(report?.findings).toContainEqual(expect.objectContaining({ problem: "stub" }));
+});
+
+test("entries that were deleted beyond what the stub tells are missing", async () => {
+  clock.advance(31 * dayMs);
+  await makeGroup("Newer");
+  await prune();
+  await owner.query("DELETE FROM audit_events WHERE tenant_id = $1 AND position = 6", [tenant.id]);
+  await owner.query("DELETE FROM audit_seals WHERE tenant_id = $1 AND first_position = 6", [tenant.id]);
+  expect((await verify())?.findings).toMatchObject([{ problem: "missing", position: 6 }]);
+  await owner.query("DELETE FROM audit_stubs WHERE tenant_id = $1", [tenant.id]);
+  expect((await verify())?.findings[0]).toMatchObject({ problem: "missing", position: 1 });
+});
