@@ -265,6 +265,25 @@ export const errorDefinitions = {
       "A configuration is read, compared and written as a whole, so its size is bounded; `detail` says which kind of record there are too many of.",
     remedy: "Use the operations of the single records for a tenant of this size.",
   },
+  webhook_limit_reached: {
+    status: 409,
+    title: "The tenant has as many webhooks as allowed",
+    explanation: "A tenant may have 20 webhooks, the inactive ones included.",
+    remedy: "Delete a webhook, or let one receiver pass messages on to others.",
+  },
+  webhook_inactive: {
+    status: 409,
+    title: "The webhook is not active",
+    explanation:
+      "Nothing is delivered to a webhook that is not active; `disabledReason` says whether Gatehouse set it so.",
+    remedy: "Set `active` to true first.",
+  },
+  webhook_event_gone: {
+    status: 409,
+    title: "The event is no longer kept",
+    explanation: "The audit record has been cleared of the entry that the message told of.",
+    remedy: "Nothing brings it back; read the records that it was about.",
+  },
   precondition_failed: {
     status: 412,
     title: "The record has changed",
@@ -301,6 +320,21 @@ export const errorDefinitions = {
     explanation:
       "The text is no IP address, CIDR, host name or `*.domain`; or a private resource names addresses that are globally reachable or belong to the device pool 100.64.0.0/10; or one of `sourceIps` is no IP address or CIDR.",
     remedy: "Correct the addresses that `errors` lists.",
+  },
+  invalid_webhook_url: {
+    status: 422,
+    title: "The webhook's URL is not allowed",
+    explanation:
+      "It is no URL, is not https, holds a user name, a password or a fragment, or names an address that is not globally reachable.",
+    remedy:
+      "Write an https URL of a public receiver. For receivers in your own network, the operator names it in GATEHOUSE_WEBHOOK_ALLOWED_NETWORKS.",
+  },
+  unknown_event_type: {
+    status: 422,
+    title: "There is no such event",
+    explanation:
+      "An entry of `events` is neither a target type with `.created`, `.updated`, `.deleted` or `.*`, nor the `operationId` of an operation that changes something.",
+    remedy: "Correct the entries that `errors` lists, such as `user.created`, `resource.*` or `reorderPolicies`.",
   },
   duplicate_address: {
     status: 422,

@@ -13,6 +13,7 @@ const nouns = [
   "policies",
   "api-keys",
   "configuration",
+  "webhooks",
 ] as const;
 
 type Noun = (typeof nouns)[number];
@@ -46,9 +47,14 @@ export const rolesByPrivilege: readonly RoleType[] = [
 ];
 
 const reading = permissions.filter((permission) => permission.endsWith(":read"));
-const readingTheNetwork = reading.filter(
-  (permission) => !["events:read", "api-keys:read", "configuration:read"].includes(permission),
-);
+/** Where secrets and the record of changes go is no part of the network, nor is reading all of it at once. */
+const readingAdministration: readonly Permission[] = [
+  "events:read",
+  "api-keys:read",
+  "configuration:read",
+  "webhooks:read",
+];
+const readingTheNetwork = reading.filter((permission) => !readingAdministration.includes(permission));
 
 /**
  * The permissions that each type of role grants.

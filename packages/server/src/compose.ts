@@ -7,6 +7,7 @@ import {
   type SetUpSettings,
   setUpInstallation,
 } from "./features/tenants/tenants.api.ts";
+import { deliverWebhooks, type WebhookDeliverySettings } from "./features/webhooks/webhooks.api.ts";
 import { createApp } from "./http/app.ts";
 import type { RateLimit } from "./http/rate-limits.ts";
 import { type EventStreamLimits, EventStreams, eventStreamLimits } from "./platform/audit/event-streams.ts";
@@ -18,7 +19,9 @@ import { type Connection, Database, type DatabaseOptions } from "./platform/db/d
 import { NotificationChannel } from "./platform/db/notifications.ts";
 import { requireReady } from "./platform/db/readiness.queries.ts";
 import { clearExpiredReplies } from "./platform/idempotency.queries.ts";
+import { JobQueue } from "./platform/jobs/job-queue.ts";
 import type { Log } from "./platform/log.ts";
+import { allowedNetworks } from "./platform/outbound/outbound-networks.ts";
 import { clearOutbox, outboxKeptForMs } from "./platform/outbox/outbox.queries.ts";
 import { OutboxFollower } from "./platform/outbox/outbox-follower.ts";
 import { clearSharedCounts, exchangeCounts } from "./platform/rate-limits/shared-counts.queries.ts";
@@ -40,6 +43,16 @@ export interface AuditSettings {
   readonly retentionDays: number | undefined;
 }
 
+/** How webhooks are delivered. */
+export interface WebhookSettings extends Partial<WebhookDeliverySettings> {
+  /** Addresses and CIDRs that they may lead to besides the internet; none where absent. */
+  readonly networks?: readonly string[];
+  /** False keeps deliveries for other replicas to make. */
+  readonly deliver?: boolean;
+  /** How often deliveries that are due are looked for, in milliseconds. */
+  readonly intervalMs?: number;
+}
+
 export interface ComposeOptions {
   readonly connection: Connection;
   readonly poolSize: number;
@@ -52,6 +65,7 @@ export interface ComposeOptions {
   readonly audit?: AuditSettings;
   /** Other limits of live streams than the usual. */
   readonly streams?: Partial<EventStreamLimits>;
+  readonly webhooks?: WebhookSettings;
   /** How long a whole request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs?: number;
   /** Whether figures for Prometheus are kept. */
@@ -90,6 +104,8 @@ export interface Composition {
 const minuteMs = 60_000;
 /** How often replicas tell each other what they counted, in milliseconds. */
 const exchangeIntervalMs = 1_000;
+const dayMs = 24 * 60 * minuteMs;
+const disableWebhooksAfterMs = 3 * dayMs;
 
 export async function compose(options: ComposeOptions): Promise<Composition> {
   const { connection, log, tracing, clock = systemClock } = options;
@@ -121,8 +137,10 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     secrets: {
       replies: createSecretBox(options.masterKey, "idempotent-reply"),
       gatewayTokens: createSecretBox(options.masterKey, "gateway-token"),
+      webhookSecrets: createSecretBox(options.masterKey, "webhook-secret"),
       masterKeyCheck: createSecretBox(options.masterKey, "master-key-check"),
     },
+    webhookNetworks: allowedNetworks(options.webhooks?.networks ?? []),
     committed: (auditEntries) => {
       metrics?.auditEntriesWritten(auditEntries);
       follower.wake();
@@ -189,6 +207,12 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     { name: "reply-retention", intervalMs: 10 * minuteMs, run: () => clearExpiredReplies(database) },
     ...(shared ? sharedCountTasks(database, clock, rateLimits) : []),
   ].map((task) => new Reconciler({ ...task, log }));
+  const webhooks = await startWebhooks(options, { runner, follower, clock }).catch(async (error: unknown) => {
+    await Promise.all([follower.stop(), channel.close(), app.close()]);
+    await database.close();
+    throw error;
+  });
+  reconcilers.push(...(webhooks?.reconcilers ?? []));
   for (const reconciler of reconcilers) reconciler.start();
   return {
     app,
@@ -203,7 +227,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       // Live streams would keep their connections for ever.
       streams.close();
       await app.close();
-      await Promise.all(reconcilers.map((reconciler) => reconciler.stop()));
+      await Promise.all([...reconcilers.map((reconciler) => reconciler.stop()), webhooks?.jobs.stop()]);
       await apiKeys.usage.flush().catch((error: unknown) => log.warn({ err: error }, "the last uses of keys are lost"));
       await follower.stop();
       await channel.close();
@@ -239,4 +263,33 @@ function sharedCountTasks(
     run: () => clearSharedCounts(database, clock.now()),
   };
   return [...exchanges, retention];
+}
+
+/** Delivers webhooks, and does what that needs now and then. */
+async function startWebhooks(
+  options: ComposeOptions,
+  parts: { readonly runner: CommandRunner; readonly follower: OutboxFollower; readonly clock: Clock },
+): Promise<{ readonly jobs: JobQueue; readonly reconcilers: readonly Reconciler[] } | undefined> {
+  const { connection, log, webhooks: { deliver = true, intervalMs = 1_000, networks: _, ...settings } = {} } = options;
+  if (!deliver) return undefined;
+  const jobs = new JobQueue({ connection, log, pollIntervalMs: intervalMs });
+  await jobs.start();
+  const dispatcher = deliverWebhooks(
+    { ...parts, jobs, log, settings: { disableAfterMs: disableWebhooksAfterMs, ...settings } },
+    () => dispatching.wake(),
+  );
+  const dispatching: Reconciler = new Reconciler({
+    name: "webhook-dispatch",
+    intervalMs,
+    run: () => dispatcher.run(),
+    log,
+  });
+  return {
+    jobs,
+    reconcilers: [
+      dispatching,
+      new Reconciler({ name: "webhook-log", intervalMs: 60 * minuteMs, run: () => dispatcher.clearLog(), log }),
+      new Reconciler({ name: "jobs", intervalMs: 10 * minuteMs, run: () => jobs.maintain(), log }),
+    ],
+  };
 }

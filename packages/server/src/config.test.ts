@@ -53,6 +53,8 @@ test("without any setting, everything has its default", () => {
     metricsHost: "127.0.0.1",
     auditCheckpointSeconds: 60,
     auditRetentionDays: undefined,
+    webhookAllowedNetworks: undefined,
+    webhookDisableAfterDays: 3,
     logLevel: "info",
     demo: false,
   });

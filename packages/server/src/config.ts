@@ -87,6 +87,15 @@ export const settings = {
     wholeNumber("days", 1, 36_500),
     "For how many days audit entries are kept; for ever where absent.",
   ),
+  webhookAllowedNetworks: optional(
+    addressRanges,
+    "Addresses and CIDRs that webhooks may lead to besides the internet, also without TLS.",
+  ),
+  webhookDisableAfterDays: setting(
+    wholeNumber("days", 1, 365),
+    "3",
+    "Days of nothing but failed attempts after which a webhook is disabled.",
+  ),
   logLevel: setting(oneOfThese("level", logLevels), "info", `How much is logged: ${logLevels.join(", ")}.`),
   demo: setting(yesOrNo, "false", "Fill the first tenant with example records, once."),
 };

@@ -17,6 +17,7 @@ import { startTracing } from "./platform/telemetry/start-tracing.ts";
 
 /** How long requests may take to finish once the server stops, in milliseconds; then they are cut off. */
 const drainMs = 10_000;
+const dayMs = 24 * 60 * 60 * 1000;
 
 export interface StartOptions {
   /**
@@ -113,6 +114,10 @@ async function composeWithMasterKey(config: Config, connection: Connection, log:
         shared: config.rateLimitShared,
       },
       log,
+      webhooks: {
+        networks: config.webhookAllowedNetworks ?? [],
+        disableAfterMs: config.webhookDisableAfterDays * dayMs,
+      },
       setUp: {
         operatorKey: config.operatorKey,
         bootstrapApiKey: config.bootstrapApiKey,

@@ -13,6 +13,7 @@ import { resourceRoutes } from "./features/resources/resources.routes.ts";
 import { roleRoutes } from "./features/roles/roles.routes.ts";
 import { tenantRoutes } from "./features/tenants/tenants.routes.ts";
 import { userRoutes } from "./features/users/users.routes.ts";
+import { webhookRoutes } from "./features/webhooks/webhooks.routes.ts";
 import type { Route } from "./http/route.ts";
 
 export const routes: readonly Route[] = [
@@ -29,5 +30,6 @@ export const routes: readonly Route[] = [
   ...apiKeyRoutes,
   ...configurationRoutes,
   ...eventRoutes,
+  ...webhookRoutes,
   ...tenantRoutes,
 ];

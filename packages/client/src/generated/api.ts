@@ -1360,6 +1360,178 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/webhooks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List webhooks
+         * @description Needs a key with the permission `webhooks:read`.
+         */
+        readonly get: operations["listWebhooks"];
+        readonly put?: never;
+        /**
+         * Create a webhook
+         * @description From now on, each event that `events` names is posted to the URL, signed by the Standard Webhooks specification with the `secret` that is shown this once. The name is the URL's host where absent.
+         *
+         *     Needs a key with the permission `webhooks:write`.
+         */
+        readonly post: operations["createWebhook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/webhooks/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read a webhook
+         * @description Needs a key with the permission `webhooks:read`.
+         */
+        readonly get: operations["readWebhook"];
+        /**
+         * Update a webhook
+         * @description Absent fields stay as they are; `""` clears the description. Setting `active` to false gives up what was not delivered yet; a webhook that becomes active again begins at the present.
+         *
+         *     Needs a key with the permission `webhooks:write`.
+         */
+        readonly put: operations["updateWebhook"];
+        readonly post?: never;
+        /**
+         * Delete a webhook
+         * @description With its delivery log; what was not delivered yet is given up.
+         *
+         *     Needs a key with the permission `webhooks:write`.
+         */
+        readonly delete: operations["deleteWebhook"];
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Change some fields of a webhook
+         * @description Absent fields stay as they are; `""` clears the description. Setting `active` to false gives up what was not delivered yet; a webhook that becomes active again begins at the present.
+         *
+         *     Needs a key with the permission `webhooks:write`.
+         */
+        readonly patch: operations["patchWebhook"];
+        readonly trace?: never;
+    };
+    readonly "/tenants/webhooks/{id}/rotate-secret": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Give a webhook a new secret
+         * @description The former secret also signs for `graceSeconds`, so that receivers can change over: the header then holds two signatures. One that is still signing from a rotation before ends at once.
+         *
+         *     Needs a key with the permission `webhooks:write`.
+         */
+        readonly post: operations["rotateWebhookSecret"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/webhooks/{id}/test": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send a test message
+         * @description A message of the type `webhook.test`, whatever `events` says. What comes of it is in the delivery log.
+         *
+         *     Needs a key with the permission `webhooks:write`.
+         */
+        readonly post: operations["testWebhook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/webhooks/{id}/deliveries": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List a webhook's deliveries
+         * @description The delivery log of the last 30 days. Ordered from the oldest on; see `sort`.
+         *
+         *     Needs a key with the permission `webhooks:read`.
+         */
+        readonly get: operations["listWebhookDeliveries"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/webhooks/{id}/deliveries/{deliveryId}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read a delivery
+         * @description Needs a key with the permission `webhooks:read`.
+         */
+        readonly get: operations["readWebhookDelivery"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/webhooks/{id}/deliveries/{deliveryId}/redeliver": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Deliver once more
+         * @description At once, with the same `webhook-id`, whatever came of it before; the retries begin anew.
+         *
+         *     Needs a key with the permission `webhooks:write`.
+         */
+        readonly post: operations["redeliverWebhook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/operator/tenants": {
         readonly parameters: {
             readonly query?: never;
@@ -1462,7 +1634,7 @@ export interface components {
             readonly name: string;
             /** @description The first characters of the key, to recognise it by. */
             readonly prefix: string;
-            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "gateways:token" | "events:read")[];
+            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read")[];
             /** @description Addresses and CIDRs that the key may be used from; empty for any. */
             readonly sourceIps: readonly string[];
             /** Format: date-time */
@@ -1905,7 +2077,7 @@ export interface components {
             readonly name: string;
             /** @description The first characters of the key, to recognise it by. */
             readonly prefix: string;
-            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "gateways:token" | "events:read")[];
+            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read")[];
             /** @description Addresses and CIDRs that the key may be used from; empty for any. */
             readonly sourceIps: readonly string[];
             /** Format: date-time */
@@ -1924,6 +2096,35 @@ export interface components {
         readonly NewTenant: {
             readonly tenant: components["schemas"]["Tenant"];
             readonly apiKey: components["schemas"]["NewApiKey"];
+        };
+        /** @description A webhook with its secret, which is shown this once. */
+        readonly NewWebhook: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: date-time */
+            readonly createdAt: string;
+            /** Format: date-time */
+            readonly updatedAt: string;
+            readonly name: string;
+            readonly url: string;
+            /** @description What is delivered: `user.created`, `resource.*`, or the `operationId` of an operation; empty for everything. */
+            readonly events: readonly string[];
+            readonly active: boolean;
+            readonly description?: string;
+            /**
+             * @description Why Gatehouse set `active` to false: the receiver answered 410 Gone, or every attempt failed for days.
+             * @enum {string}
+             */
+            readonly disabledReason?: "GONE" | "FAILING";
+            /** Format: date-time */
+            readonly disabledAt?: string;
+            /**
+             * Format: date-time
+             * @description The first failed attempt since the last successful one.
+             */
+            readonly failingSince?: string;
+            /** @description `whsec_` and the signing key in base64 (Standard Webhooks). */
+            readonly secret: string;
         };
         /** @description Who may access which resources under which conditions. */
         readonly Policy: {
@@ -2070,7 +2271,7 @@ export interface components {
             /** @description The path that was called. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
             /** @description Also in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -2216,6 +2417,67 @@ export interface components {
             readonly updatedAt: string;
             readonly name: string;
             readonly description?: string;
+        };
+        /** @description Where a tenant's events are delivered, without its secret. */
+        readonly Webhook: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: date-time */
+            readonly createdAt: string;
+            /** Format: date-time */
+            readonly updatedAt: string;
+            readonly name: string;
+            readonly url: string;
+            /** @description What is delivered: `user.created`, `resource.*`, or the `operationId` of an operation; empty for everything. */
+            readonly events: readonly string[];
+            readonly active: boolean;
+            readonly description?: string;
+            /**
+             * @description Why Gatehouse set `active` to false: the receiver answered 410 Gone, or every attempt failed for days.
+             * @enum {string}
+             */
+            readonly disabledReason?: "GONE" | "FAILING";
+            /** Format: date-time */
+            readonly disabledAt?: string;
+            /**
+             * Format: date-time
+             * @description The first failed attempt since the last successful one.
+             */
+            readonly failingSince?: string;
+        };
+        /** @description One request to a webhook's URL, and what came of it. */
+        readonly WebhookAttempt: {
+            /** Format: date-time */
+            readonly at: string;
+            /** @description Absent where no answer came. */
+            readonly statusCode?: number;
+            /** @description Why the attempt failed; absent where it did not. */
+            readonly error?: string;
+            readonly durationMs: number;
+        };
+        /** @description One message to one webhook; its id is the `webhook-id`. */
+        readonly WebhookDelivery: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: date-time */
+            readonly createdAt: string;
+            /** Format: date-time */
+            readonly updatedAt: string;
+            /** Format: uuid */
+            readonly webhookId: string;
+            /**
+             * Format: uuid
+             * @description The event; absent for a test.
+             */
+            readonly eventId?: string;
+            /** @description `<target type>.<created, updated or deleted>`, or `webhook.test`. */
+            readonly type: string;
+            /** @enum {string} */
+            readonly status: "PENDING" | "DELIVERED" | "FAILED";
+            /** @description From the oldest on; the latest 30 are kept. */
+            readonly attempts: readonly components["schemas"]["WebhookAttempt"][];
+            /** Format: date-time */
+            readonly nextAttemptAt: string | null;
         };
     };
     responses: never;
@@ -4857,7 +5119,7 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly name: string;
-                    readonly permissions?: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "gateways:token" | "events:read")[];
+                    readonly permissions?: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read")[];
                     /** @enum {string} */
                     readonly role?: "OWNER" | "ADMIN" | "DEFAULT" | "BASIC" | "BILLING" | "AUDITOR" | "SUPPORT";
                     /** Format: date-time */
@@ -5281,6 +5543,403 @@ export interface operations {
             };
         };
     };
+    readonly listWebhooks: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description All of them. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Webhook"][];
+                };
+            };
+        };
+    };
+    readonly createWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name?: string;
+                    /** @description Where to post: https, without user name, password or fragment. Addresses that are not globally reachable, and http, only within the networks that the installation allows. */
+                    readonly url: string;
+                    /** @description What is delivered: `user.created` (a target type, and `created`, `updated` or `deleted`), `resource.*` (any change of that type), or the `operationId` of an operation, such as `reorderPolicies`. One that fits suffices. Empty for everything. */
+                    readonly events?: readonly string[];
+                    readonly active?: boolean;
+                    readonly description?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 201: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NewWebhook"];
+                };
+            };
+        };
+    };
+    readonly readWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    readonly updateWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name?: string;
+                    /** @description Where to post: https, without user name, password or fragment. Addresses that are not globally reachable, and http, only within the networks that the installation allows. */
+                    readonly url?: string;
+                    /** @description What is delivered: `user.created` (a target type, and `created`, `updated` or `deleted`), `resource.*` (any change of that type), or the `operationId` of an operation, such as `reorderPolicies`. One that fits suffices. Empty for everything. */
+                    readonly events?: readonly string[];
+                    readonly active?: boolean;
+                    readonly description?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    readonly deleteWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done; there is nothing to show. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly patchWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name?: string;
+                    /** @description Where to post: https, without user name, password or fragment. Addresses that are not globally reachable, and http, only within the networks that the installation allows. */
+                    readonly url?: string;
+                    /** @description What is delivered: `user.created` (a target type, and `created`, `updated` or `deleted`), `resource.*` (any change of that type), or the `operationId` of an operation, such as `reorderPolicies`. One that fits suffices. Empty for everything. */
+                    readonly events?: readonly string[];
+                    readonly active?: boolean;
+                    readonly description?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    readonly rotateWebhookSecret: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
+                    /**
+                     * @description Seconds; a day where absent.
+                     * @default 86400
+                     */
+                    readonly graceSeconds?: number;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NewWebhook"];
+                };
+            };
+        };
+    };
+    readonly testWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+        };
+    };
+    readonly listWebhookDeliveries: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Items on a page; above 100 it is taken for 100. */
+                readonly limit?: number;
+                /** @description Items to skip. */
+                readonly offset?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+                /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: createdAt, updatedAt. */
+                readonly sort?: readonly string[];
+                /** @description Equal to. `filter[createdAt][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[createdAt]"?: string;
+                /** @description Equal to. `filter[status][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[status]"?: "PENDING" | "DELIVERED" | "FAILED";
+                /** @description Equal to. `filter[type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[type]"?: string;
+                /** @description Equal to. `filter[eventId][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[eventId]"?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["WebhookDelivery"][];
+                        /** @description Items that match, on all pages together. */
+                        readonly total: number;
+                        /** @description The page's number from 0: floor(offset / limit). */
+                        readonly page: number;
+                        /** @description Items on a page; at most 100, whatever was asked for. */
+                        readonly limit: number;
+                        readonly hasNext: boolean;
+                        readonly hasPrevious: boolean;
+                    };
+                };
+            };
+        };
+    };
+    readonly readWebhookDelivery: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+                readonly deliveryId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+        };
+    };
+    readonly redeliverWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                readonly id: string;
+                readonly deliveryId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+        };
+    };
     readonly listTenants: {
         readonly parameters: {
             readonly query?: {
@@ -5434,6 +6093,7 @@ export const pagedPaths: readonly string[] = [
   "/tenants/devices",
   "/tenants/resources",
   "/tenants/events",
+  "/tenants/webhooks/{id}/deliveries",
   "/operator/tenants",
 ];
 

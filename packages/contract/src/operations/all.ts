@@ -13,6 +13,7 @@ import * as protocols from "./protocols.operations.ts";
 import * as resources from "./resources.operations.ts";
 import * as tenants from "./tenants.operations.ts";
 import * as users from "./users.operations.ts";
+import * as webhooks from "./webhooks.operations.ts";
 
 const families = [
   policies,
@@ -27,6 +28,7 @@ const families = [
   apiKeys,
   configuration,
   events,
+  webhooks,
   tenants,
 ];
 

@@ -59,6 +59,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   "API keys": "Keys for this API.",
   Configuration: "The whole tenant as one document: exported, compared, applied.",
   Events: "The audit record.",
+  Webhooks: "Programs that are told of events.",
   Operator: "Tenants of the installation. These operations take the operator's key.",
 };
 

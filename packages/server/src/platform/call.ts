@@ -8,6 +8,7 @@ import { type CommandRunner, runCommand, type Secrets } from "./command.ts";
 import type { Scope, Transaction } from "./db/database.ts";
 import type { IdempotencyRequest } from "./idempotency.queries.ts";
 import type { ListQuery } from "./list-query.ts";
+import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
 import type { Outcome, RecordOutcome } from "./outcome.ts";
 import type { KeptRecord } from "./record-cache.ts";
 import { readGeneration } from "./tenancy/generation.queries.ts";
@@ -128,6 +129,11 @@ export class Call<O extends Operation> {
 
   get secrets(): Secrets {
     return this.#options.runner.secrets;
+  }
+
+  /** Where webhooks may lead besides the internet. */
+  get webhookNetworks(): AllowedNetworks {
+    return this.#options.runner.webhookNetworks;
   }
 
   get origin(): Origin {

@@ -5,6 +5,7 @@ import type { EventStreams } from "./audit/event-streams.ts";
 import type { AuditSigner } from "./audit/signatures.ts";
 import type { Database, Scope, Transaction } from "./db/database.ts";
 import { claimReply, type IdempotencyRequest, storeReply } from "./idempotency.queries.ts";
+import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
 import type { Outcome } from "./outcome.ts";
 import type { RecordCache } from "./record-cache.ts";
 import type { SecretBox } from "./secrets/master-key.ts";
@@ -17,6 +18,7 @@ export interface Secrets {
   /** Replies to requests with an Idempotency-Key. */
   readonly replies: SecretBox;
   readonly gatewayTokens: SecretBox;
+  readonly webhookSecrets: SecretBox;
   /** A known text, by which a start with another master key is recognised. */
   readonly masterKeyCheck: SecretBox;
 }
@@ -28,6 +30,8 @@ export interface CommandRunner {
   readonly records: RecordCache;
   readonly generations: GenerationReader;
   readonly audit: { readonly signer: AuditSigner; readonly streams: EventStreams };
+  /** Where webhooks may lead besides the internet. */
+  readonly webhookNetworks: AllowedNetworks;
   /** Called after each commit: there is news in the outbox, and so many entries in the audit record. */
   readonly committed: (auditEntries: number) => void;
 }

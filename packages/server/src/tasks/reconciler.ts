@@ -1,6 +1,9 @@
 /** Background work that is done again and again, and never twice at a time. Each run must be safe to repeat. */
 import type { Log } from "../platform/log.ts";
 
+/** What happens within this time of a call to `wake` shares one run, in milliseconds. */
+const gatherMs = 20;
+
 export interface ReconcilerOptions {
   readonly name: string;
   /** The time between two runs, in milliseconds. */
@@ -14,6 +17,8 @@ export class Reconciler {
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #stopped = false;
+  /** Whether the next run is one that somebody asked for. */
+  #woken = false;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
@@ -24,7 +29,14 @@ export class Reconciler {
   }
 
   start(): void {
-    this.#schedule();
+    this.#schedule(this.#options.intervalMs);
+  }
+
+  /** There may be something to do: runs soon, and once more where a run is under way. */
+  wake(): void {
+    if (this.#woken) return;
+    this.#woken = true;
+    if (this.#running === undefined) this.#schedule(gatherMs);
   }
 
   /** Runs now, or waits for the run that is under way. Failures are logged and left to the next run. */
@@ -42,9 +54,13 @@ export class Reconciler {
     await this.#running;
   }
 
-  #schedule(): void {
+  #schedule(afterMs: number): void {
     if (this.#stopped) return;
-    this.#timer = setTimeout(() => void this.runNow().then(() => this.#schedule()), this.#options.intervalMs);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#woken = false;
+      void this.runNow().then(() => this.#schedule(this.#woken ? gatherMs : this.#options.intervalMs));
+    }, afterMs);
     this.#timer.unref();
   }
 

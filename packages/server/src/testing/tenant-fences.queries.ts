@@ -96,8 +96,11 @@ const openings: Readonly<Record<string, readonly string[]>> = {
   outbox: ["operator_clears", "operator_follows"],
   // The installation's signing of the audit record asks which chains have grown.
   audit_checkpoints: ["operator_follows"],
+  // Signing, and the dispatcher, which looks for work over all tenants; none of these rows holds a secret, or what a message says.
   tenant_generations: ["operator_follows"],
   tenants: ["operator_reads"],
+  webhook_deliveries: ["operator_follows"],
+  webhooks: ["operator_follows"],
 };
 
 /** Unique across tenants: hashes of 256 random bits, which tell nobody anything. */

@@ -34,6 +34,7 @@ export interface TestServerOptions {
       | "rateLimits"
       | "metrics"
       | "tracing"
+      | "webhooks"
     >
   >;
 }
@@ -67,6 +68,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     masterKey: testMasterKey,
     trustedProxies: [],
     log: createLog("silent"),
+    // Tests share a database, and would take each other's deliveries.
+    webhooks: { deliver: false },
     setUp: {
       operatorKey,
       bootstrapApiKey: options.bootstrapApiKey,

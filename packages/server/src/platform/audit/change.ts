@@ -1,7 +1,9 @@
+import type { TargetType } from "@gatehouse/contract/event-types";
+
 /** A change to one record, as the audit entry and the outbox tell it. */
 export interface Change {
   /** The noun, singular: `resource`, `api-key`. */
-  readonly type: string;
+  readonly type: TargetType;
   readonly id: string;
   readonly name?: string | undefined;
   /** The record as the API shows it, without secrets; absent when it was created. */

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { applicationRole, type Connection } from "./database.ts";
+import { installJobSchema } from "./job-schema.ts";
 
 /** Kept beside the sources: the build does not copy SQL, so the path leads there from `dist` too. */
 const folder = fileURLToPath(new URL("../../../src/migrations/", import.meta.url));
@@ -69,6 +70,8 @@ export async function migrate(connection: Connection): Promise<readonly string[]
       applied.push(migration.name);
     }
     await client.query(`GRANT SELECT ON schema_migrations TO ${applicationRole}`);
+    const obstacle = await installJobSchema(client, applicationRole);
+    if (obstacle !== undefined) throw new MigrationError(obstacle);
     return applied;
   } finally {
     await client.end();

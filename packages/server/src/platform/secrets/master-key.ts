@@ -16,7 +16,7 @@ export interface SecretBox {
   open(ciphertext: Buffer, context: string): string;
 }
 
-export type SecretPurpose = "gateway-token" | "idempotent-reply" | "master-key-check";
+export type SecretPurpose = "gateway-token" | "idempotent-reply" | "master-key-check" | "webhook-secret";
 
 /**
  * @param text 32 bytes in base64

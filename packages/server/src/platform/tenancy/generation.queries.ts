@@ -29,3 +29,17 @@ export async function currentGeneration(database: Database, tenantId: string): P
 export async function readGeneration(tx: TenantTx): Promise<number | undefined> {
   return (await tx.query(select, tx.tenantId))[0]?.generation;
 }
+
+const lock = statement<{ generation: number }, [tenantId: string]>(
+  "tenancy.lock_generation",
+  "SELECT generation FROM tenant_generations WHERE tenant_id = $1 FOR UPDATE",
+);
+
+/**
+ * Reads how many commands have changed the tenant, and makes all others wait until this one ends: it will be the next
+ * generation if it records something. Every command locks this row last, so nothing that others hold may be waited for
+ * afterwards.
+ */
+export async function lockGeneration(tx: TenantTx): Promise<number> {
+  return (await tx.query(lock, tx.tenantId))[0]?.generation ?? 0;
+}

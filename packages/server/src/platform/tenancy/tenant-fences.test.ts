@@ -72,6 +72,8 @@ async function fill({ client }: TestTenant): Promise<void> {
   };
   const made = await client.post("/tenants/policies", policy, { "idempotency-key": unique("Key") });
   expect(made.status, made.text).toBe(201);
+  const tested = await client.post(`/tenants/webhooks/${await makeId("webhook", client)}/test`);
+  expect(tested.status, tested.text).toBe(200);
 }
 
 const fenced = () =>

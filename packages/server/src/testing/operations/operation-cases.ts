@@ -6,6 +6,7 @@ import { networkCases } from "./network.cases.ts";
 import type { OperationCase } from "./operation-case.ts";
 import { peopleCases } from "./people.cases.ts";
 import { policyCases } from "./policies.cases.ts";
+import { webhookCases } from "./webhooks.cases.ts";
 
 export const operationCases: readonly OperationCase[] = [
   ...peopleCases,
@@ -13,6 +14,7 @@ export const operationCases: readonly OperationCase[] = [
   ...policyCases,
   ...administrationCases,
   ...configurationCases,
+  ...webhookCases,
 ];
 
 /** What `describe.each` names its groups by. */

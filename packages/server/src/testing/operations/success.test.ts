@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => world.server.close());
 
 /** Every secret that Gatehouse makes has one of these forms. */
-const secrets = /gatehouse_(key|gw|op)_[0-9A-Za-z]{49}/;
+const secrets = /gatehouse_(key|gw|op)_[0-9A-Za-z]{49}|whsec_[0-9A-Za-z+/]{20}/;
 
 describe.each(namedCases)("$id", ({ operation, prepare }) => {
   const { success, method, parameters, path } = operation;

@@ -17,6 +17,9 @@ export function publicKey(): string {
   return randomBytes(32).toString("base64");
 }
 
+/** A name that resolves to nothing, wherever the tests run (RFC 2606). */
+export const webhookUrl = "https://hooks.invalid/gatehouse";
+
 /** What a tenant has records of. */
 export type RecordNoun =
   | "user"
@@ -29,7 +32,8 @@ export type RecordNoun =
   | "address"
   | "admission-rule"
   | "policy"
-  | "api-key";
+  | "api-key"
+  | "webhook";
 
 type Maker = (client: TestClient) => Promise<TestReply["body"]>;
 
@@ -82,6 +86,12 @@ const makers: Readonly<Record<RecordNoun, Maker>> = {
     ),
   policy: (client) =>
     made(client.post("/tenants/policies", { name: unique("Policy"), type: "PRIVATE", action: true, allUsers: true })),
+  webhook: async (client) => {
+    // A tenant may have only so many: the oldest go.
+    const { body } = await client.get("/tenants/webhooks");
+    for (const { id } of body.slice(0, -10)) await client.delete(`/tenants/webhooks/${id}`);
+    return made(client.post("/tenants/webhooks", { name: unique("Webhook"), url: webhookUrl }));
+  },
   "api-key": (client) =>
     made(client.post("/tenants/api-keys", { name: unique("Key"), permissions: ["protocols:read"] })),
 };

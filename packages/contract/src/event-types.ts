@@ -1,0 +1,26 @@
+/** What events are called: by what was changed, and how. */
+
+/** What audit entries tell of, as their `target.type`. */
+export const targetTypes = [
+  "address",
+  "admission-rule",
+  "api-key",
+  "audit-record",
+  "device",
+  "gateway",
+  "group",
+  "policy",
+  "protocol",
+  "resource",
+  "tenant",
+  "user",
+  "webhook",
+  "webhook-delivery",
+] as const;
+export type TargetType = (typeof targetTypes)[number];
+
+export const changeKinds = ["created", "updated", "deleted"] as const;
+export type ChangeKind = (typeof changeKinds)[number];
+
+/** The `type` of a webhook message: `user.created`. */
+export type EventType = `${TargetType}.${ChangeKind}`;

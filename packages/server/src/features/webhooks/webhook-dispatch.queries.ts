@@ -1,0 +1,237 @@
+/** What becomes of events on their way: deliveries that are made, handed to jobs, attempted, and cleared away. */
+import type { DeliveryStatus, WebhookAttempt } from "@gatehouse/contract/records/webhook";
+import type { Database } from "../../platform/db/database.ts";
+import { statement } from "../../platform/db/statement.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { endOfGeneration, type FeedPosition } from "../events/events.api.ts";
+import type { DeliveryRow } from "./webhook-deliveries.queries.ts";
+
+/** Where a webhook stands that has seen all of a generation. */
+const { eventId: highestId } = endOfGeneration(0);
+
+const selectTenantsWithWork = statement<{ tenant_id: string }, [now: Date]>(
+  "webhook_dispatch.tenants",
+  `SELECT webhook.tenant_id FROM webhooks AS webhook
+   JOIN tenant_generations AS tenant ON tenant.tenant_id = webhook.tenant_id
+   WHERE webhook.active AND (webhook.cursor_generation, webhook.cursor_event_id) < (tenant.generation, '${highestId}'::uuid)
+   UNION
+   SELECT webhook.tenant_id FROM webhooks AS webhook
+   CROSS JOIN LATERAL (
+     -- One is enough: there may be very many.
+     SELECT FROM webhook_deliveries AS item
+     WHERE item.tenant_id = webhook.tenant_id AND item.webhook_id = webhook.id AND item.status = 'PENDING'
+       AND item.next_attempt_at <= $1 AND (item.queued_until IS NULL OR item.queued_until <= $1)
+     LIMIT 1
+   ) AS due
+   WHERE webhook.active`,
+);
+const selectTenants = statement<{ tenant_id: string }, []>(
+  "webhook_dispatch.all_tenants",
+  "SELECT DISTINCT tenant_id FROM webhooks",
+);
+
+/** A webhook that has not seen all of its tenant's events yet. */
+export interface FollowingWebhook {
+  readonly id: string;
+  readonly events: readonly string[];
+  readonly cursor_generation: number;
+  readonly cursor_event_id: string;
+}
+
+const lockFollowing = statement<FollowingWebhook, [tenantId: string, generation: number, eventId: string]>(
+  "webhook_dispatch.lock_following",
+  // Another replica that has a webhook locked is doing just this.
+  `SELECT id, events, cursor_generation, cursor_event_id FROM webhooks
+   WHERE tenant_id = $1 AND active AND (cursor_generation, cursor_event_id) < ($2, $3::uuid)
+   ORDER BY id FOR UPDATE SKIP LOCKED`,
+);
+const insertMany = statement<
+  never,
+  [
+    tenantId: string,
+    at: Date,
+    ids: readonly string[],
+    webhookIds: readonly string[],
+    eventIds: readonly string[],
+    types: readonly string[],
+  ]
+>(
+  "webhook_dispatch.insert_deliveries",
+  `INSERT INTO webhook_deliveries (tenant_id, created_at, updated_at, next_attempt_at, id, webhook_id, event_id, type)
+   SELECT $1, $2, $2, $2, made.id, made.webhook_id, made.event_id, made.type
+   FROM unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::text[]) AS made (id, webhook_id, event_id, type)`,
+);
+const moveCursors = statement<never, [tenantId: string, ids: readonly string[], generation: number, eventId: string]>(
+  "webhook_dispatch.move_cursors",
+  `UPDATE webhooks SET cursor_generation = $3, cursor_event_id = $4
+   WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) AND (cursor_generation, cursor_event_id) < ($3, $4)`,
+);
+const lockDue = statement<{ id: string }, [tenantId: string, now: Date, perWebhook: number]>(
+  "webhook_dispatch.lock_due",
+  // So many at a time for each webhook: a slow receiver keeps nobody else waiting.
+  `SELECT due.id FROM webhooks AS webhook
+   CROSS JOIN LATERAL (
+     SELECT item.id FROM webhook_deliveries AS item
+     WHERE item.tenant_id = webhook.tenant_id AND item.webhook_id = webhook.id AND item.status = 'PENDING'
+       AND item.next_attempt_at <= $2 AND (item.queued_until IS NULL OR item.queued_until <= $2)
+     ORDER BY item.next_attempt_at, item.id
+     LIMIT greatest(0, $3 - (
+       SELECT count(*) FROM webhook_deliveries AS queued
+       WHERE queued.tenant_id = webhook.tenant_id AND queued.webhook_id = webhook.id AND queued.status = 'PENDING'
+         AND queued.queued_until > $2))
+     FOR UPDATE SKIP LOCKED
+   ) AS due
+   WHERE webhook.tenant_id = $1 AND webhook.active`,
+);
+const assignJobs = statement<
+  never,
+  [tenantId: string, ids: readonly string[], jobIds: readonly string[], queuedUntil: Date]
+>(
+  "webhook_dispatch.assign_jobs",
+  `UPDATE webhook_deliveries AS item SET job_id = assigned.job_id, queued_until = $4
+   FROM unnest($2::uuid[], $3::uuid[]) AS assigned (id, job_id)
+   WHERE item.tenant_id = $1 AND item.id = assigned.id`,
+);
+const claim = statement<DeliveryRow, [tenantId: string, id: string, jobId: string, queuedUntil: Date]>(
+  "webhook_dispatch.claim",
+  `UPDATE webhook_deliveries SET queued_until = $4
+   WHERE tenant_id = $1 AND id = $2 AND job_id = $3 AND status = 'PENDING'
+   RETURNING id, created_at, updated_at, version, webhook_id, event_id, type, status, attempts, failures, next_attempt_at`,
+);
+const release = statement<never, [tenantId: string, id: string, jobId: string]>(
+  "webhook_dispatch.release",
+  `UPDATE webhook_deliveries SET job_id = NULL, queued_until = NULL
+   WHERE tenant_id = $1 AND id = $2 AND job_id = $3`,
+);
+const store = statement<
+  { id: string },
+  [
+    tenantId: string,
+    id: string,
+    jobId: string,
+    at: Date,
+    status: string,
+    attempts: string,
+    failures: number,
+    nextAttemptAt: Date | null,
+  ]
+>(
+  "webhook_dispatch.store_attempt",
+  `UPDATE webhook_deliveries
+   SET updated_at = $4, status = $5, attempts = $6::jsonb, failures = $7, next_attempt_at = $8,
+       job_id = NULL, queued_until = NULL
+   WHERE tenant_id = $1 AND id = $2 AND job_id = $3 RETURNING id`,
+);
+const noteSuccess = statement<never, [tenantId: string, id: string]>(
+  "webhook_dispatch.note_success",
+  "UPDATE webhooks SET failing_since = NULL WHERE tenant_id = $1 AND id = $2 AND failing_since IS NOT NULL",
+);
+const noteFailure = statement<never, [tenantId: string, id: string, at: Date]>(
+  "webhook_dispatch.note_failure",
+  "UPDATE webhooks SET failing_since = $3 WHERE tenant_id = $1 AND id = $2 AND failing_since IS NULL",
+);
+const clearOld = statement<{ id: string }, [tenantId: string, before: Date, limit: number]>(
+  "webhook_dispatch.clear",
+  `DELETE FROM webhook_deliveries WHERE tenant_id = $1 AND id IN (
+     SELECT id FROM webhook_deliveries
+     WHERE tenant_id = $1 AND created_at < $2 AND status <> 'PENDING' LIMIT $3)
+   RETURNING id`,
+);
+
+/** Tenants with events that a webhook has not seen, or with deliveries that are due and not in anybody's hands. */
+export async function tenantsWithWork(database: Database, now: Date): Promise<readonly string[]> {
+  const rows = await database.snapshot({ kind: "operator" }, (tx) => tx.query(selectTenantsWithWork, now));
+  return rows.map(({ tenant_id: id }) => id);
+}
+
+/** Tenants that have webhooks. */
+export async function tenantsWithWebhooks(database: Database): Promise<readonly string[]> {
+  const rows = await database.snapshot({ kind: "operator" }, (tx) => tx.query(selectTenants));
+  return rows.map(({ tenant_id: id }) => id);
+}
+
+/** The active webhooks that stand before a place in the record, but for those that another replica is at. */
+export function lockFollowingWebhooks(tx: TenantTx, position: FeedPosition): Promise<FollowingWebhook[]> {
+  return tx.query(lockFollowing, tx.tenantId, position.generation, position.eventId);
+}
+
+export interface NewDelivery {
+  readonly id: string;
+  readonly webhookId: string;
+  readonly eventId: string;
+  readonly type: string;
+}
+
+export async function insertDeliveries(tx: TenantTx, made: readonly NewDelivery[], at: Date): Promise<void> {
+  if (made.length === 0) return;
+  await tx.query(
+    insertMany,
+    tx.tenantId,
+    at,
+    made.map(({ id }) => id),
+    made.map(({ webhookId }) => webhookId),
+    made.map(({ eventId }) => eventId),
+    made.map(({ type }) => type),
+  );
+}
+
+/** Notes how far webhooks have seen; none of them goes back. */
+export async function moveWebhooks(tx: TenantTx, ids: readonly string[], position: FeedPosition): Promise<void> {
+  await tx.query(moveCursors, tx.tenantId, ids, position.generation, position.eventId);
+}
+
+/** Deliveries that are due and in nobody's hands, so many for each webhook that no more than `perWebhook` are. */
+export async function lockDueDeliveries(tx: TenantTx, now: Date, perWebhook: number): Promise<readonly string[]> {
+  return (await tx.query(lockDue, tx.tenantId, now, perWebhook)).map(({ id }) => id);
+}
+
+export interface Assignment {
+  readonly deliveryId: string;
+  readonly jobId: string;
+}
+
+/** Puts deliveries into the hands of jobs, until a moment by which these should have been done. */
+export async function assignDeliveries(tx: TenantTx, assigned: readonly Assignment[], until: Date): Promise<void> {
+  const ids = assigned.map(({ deliveryId }) => deliveryId);
+  const jobIds = assigned.map(({ jobId }) => jobId);
+  await tx.query(assignJobs, tx.tenantId, ids, jobIds, until);
+}
+
+/** @returns the delivery, if the job still has it; nobody else takes it before `until` */
+export async function claimDelivery(
+  tx: TenantTx,
+  { deliveryId, jobId }: Assignment,
+  until: Date,
+): Promise<DeliveryRow | undefined> {
+  return (await tx.query(claim, tx.tenantId, deliveryId, jobId, until))[0];
+}
+
+/** Gives a delivery back unattempted. */
+export async function releaseDelivery(tx: TenantTx, { deliveryId, jobId }: Assignment): Promise<void> {
+  await tx.query(release, tx.tenantId, deliveryId, jobId);
+}
+
+export interface AttemptResult {
+  readonly webhookId: string;
+  readonly status: DeliveryStatus;
+  readonly attempts: readonly WebhookAttempt[];
+  readonly failures: number;
+  readonly nextAttemptAt: Date | null;
+  /** Whether the attempt tells anything of the receiver, and what. */
+  readonly receiver: "fine" | "failing" | "unasked";
+}
+
+/** Writes down what came of an attempt, unless the delivery is in other hands by now. */
+export async function storeAttempt(tx: TenantTx, assigned: Assignment, result: AttemptResult, at: Date): Promise<void> {
+  const { webhookId, status, attempts, failures, nextAttemptAt } = result;
+  // The webhook before the delivery, as commands lock them.
+  if (result.receiver === "fine") await tx.query(noteSuccess, tx.tenantId, webhookId);
+  if (result.receiver === "failing") await tx.query(noteFailure, tx.tenantId, webhookId, at);
+  const { deliveryId, jobId } = assigned;
+  await tx.query(store, tx.tenantId, deliveryId, jobId, at, status, JSON.stringify(attempts), failures, nextAttemptAt);
+}
+
+/** @returns how many were cleared; as many as `limit` when there may be more */
+export async function clearDeliveries(tx: TenantTx, before: Date, limit: number): Promise<number> {
+  return (await tx.query(clearOld, tx.tenantId, before, limit)).length;
+}

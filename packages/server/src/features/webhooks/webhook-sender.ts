@@ -1,0 +1,195 @@
+/** Does the jobs: makes one attempt at one delivery, and writes down what came of it. */
+import type { DisabledReason, WebhookAttempt } from "@gatehouse/contract/records/webhook";
+import { eventView } from "../../platform/audit/entry.ts";
+import { grantedToSystem } from "../../platform/authorization/granted.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { type CommandRunner, runCommand } from "../../platform/command.ts";
+import type { Job } from "../../platform/jobs/job-queue.ts";
+import { guardedPost, type PostOutcome, type ResolveHost } from "../../platform/outbound/guarded-post.ts";
+import { empty } from "../../platform/outcome.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { readEvent } from "../events/events.api.ts";
+import { hasFailedTooLong, judge, type Verdict } from "./retry-schedule.rules.ts";
+import { type DeliveryRow, giveUpDeliveries } from "./webhook-deliveries.queries.ts";
+import * as queries from "./webhook-dispatch.queries.ts";
+import { jobTrustedForMs } from "./webhook-dispatcher.ts";
+import { signingSecrets } from "./webhook-secrets.queries.ts";
+import { secretContext, signedHeaders } from "./webhook-signatures.ts";
+import { lockWebhook, readWebhook, updateWebhook, type WebhookRow } from "./webhooks.queries.ts";
+import { webhookView } from "./webhooks.view.ts";
+
+/** For a whole attempt, in milliseconds. */
+const defaultTimeoutMs = 10_000;
+/** Attempts that a delivery remembers: the latest. */
+const rememberedAttempts = 30;
+
+export interface WebhookSenderOptions {
+  readonly runner: CommandRunner;
+  readonly clock: Clock;
+  /** A webhook whose attempts have all failed for so long is disabled, in milliseconds. */
+  readonly disableAfterMs: number;
+  readonly timeoutMs?: number;
+  readonly resolveHost?: ResolveHost;
+  /** From 0 to below 1. */
+  readonly random?: () => number;
+}
+
+/** A message, ready to be sent. */
+interface Prepared {
+  readonly delivery: DeliveryRow;
+  readonly webhook: WebhookRow;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export class WebhookSender {
+  readonly #options: WebhookSenderOptions;
+
+  constructor(options: WebhookSenderOptions) {
+    this.#options = options;
+  }
+
+  /** @param job with the ids of the tenant and the delivery */
+  async perform(job: Job, signal: AbortSignal): Promise<void> {
+    const { tenantId, deliveryId } = job.content;
+    if (tenantId === undefined || deliveryId === undefined) throw new Error("the job names no delivery");
+    const assigned: queries.Assignment = { deliveryId, jobId: job.id };
+    const prepared = await this.#inside(tenantId, (tx) => this.#prepare(tx, assigned));
+    if (prepared === undefined) return;
+    const { clock, runner, timeoutMs = defaultTimeoutMs, resolveHost } = this.#options;
+    const at = clock.now();
+    const outcome = await guardedPost({
+      url: prepared.url,
+      headers: prepared.headers,
+      body: prepared.body,
+      timeoutMs,
+      networks: runner.webhookNetworks,
+      signal,
+      clock,
+      ...(resolveHost === undefined ? {} : { resolveHost }),
+    });
+    if (outcome.kind === "aborted") {
+      await this.#inside(tenantId, (tx) => queries.releaseDelivery(tx, assigned));
+      return;
+    }
+    await this.#settle(tenantId, assigned, prepared, outcome, at);
+  }
+
+  /** @returns undefined when there is nothing to send: the delivery is in other hands, or over */
+  async #prepare(tx: TenantTx, assigned: queries.Assignment): Promise<Prepared | undefined> {
+    const { clock, runner } = this.#options;
+    const now = clock.now();
+    const until = new Date(now.getTime() + jobTrustedForMs);
+    const delivery = await queries.claimDelivery(tx, assigned, until);
+    if (delivery === undefined) return undefined;
+    const [webhook, secrets, event] = await Promise.all([
+      readWebhook(tx, delivery.webhook_id),
+      signingSecrets(tx, delivery.webhook_id, now),
+      delivery.event_id === null ? undefined : readEvent(tx, delivery.event_id),
+    ]);
+    if (webhook === undefined || !webhook.active || (delivery.event_id !== null && event === undefined)) {
+      const error = webhook?.active === true ? "the event is no longer kept" : "the webhook is not active";
+      const attempts = remember(delivery.attempts, { at: now.toISOString(), error, durationMs: 0 });
+      const over = { status: "FAILED", nextAttemptAt: null, failures: delivery.failures, receiver: "unasked" } as const;
+      await queries.storeAttempt(tx, assigned, { ...over, webhookId: delivery.webhook_id, attempts }, now);
+      return undefined;
+    }
+    const content =
+      event === undefined
+        ? { type: delivery.type, timestamp: delivery.created_at, data: { webhookId: webhook.id, name: webhook.name } }
+        : { type: delivery.type, timestamp: event.created_at, data: eventView(event) };
+    const body = JSON.stringify(content);
+    const opened = secrets.map(({ id, ciphertext }) =>
+      runner.secrets.webhookSecrets.open(ciphertext, secretContext(tx.tenantId, webhook.id, id)),
+    );
+    const headers = {
+      "content-type": "application/json",
+      "user-agent": "Gatehouse",
+      ...signedHeaders(delivery.id, now, body, opened),
+    };
+    return { delivery, webhook, url: new URL(webhook.url), headers, body };
+  }
+
+  async #settle(
+    tenantId: string,
+    assigned: queries.Assignment,
+    { delivery, webhook }: Prepared,
+    outcome: Exclude<PostOutcome, { kind: "aborted" }>,
+    at: Date,
+  ): Promise<void> {
+    const { clock, random = Math.random, disableAfterMs } = this.#options;
+    const now = clock.now();
+    const statusCode = outcome.kind === "answered" ? outcome.statusCode : undefined;
+    const retryAfter = outcome.kind === "answered" ? outcome.retryAfter : undefined;
+    const verdict = judge({ statusCode, retryAfter }, delivery.failures, now, random());
+    const error = outcome.kind === "failed" ? outcome.problem : problemWithStatus(outcome.statusCode, verdict);
+    const attempt: WebhookAttempt = {
+      at: at.toISOString(),
+      ...(statusCode === undefined ? {} : { statusCode }),
+      ...(error === undefined ? {} : { error }),
+      durationMs: outcome.durationMs,
+    };
+    const delivered = verdict.kind === "delivered";
+    const result: queries.AttemptResult = {
+      webhookId: webhook.id,
+      status: delivered ? "DELIVERED" : verdict.kind === "again" ? "PENDING" : "FAILED",
+      attempts: remember(delivery.attempts, attempt),
+      failures: delivered ? delivery.failures : delivery.failures + 1,
+      nextAttemptAt: verdict.kind === "again" ? new Date(now.getTime() + verdict.delayMs) : null,
+      receiver: delivered ? "fine" : "failing",
+    };
+    await this.#inside(tenantId, (tx) => queries.storeAttempt(tx, assigned, result, now));
+    if (delivered) return;
+    if (verdict.kind === "gone") await this.#disable(tenantId, webhook.id, "GONE", now);
+    else if (hasFailedTooLong(webhook.failing_since ?? now.toISOString(), now, disableAfterMs)) {
+      await this.#disable(tenantId, webhook.id, "FAILING", now);
+    }
+  }
+
+  /** As a command of the system's: with an audit entry, so that administrators and other webhooks hear of it. */
+  async #disable(tenantId: string, webhookId: string, reason: DisabledReason, at: Date): Promise<void> {
+    const { runner, disableAfterMs } = this.#options;
+    const origin = {
+      actor: { type: "system", name: "Gatehouse" },
+      operation: "disableWebhook",
+      requestId: webhookId,
+      at,
+    } as const;
+    const command = { scope: { kind: "tenant", tenantId }, tenantId, origin, idempotency: undefined } as const;
+    await runCommand(runner, command, async (tx) => {
+      const row = await lockWebhook(tx, webhookId);
+      if (row === undefined || !row.active) return empty();
+      // Somebody may have got through, or made it active anew, meanwhile.
+      const since = row.failing_since;
+      if (reason === "FAILING" && (since === null || !hasFailedTooLong(since, at, disableAfterMs))) return empty();
+      const disabled = { ...row, active: false, disabled_reason: reason, disabled_at: at.toISOString() };
+      const updated = await updateWebhook(tx, grantedToSystem(), disabled, at);
+      await giveUpDeliveries(tx, grantedToSystem(), webhookId, at);
+      tx.record({
+        type: "webhook",
+        id: row.id,
+        name: row.name,
+        before: webhookView(row),
+        after: webhookView(updated),
+      });
+      return empty();
+    });
+  }
+
+  #inside<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
+    return this.#options.runner.database.transaction({ kind: "tenant", tenantId }, (transaction) =>
+      work({ tenantId, query: transaction.query }),
+    );
+  }
+}
+
+function remember(attempts: readonly WebhookAttempt[], attempt: WebhookAttempt): readonly WebhookAttempt[] {
+  return [...attempts, attempt].slice(-rememberedAttempts);
+}
+
+function problemWithStatus(statusCode: number, verdict: Verdict): string | undefined {
+  if (verdict.kind === "delivered") return undefined;
+  if (statusCode >= 300 && statusCode < 400) return `the receiver answered ${statusCode}; redirects are not followed`;
+  return `the receiver answered ${statusCode}`;
+}

@@ -1,0 +1,47 @@
+/** What the server starts of webhooks, beside their operations. */
+import type { Clock } from "../../platform/clock.ts";
+import type { CommandRunner } from "../../platform/command.ts";
+import type { JobQueue } from "../../platform/jobs/job-queue.ts";
+import type { Log } from "../../platform/log.ts";
+import type { OutboxFollower } from "../../platform/outbox/outbox-follower.ts";
+import { WebhookDispatcher } from "./webhook-dispatcher.ts";
+import { WebhookSender, type WebhookSenderOptions } from "./webhook-sender.ts";
+
+/** Attempts at the same time, on each replica. */
+const concurrency = 16;
+
+export interface WebhookDeliverySettings extends Pick<WebhookSenderOptions, "timeoutMs" | "resolveHost" | "random"> {
+  /** A webhook whose attempts have all failed for so long is disabled, in milliseconds. */
+  readonly disableAfterMs: number;
+}
+
+export interface DeliverWebhooksOptions {
+  readonly runner: CommandRunner;
+  readonly jobs: JobQueue;
+  readonly follower: OutboxFollower;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings: WebhookDeliverySettings;
+}
+
+/**
+ * Begins to attempt what is in the queue. The dispatcher is to be run now and then, and whenever `changed` is called.
+ *
+ * @param changed there may be work for the dispatcher
+ */
+export function deliverWebhooks(options: DeliverWebhooksOptions, changed: () => void): WebhookDispatcher {
+  const { runner, jobs, follower, clock, settings } = options;
+  const dispatcher = new WebhookDispatcher({ database: runner.database, jobs, clock });
+  const sender = new WebhookSender({ runner, clock, ...settings });
+  follower.subscribe({ changed, missed: changed });
+  jobs.work({
+    queue: "webhook-deliveries",
+    concurrency,
+    async perform(job, signal) {
+      await sender.perform(job, signal);
+      // The next delivery to the same webhook may have waited for this one.
+      changed();
+    },
+  });
+  return dispatcher;
+}

@@ -1,0 +1,321 @@
+import { randomUUID } from "node:crypto";
+import { Webhook } from "standardwebhooks";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { JobQueue } from "../../platform/jobs/job-queue.ts";
+import { createLog } from "../../platform/log.ts";
+import type { TestTenant } from "../../testing/test-server.ts";
+import { until } from "../../testing/until.ts";
+import { type Answer, answering, WebhookReceiver } from "../../testing/webhook-receiver.ts";
+import { insertStaleDelivery } from "../../testing/webhook-rows.queries.ts";
+import {
+  createWebhook,
+  createWebhookWorld,
+  deliveriesOf,
+  makeNews,
+  onlyDelivery,
+  type WebhookWorld,
+} from "../../testing/webhook-world.ts";
+import { retryDelaysMs } from "./retry-schedule.rules.ts";
+import { WebhookDispatcher } from "./webhook-dispatcher.ts";
+
+const hourMs = 60 * 60 * 1000;
+const dayMs = 24 * hourMs;
+let world: WebhookWorld;
+let tenant: TestTenant;
+let receiver: WebhookReceiver;
+
+beforeAll(async () => {
+  world = await createWebhookWorld();
+});
+beforeEach(async () => {
+  tenant = await world.server.newTenant();
+  receiver = await WebhookReceiver.start();
+});
+afterEach(async () => {
+  // What is left would be attempted in later tests, whose clock goes on.
+  for (const { id } of (await tenant.client.get("/tenants/webhooks")).body) {
+    await tenant.client.delete(`/tenants/webhooks/${id}`);
+  }
+  await receiver.close();
+});
+afterAll(() => world.close());
+
+type Delivery = {
+  readonly status: string;
+  readonly attempts: readonly unknown[];
+  readonly nextAttemptAt: string | null;
+};
+
+const attempted = (times: number) => (delivery: Delivery) => delivery.attempts.length === times;
+const isDelivered = ({ status }: Delivery) => status === "DELIVERED";
+const hasFailed = ({ status }: Delivery) => status === "FAILED";
+const readWebhook = async (id: string) => (await tenant.client.get(`/tenants/webhooks/${id}`)).body;
+
+/** Answers in turn; the last answer is repeated. */
+function inTurn(...answers: readonly Answer[]): Answer {
+  let next = 0;
+  return (response, request) => answers[Math.min(next++, answers.length - 1)]?.(response, request);
+}
+
+describe("a message that is not taken", () => {
+  test("is sent again by the schedule, with its id, until it is given up after a day", async () => {
+    receiver.answer = answering(500);
+    const { id } = await createWebhook(tenant, receiver.url, { events: ["protocol.created"] });
+    const madeAt = world.clock.now().getTime();
+    await makeNews(tenant);
+    for (const [index, delayMs] of retryDelaysMs.entries()) {
+      const delivery = await onlyDelivery(tenant, id, attempted(index + 1));
+      expect(delivery.status).toBe("PENDING");
+      expect(Date.parse(delivery.nextAttemptAt) - world.clock.now().getTime()).toBe(delayMs);
+      world.clock.advance(delayMs);
+    }
+    const delivery = await onlyDelivery(tenant, id, hasFailed);
+    expect(delivery).toMatchObject({ nextAttemptAt: null, attempts: { length: 11 } });
+    expect(delivery.attempts.at(-1)).toMatchObject({ statusCode: 500, error: "the receiver answered 500" });
+    expect(receiver.received).toHaveLength(11);
+    expect(new Set(receiver.received.map(({ headers }) => headers["webhook-id"]))).toEqual(new Set([delivery.id]));
+    expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
+    expect(world.clock.now().getTime() - madeAt).toBeLessThanOrEqual(dayMs);
+    // Each attempt is signed at its own time.
+    expect(new Set(receiver.received.map(({ headers }) => headers["webhook-timestamp"])).size).toBe(11);
+  });
+
+  test("is not sent before its time", async () => {
+    receiver.answer = inTurn(answering(500), answering(204));
+    const { id } = await createWebhook(tenant, receiver.url);
+    await makeNews(tenant);
+    await onlyDelivery(tenant, id, attempted(1));
+    world.clock.advance(4_999);
+    // A message that is due shows that the dispatcher has looked.
+    const other = await createWebhook(tenant, receiver.url, { events: ["user.*"] });
+    await tenant.client.post(`/tenants/webhooks/${other.id}/test`);
+    await onlyDelivery(tenant, other.id, isDelivered);
+    const [first] = await deliveriesOf(tenant, id);
+    expect(first.attempts).toHaveLength(1);
+    world.clock.advance(1);
+    await until("it was sent again", async () => isDelivered((await deliveriesOf(tenant, id))[0]));
+  });
+
+  test.each([
+    [
+      "a redirect",
+      answering(302, { location: "http://127.0.0.1:1/" }),
+      "the receiver answered 302; redirects are not followed",
+    ],
+    [
+      "an answer that does not come",
+      ((response) => response.destroy()) as Answer,
+      "the connection was closed without an answer",
+    ],
+  ])("because of %s is sent again, and the log says why", async (_what, answer, error) => {
+    receiver.answer = inTurn(answer, answering(200));
+    const { id } = await createWebhook(tenant, receiver.url);
+    await makeNews(tenant);
+    expect((await onlyDelivery(tenant, id, attempted(1))).attempts).toMatchObject([{ error }]);
+    world.clock.advance(5_000);
+    const delivery = await onlyDelivery(tenant, id, isDelivered);
+    expect(delivery.attempts.at(-1)).toEqual({
+      at: world.clock.now().toISOString(),
+      statusCode: 200,
+      durationMs: expect.any(Number),
+    });
+  });
+
+  test("waits as long as Retry-After asks", async () => {
+    receiver.answer = inTurn(answering(429, { "retry-after": "90" }), answering(204));
+    const { id } = await createWebhook(tenant, receiver.url);
+    await makeNews(tenant);
+    const { nextAttemptAt } = await onlyDelivery(tenant, id, attempted(1));
+    expect(Date.parse(nextAttemptAt) - world.clock.now().getTime()).toBe(90_000);
+    world.clock.advance(90_000);
+    await onlyDelivery(tenant, id, isDelivered);
+  });
+
+  test("because its name leads inside is not sent there, and the log does not tell where", async () => {
+    const guarded = await createWebhookWorld({
+      networks: [],
+      resolveHost: async () => [{ address: "127.0.0.1", family: 4 }],
+    });
+    const own = await guarded.server.newTenant();
+    const { id } = await createWebhook(own, `https://hooks.example.com:${receiver.port}/`);
+    await own.client.post(`/tenants/webhooks/${id}/test`);
+    const attempts = async () => (await deliveriesOf(own, id))[0].attempts;
+    await until("there was an attempt", async () => (await attempts()).length === 1);
+    expect(await attempts()).toMatchObject([{ error: "the host has no address that webhooks may be sent to" }]);
+    await guarded.close();
+  });
+});
+
+describe("a webhook", () => {
+  test("whose receiver answers 410 is disabled at once, with an entry by the system", async () => {
+    receiver.answer = answering(410);
+    const { id } = await createWebhook(tenant, receiver.url);
+    await makeNews(tenant);
+    await until("it is disabled", async () => !(await readWebhook(id)).active);
+    expect(await readWebhook(id)).toMatchObject({
+      disabledReason: "GONE",
+      disabledAt: world.clock.now().toISOString(),
+    });
+    expect(await deliveriesOf(tenant, id)).toMatchObject([{ status: "FAILED", attempts: [{ statusCode: 410 }] }]);
+    const { body } = await tenant.client.get("/tenants/events?sort=-id&limit=1");
+    expect(body.data[0]).toMatchObject({
+      actor: { type: "system", name: "Gatehouse" },
+      operation: "disableWebhook",
+      target: { type: "webhook", id },
+      before: { active: true },
+      after: { active: false, disabledReason: "GONE" },
+    });
+  });
+
+  test("whose attempts all fail for three days is disabled, and others hear of it", async () => {
+    const watcher = await WebhookReceiver.start();
+    await createWebhook(tenant, watcher.url, { events: ["webhook.updated"] });
+    receiver.answer = answering(500);
+    const { id } = await createWebhook(tenant, receiver.url, { events: ["protocol.created"] });
+    await makeNews(tenant);
+    await onlyDelivery(tenant, id, attempted(1));
+    const failingSince = world.clock.now().toISOString();
+    expect(await readWebhook(id)).toMatchObject({ active: true, failingSince });
+    world.clock.advance(3 * dayMs - 1);
+    await onlyDelivery(tenant, id, attempted(2));
+    expect(await readWebhook(id)).toMatchObject({ active: true, failingSince });
+    world.clock.advance(30_000);
+    await until("it is disabled", async () => !(await readWebhook(id)).active);
+    expect(await readWebhook(id)).toMatchObject({ disabledReason: "FAILING" });
+    expect(await deliveriesOf(tenant, id)).toMatchObject([{ status: "FAILED", nextAttemptAt: null }]);
+    await until("others heard", () => watcher.received.length === 1);
+    expect(JSON.parse(watcher.received[0]?.body ?? "")).toMatchObject({
+      data: { after: { disabledReason: "FAILING" } },
+    });
+    await watcher.close();
+  });
+
+  test("that got one message through is not disabled for failures before it", async () => {
+    receiver.answer = inTurn(answering(500), answering(204), answering(500));
+    const { id } = await createWebhook(tenant, receiver.url);
+    await makeNews(tenant);
+    await onlyDelivery(tenant, id, attempted(1));
+    world.clock.advance(2 * dayMs);
+    await onlyDelivery(tenant, id, isDelivered);
+    expect(await readWebhook(id)).not.toHaveProperty("failingSince");
+    world.clock.advance(2 * dayMs);
+    await makeNews(tenant);
+    await until("the second failed", async () => (await deliveriesOf(tenant, id))[1]?.attempts.length === 1);
+    expect(await readWebhook(id)).toMatchObject({ active: true, failingSince: world.clock.now().toISOString() });
+  });
+
+  test("that is made active again begins at the present, and has its days anew", async () => {
+    receiver.answer = inTurn(answering(410), answering(500));
+    const { id } = await createWebhook(tenant, receiver.url);
+    await makeNews(tenant);
+    await until("it is disabled", async () => !(await readWebhook(id)).active);
+    await makeNews(tenant);
+    world.clock.advance(10 * dayMs);
+    const { body } = await tenant.client.patch(`/tenants/webhooks/${id}`, { active: true });
+    expect(body).toMatchObject({ active: true });
+    for (const field of ["disabledReason", "disabledAt", "failingSince"]) expect(body).not.toHaveProperty(field);
+    await makeNews(tenant);
+    await until("it was told", () => receiver.received.length === 2);
+    await until("the attempt is noted", async () => (await deliveriesOf(tenant, id))[1]?.attempts.length === 1);
+    expect(await deliveriesOf(tenant, id)).toHaveLength(2);
+    expect((await readWebhook(id)).active).toBe(true);
+  });
+});
+
+describe("a redelivery", () => {
+  test("has the same id and content, and its attempts begin anew", async () => {
+    receiver.answer = inTurn(answering(204), answering(500), answering(204));
+    const { id } = await createWebhook(tenant, receiver.url);
+    await makeNews(tenant);
+    const delivered = await onlyDelivery(tenant, id, isDelivered);
+    // The webhook is told of redeliveries too; they are another matter.
+    await tenant.client.patch(`/tenants/webhooks/${id}`, { events: ["protocol.created"] });
+    const path = `/tenants/webhooks/${id}/deliveries/${delivered.id}`;
+    const { body } = await tenant.client.post(`${path}/redeliver`);
+    expect(body).toMatchObject({ id: delivered.id, status: "PENDING", nextAttemptAt: world.clock.now().toISOString() });
+    const attempts = async () => (await tenant.client.get(path)).body.attempts;
+    await until("it was sent", async () => (await attempts()).length === 2);
+    world.clock.advance(5_000);
+    await until("it was sent again", async () => (await attempts()).length === 3);
+    expect((await tenant.client.get(path)).body).toMatchObject({
+      status: "DELIVERED",
+      attempts: [{}, { statusCode: 500 }, {}],
+    });
+    const own = receiver.received.filter(({ headers }) => headers["webhook-id"] === delivered.id);
+    expect(own).toHaveLength(3);
+    expect(new Set(own.map((message) => message.body)).size).toBe(1);
+  });
+});
+
+describe("a rotation", () => {
+  const verifies = (secret: string, message = receiver.received.at(-1)) => {
+    try {
+      new Webhook(secret).verify(message?.body ?? "", message?.headers ?? {});
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const send = async (from: TestTenant, id: string) => {
+    const before = receiver.received.length;
+    await from.client.post(`/tenants/webhooks/${id}/test`);
+    await until("it came", () => receiver.received.length > before);
+  };
+
+  test("lets both secrets sign for the grace, and then the new one alone", async () => {
+    // The library compares timestamps with the machine's clock; in a world of its own, ours is right.
+    const { server, clock, close } = await createWebhookWorld();
+    const own = await server.newTenant();
+    const { id, secret: first } = await createWebhook(own, receiver.url, { events: ["user.created"] });
+    await send(own, id);
+    expect(verifies(first)).toBe(true);
+    const rotate = async (graceSeconds: number) =>
+      (await own.client.post(`/tenants/webhooks/${id}/rotate-secret`, { graceSeconds })).body.secret;
+    const second = await rotate(60);
+    await send(own, id);
+    expect(receiver.received.at(-1)?.headers["webhook-signature"]?.split(" ")).toHaveLength(2);
+    expect([first, second].map((secret) => verifies(secret))).toEqual([true, true]);
+    clock.advance(60_000);
+    await send(own, id);
+    expect([first, second].map((secret) => verifies(secret))).toEqual([false, true]);
+    const third = await rotate(60);
+    const fourth = await rotate(60);
+    await send(own, id);
+    expect([second, third, fourth].map((secret) => verifies(secret))).toEqual([false, true, true]);
+    const fifth = await rotate(0);
+    await send(own, id);
+    expect([third, fourth, fifth].map((secret) => verifies(secret))).toEqual([false, false, true]);
+    expect(receiver.received.at(-1)?.headers["webhook-signature"]?.split(" ")).toHaveLength(1);
+    await close();
+  });
+});
+
+test("the log forgets what is over after thirty days, and nothing else", async () => {
+  const { server, clock, connection, close } = await createWebhookWorld({ deliver: false });
+  const own = await server.newTenant();
+  const { id } = await createWebhook(own, receiver.url);
+  await insertStaleDelivery(server.database, own.id, id, randomUUID());
+  await own.client.post(`/tenants/webhooks/${id}/test`);
+  const jobs = new JobQueue({ connection, log: createLog("silent") });
+  const dispatcher = new WebhookDispatcher({ database: server.database, jobs, clock });
+  clock.advance(29 * dayMs);
+  await dispatcher.clearLog();
+  expect(await deliveriesOf(own, id)).toHaveLength(2);
+  clock.advance(2 * dayMs);
+  await dispatcher.clearLog();
+  expect(await deliveriesOf(own, id)).toMatchObject([{ status: "PENDING" }]);
+  await close();
+});
+
+test("a message whose event is cleared before it is sent fails, and says why", async () => {
+  const { server, clock, close, replica } = await createWebhookWorld({ deliver: false });
+  const own = await server.newTenant();
+  const { id } = await createWebhook(own, receiver.url);
+  await insertStaleDelivery(server.database, own.id, id, randomUUID(), clock.now());
+  await replica({ deliver: true });
+  await until("it was looked at", async () => (await deliveriesOf(own, id))[0].status === "FAILED");
+  expect(await deliveriesOf(own, id)).toMatchObject([{ attempts: [{ error: "the event is no longer kept" }] }]);
+  expect((await own.client.get(`/tenants/webhooks/${id}`)).body).not.toHaveProperty("failingSince");
+  expect(receiver.received).toEqual([]);
+  await close();
+});

@@ -1,0 +1,50 @@
+/** Installs the job queue's own tables, as the owner, and lets the application use their rows and nothing more. */
+
+import type pg from "pg";
+import PgBoss from "pg-boss";
+
+/** The schema that the queue's tables stand in: apart from ours, since the library makes and changes them. */
+export const jobSchema = "gatehouse_jobs";
+
+/** The queues there are. A new one is made at the next start. */
+export const jobQueues = ["webhook-deliveries"] as const;
+export type JobQueueName = (typeof jobQueues)[number];
+
+/**
+ * Brings the queue's schema to the version that this program's library needs. Call with the migrations' lock held.
+ *
+ * @param application the role that requests run as
+ * @returns what is in the way, in words; undefined when the schema is there
+ */
+export async function installJobSchema(client: pg.Client, application: string): Promise<string | undefined> {
+  const boss = new PgBoss({
+    schema: jobSchema,
+    db: { executeSql: async (text, values) => client.query(text, values) },
+    migrate: true,
+    supervise: false,
+    schedule: false,
+  });
+  const { rows } = await client.query<{ installed: boolean; may: boolean; database: string }>(
+    `SELECT to_regclass('${jobSchema}.version') IS NOT NULL AS installed, current_database() AS database,
+            has_database_privilege(current_database(), 'CREATE') AS may`,
+  );
+  const state = rows[0];
+  if (state?.installed !== true && state?.may !== true) {
+    return `The database user may not create the schema ${jobSchema}. As a superuser, run: GRANT CREATE ON DATABASE "${state?.database}" TO <the user in GATEHOUSE_DATABASE_URL>`;
+  }
+  await boss.start();
+  const expected = Number(/version\(version\) VALUES \('(\d+)'\)/.exec(PgBoss.getConstructionPlans(jobSchema))?.[1]);
+  const installed = Number(await boss.schemaVersion());
+  if (installed > expected) {
+    return `The job queue's schema is version ${installed}, and this version of Gatehouse knows ${expected}. Start the newer version that made it.`;
+  }
+  for (const name of jobQueues) await boss.createQueue(name, { name, policy: "standard", retryLimit: 0 });
+  await client.query(`
+    GRANT USAGE ON SCHEMA ${jobSchema} TO ${application};
+    GRANT SELECT ON ${jobSchema}.version, ${jobSchema}.queue TO ${application};
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ${jobSchema}.job TO ${application};
+    GRANT SELECT, INSERT, DELETE ON ${jobSchema}.archive TO ${application};
+    REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA ${jobSchema} FROM PUBLIC;
+  `);
+  return undefined;
+}

@@ -1,0 +1,347 @@
+import type { LookupAddress } from "node:dns";
+import { once } from "node:events";
+import { createServer as createSecureServer } from "node:https";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Answer, answering, WebhookReceiver } from "../../testing/webhook-receiver.ts";
+import { systemClock } from "../clock.ts";
+import { type GuardedPost, guardedPost } from "./guarded-post.ts";
+import { allowedNetworks } from "./outbound-networks.ts";
+
+let receiver: WebhookReceiver;
+const closing: (() => Promise<void>)[] = [];
+
+beforeEach(async () => {
+  receiver = await WebhookReceiver.start();
+  closing.push(() => receiver.close());
+});
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+const loopback = allowedNetworks(["127.0.0.1"]);
+
+function post(url: string, more: Partial<GuardedPost> = {}) {
+  return guardedPost({
+    url: new URL(url),
+    headers: { "webhook-id": "1" },
+    body: '{"n": "ü"}',
+    timeoutMs: 5_000,
+    networks: loopback,
+    signal: new AbortController().signal,
+    clock: systemClock,
+    ...more,
+  });
+}
+
+/** A resolver with these answers, one after the other; the last is repeated. */
+function resolving(...answers: readonly (readonly string[])[]) {
+  const asked: string[] = [];
+  return {
+    asked,
+    async resolveHost(hostname: string): Promise<LookupAddress[]> {
+      const answer = answers[Math.min(asked.length, answers.length - 1)] ?? [];
+      asked.push(hostname);
+      return answer.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+    },
+  };
+}
+
+const forbidden = { kind: "failed", problem: "the host has no address that webhooks may be sent to" };
+
+describe("a request", () => {
+  test("arrives whole, and tells status and duration", async () => {
+    expect(await post(receiver.url)).toEqual({
+      kind: "answered",
+      statusCode: 204,
+      retryAfter: undefined,
+      durationMs: expect.any(Number),
+    });
+    expect(receiver.received).toMatchObject([
+      {
+        method: "POST",
+        body: '{"n": "ü"}',
+        headers: { "webhook-id": "1", "content-length": "11", connection: "close" },
+      },
+    ]);
+  });
+
+  test("tells Retry-After", async () => {
+    receiver.answer = answering(503, { "retry-after": "7" });
+    expect(await post(receiver.url)).toMatchObject({ statusCode: 503, retryAfter: "7" });
+  });
+
+  test("goes to the address of an allowed name, with the name in it", async () => {
+    const { asked, resolveHost } = resolving(["127.0.0.1"]);
+    expect(await post(`http://hooks.example.com:${receiver.port}/`, { resolveHost })).toMatchObject({
+      statusCode: 204,
+    });
+    expect(receiver.received[0]?.headers.host).toBe(`hooks.example.com:${receiver.port}`);
+    expect(asked).toEqual(["hooks.example.com"]);
+  });
+
+  test("takes no notice of proxies in the environment", async () => {
+    const variables = ["http_proxy", "HTTP_PROXY", "ALL_PROXY"];
+    for (const name of variables) process.env[name] = "http://127.0.0.1:1";
+    try {
+      expect(await post(receiver.url)).toMatchObject({ statusCode: 204 });
+    } finally {
+      for (const name of variables) delete process.env[name];
+    }
+  });
+});
+
+describe("goes nowhere it may not", () => {
+  /** Every one of these would reach the receiver, or could be somebody's inside. */
+  test.each([
+    "127.0.0.1",
+    "127.1",
+    "2130706433",
+    "0x7f.1",
+    "017700000001",
+    "0.0.0.0",
+    "10.0.0.1",
+    "172.16.0.1",
+    "192.168.0.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "224.0.0.1",
+    "[::1]",
+    "[::]",
+    "[::ffff:127.0.0.1]",
+    "[::ffff:a9fe:a9fe]",
+    "[64:ff9b::7f00:1]",
+    "[fe80::1]",
+    "[fd00:ec2::254]",
+  ])("%s", async (host) => {
+    for (const scheme of ["http", "https"]) {
+      const url = `${scheme}://${host}:${receiver.port}/`;
+      expect(await post(url, { networks: [] }), url).toMatchObject(forbidden);
+    }
+    expect(receiver.received).toEqual([]);
+  });
+
+  test.each([
+    [["127.0.0.1"]],
+    [["::1"]],
+    [["::ffff:127.0.0.1"]],
+    [["10.0.0.1", "169.254.169.254"]],
+    [["fe80::1%eth0"]],
+    [["not an address"]],
+    [[]],
+  ])("a name that resolves to %j", async (addresses) => {
+    for (const scheme of ["http", "https"]) {
+      const url = `${scheme}://hooks.example.com:${receiver.port}/`;
+      expect(await post(url, { networks: [], ...resolving(addresses) }), url).toMatchObject(forbidden);
+    }
+    expect(receiver.received).toEqual([]);
+  });
+
+  test("a name of the system's own that leads to loopback", async () => {
+    expect(await post(`http://localhost:${receiver.port}/`, { networks: [] })).toMatchObject(forbidden);
+  });
+
+  test("a public address without TLS", async () => {
+    expect(await post("http://hooks.example.com/", resolving(["1.1.1.1"]))).toMatchObject(forbidden);
+  });
+
+  test("the private address of a name that has a public one too", async () => {
+    // Were the private address tried, the receiver would be reached.
+    const mixed = resolving(["127.0.0.1", "240.0.0.1", "::1"]);
+    const networks = allowedNetworks(["240.0.0.0/4"]);
+    const outcome = await post(`http://hooks.example.com:${receiver.port}/`, { networks, timeoutMs: 300, ...mixed });
+    expect(outcome.kind).toBe("failed");
+    expect(receiver.received).toEqual([]);
+  });
+
+  test("the second answer of a name that changes between check and connection", async () => {
+    const rebinding = resolving(["240.0.0.1"], ["127.0.0.1"]);
+    const networks = allowedNetworks(["240.0.0.0/4"]);
+    const url = `http://hooks.example.com:${receiver.port}/`;
+    expect((await post(url, { networks, timeoutMs: 300, ...rebinding })).kind).toBe("failed");
+    expect(rebinding.asked).toHaveLength(1);
+    expect(await post(url, { networks, ...rebinding })).toMatchObject(forbidden);
+    expect(receiver.received).toEqual([]);
+  });
+
+  test.each([301, 302, 303, 307, 308])("the target of a redirect with %i", async (status) => {
+    const inside = await WebhookReceiver.start();
+    closing.push(() => inside.close());
+    receiver.answer = answering(status, { location: inside.url });
+    expect(await post(receiver.url)).toMatchObject({ kind: "answered", statusCode: status });
+    expect(inside.received).toEqual([]);
+  });
+
+  test("a server whose certificate nobody vouches for, whatever the environment says", async () => {
+    const { key, cert } = selfSigned;
+    let reached = false;
+    const server = createSecureServer({ key, cert }, (_request, response) => {
+      reached = true;
+      response.end();
+    });
+    await listen(server);
+    const environment = process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
+    try {
+      const outcome = await post(`https://localhost:${portOf(server)}/`, resolving(["127.0.0.1"]));
+      expect(outcome).toMatchObject({ kind: "failed", problem: expect.stringContaining("TLS") });
+    } finally {
+      if (environment === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+      else process.env.NODE_TLS_REJECT_UNAUTHORIZED = environment;
+    }
+    expect(reached).toBe(false);
+  });
+});
+
+describe("a receiver that", () => {
+  const timeoutMs = 200;
+
+  test("never answers is given up in time", async () => {
+    receiver.answer = () => undefined;
+    expect(await post(receiver.url, { timeoutMs })).toMatchObject({
+      kind: "failed",
+      problem: "no answer within 0.2 seconds",
+    });
+  });
+
+  test("never takes the connection's words is given up in time", async () => {
+    const server = await rawServer(() => undefined);
+    expect(await post(`http://127.0.0.1:${portOf(server)}/`, { timeoutMs })).toMatchObject({ kind: "failed" });
+  });
+
+  test("has a name that nobody resolves in time is given up in time", async () => {
+    const resolveHost = () => new Promise<never>(() => undefined);
+    const outcome = await post("https://hooks.example.com/", { timeoutMs, resolveHost });
+    expect(outcome).toMatchObject({ kind: "failed", problem: "no answer within 0.2 seconds" });
+  });
+
+  test("drips its headers is given up in time", async () => {
+    const server = await rawServer((socket) => {
+      socket.write("HTTP/1.1 200 OK\r\n");
+      const timer = setInterval(() => socket.write("x: y\r\n"), 5);
+      socket.on("close", () => clearInterval(timer));
+    });
+    expect(await post(`http://127.0.0.1:${portOf(server)}/`, { timeoutMs })).toMatchObject({ kind: "failed" });
+  });
+
+  const said200: readonly (readonly [string, Answer])[] = [
+    [
+      "sends a huge body",
+      (response) => {
+        response.writeHead(200);
+        response.on("error", () => undefined);
+        const more = () => {
+          while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+        };
+        response.on("drain", more);
+        more();
+      },
+    ],
+    [
+      "drips its body",
+      (response) => {
+        response.writeHead(200);
+        const timer = setInterval(() => response.write("."), 5);
+        response.on("close", () => clearInterval(timer));
+      },
+    ],
+    [
+      "closes midway through its body",
+      (response) => void response.writeHead(200, { "content-length": "100" }).write("half", () => response.destroy()),
+    ],
+    [
+      "resets after its headers",
+      (response) =>
+        void response.writeHead(200, { "content-length": "9" }).write("", () => response.socket?.resetAndDestroy()),
+    ],
+    [
+      "says that its body is something else",
+      (response) => void response.writeHead(200, { "content-type": "application/json" }).end("<html>"),
+    ],
+    [
+      "says that its body is compressed",
+      (response) => void response.writeHead(200, { "content-encoding": "gzip" }).end("plain"),
+    ],
+  ];
+  test.each(said200)("%s has answered all the same", async (_what, answer) => {
+    receiver.answer = answer;
+    expect(await post(receiver.url, { timeoutMs })).toMatchObject({ kind: "answered", statusCode: 200 });
+  });
+
+  test.each([
+    ["closes without a word", ""],
+    ["closes midway through its headers", "HTTP/1.1 200 OK\r\nx"],
+    ["speaks something else", "220 mail.example.com ESMTP\r\n"],
+    ["sends headers without end", `HTTP/1.1 200 OK\r\n${`x: ${"y".repeat(1000)}\r\n`.repeat(100)}`],
+    ["changes the protocol", "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n"],
+    ["answers with nothing but a promise", "HTTP/1.1 100 Continue\r\n\r\n"],
+  ])("%s has failed", async (_what, text) => {
+    const server = await rawServer((socket) => socket.end(text));
+    const outcome = await post(`http://127.0.0.1:${portOf(server)}/`);
+    expect(outcome).toMatchObject({ kind: "failed", problem: expect.stringMatching(/^(the|no) /) });
+  });
+
+  test("is not there has failed, and the problem names no address", async () => {
+    const { url } = receiver;
+    await closing.pop()?.();
+    expect(await post(url)).toMatchObject({ kind: "failed", problem: "the connection was refused" });
+  });
+});
+
+describe("a request whose signal is aborted", () => {
+  test("ends at once, and says so", async () => {
+    const controller = new AbortController();
+    receiver.answer = () => controller.abort();
+    expect(await post(receiver.url, { signal: controller.signal })).toMatchObject({ kind: "aborted" });
+    expect(await post(receiver.url, { signal: controller.signal })).toMatchObject({ kind: "aborted" });
+    expect(receiver.received).toHaveLength(1);
+  });
+});
+
+async function rawServer(greet: (socket: Socket) => void): Promise<Server> {
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => greet(socket));
+  });
+  await listen(server);
+  return server;
+}
+
+async function listen(server: Server): Promise<void> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => sockets.add(socket));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  closing.push(async () => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await once(server, "close");
+  });
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port; // of a server that listens on TCP
+}
+
+/** A PEM block. */
+function pem(label: string, base64: string): string {
+  return `-----BEGIN ${label}-----\n${base64.match(/.{1,64}/g)?.join("\n")}\n-----END ${label}-----\n`;
+}
+
+/** For localhost, signed by itself. Made for this test, and used nowhere else. */
+const selfSigned = {
+  key: pem(
+    "PRIVATE KEY",
+    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgRB6Y6q7CSeDShKf3MVjN/2FuQaxMCkwIpx5nV1j3yhehRANCAAQU" +
+      "t6JOfndWcFje0tedR1Fo8fZEu4hifGrfV0KiRviJYW1arU+BVbWXXRTXXqsGGRzcHEYFk+iotb/IjDWpwcZS",
+  ),
+  cert: pem(
+    "CERTIFICATE",
+    "MIIBljCCATugAwIBAgIUe0wg1FnGaESst0C6VsvcZolIT7swCgYIKoZIzj0EAwIwFDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2" +
+      "MTEyMTExNDE0NFoYDzIxMjYxMDI4MTE0MTQ0WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNC" +
+      "AAQUt6JOfndWcFje0tedR1Fo8fZEu4hifGrfV0KiRviJYW1arU+BVbWXXRTXXqsGGRzcHEYFk+iotb/IjDWpwcZSo2kwZzAdBgNV" +
+      "HQ4EFgQU/p9kyRGAnhYzJR2BqTuFIFXMOJkwHwYDVR0jBBgwFoAU/p9kyRGAnhYzJR2BqTuFIFXMOJkwDwYDVR0TAQH/BAUwAwEB" +
+      "/zAUBgNVHREEDTALgglsb2NhbGhvc3QwCgYIKoZIzj0EAwIDSQAwRgIhAJST6dvrfkO6dqpNI9KTm1CivFvrqoR95Y2JdX5rLIOc" +
+      "AiEA8VvEij5XvqUQENU66QsqdQ/vXEAzRSVFOTRwLXQj22c=",
+  ),
+};

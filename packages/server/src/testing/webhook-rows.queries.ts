@@ -1,0 +1,62 @@
+/** Rows that tests of webhooks look at, or put there, beside what the API shows and takes. */
+import { statement } from "../platform/db/statement.ts";
+import type { TestServer } from "./test-server.ts";
+
+const selectSecrets = statement<{ ciphertext: Buffer }, [tenantId: string, webhookId: string]>(
+  "testing.webhook_secrets",
+  "SELECT ciphertext FROM webhook_secrets WHERE tenant_id = $1 AND webhook_id = $2",
+);
+const countLeft = statement<{ count: number }, [tenantId: string, webhookId: string]>(
+  "testing.count_webhook_rows",
+  `SELECT (SELECT count(*) FROM webhook_secrets WHERE tenant_id = $1 AND webhook_id = $2)
+        + (SELECT count(*) FROM webhook_deliveries WHERE tenant_id = $1 AND webhook_id = $2) AS count`,
+);
+const insertStale = statement<never, [tenantId: string, webhookId: string, id: string, dueAt: Date | null]>(
+  "testing.insert_stale_delivery",
+  `INSERT INTO webhook_deliveries (tenant_id, webhook_id, id, created_at, updated_at, event_id, type, status,
+                                   next_attempt_at)
+   VALUES ($1, $2, $3, now(), now(), gen_random_uuid(), 'user.created',
+           CASE WHEN $4::timestamptz IS NULL THEN 'FAILED' ELSE 'PENDING' END, $4)`,
+);
+const insertEntries = statement<never, [tenantId: string, count: number]>(
+  "testing.insert_entries",
+  `WITH bumped AS (
+     UPDATE tenant_generations SET generation = generation + 1, event_count = event_count + $2
+     WHERE tenant_id = $1 RETURNING generation)
+   INSERT INTO audit_events (tenant_id, id, created_at, generation, actor_type, actor_name, operation,
+                             target_type, target_id, after, request_id)
+   SELECT $1, gen_random_uuid(), now(), bumped.generation, 'system', 'Gatehouse', 'test', 'user', gen_random_uuid(),
+          '{}', 'test'
+   FROM bumped, generate_series(1, $2)`,
+);
+
+type Database = TestServer["database"];
+
+const inside = (tenantId: string) => ({ kind: "tenant", tenantId }) as const;
+
+export async function sealedSecrets(database: Database, tenantId: string, webhookId: string): Promise<Buffer[]> {
+  const rows = await database.snapshot(inside(tenantId), (tx) => tx.query(selectSecrets, tenantId, webhookId));
+  return rows.map(({ ciphertext }) => ciphertext);
+}
+
+/** How many secrets and deliveries there are of a webhook. */
+export async function rowsOfWebhook(database: Database, tenantId: string, webhookId: string): Promise<number> {
+  const rows = await database.snapshot(inside(tenantId), (tx) => tx.query(countLeft, tenantId, webhookId));
+  return rows[0]?.count ?? 0;
+}
+
+/** Puts a delivery there whose event is not in the audit record: one that is due, or has failed where `dueAt` is absent. */
+export async function insertStaleDelivery(
+  database: Database,
+  tenantId: string,
+  webhookId: string,
+  id: string,
+  dueAt?: Date,
+): Promise<void> {
+  await database.transaction(inside(tenantId), (tx) => tx.query(insertStale, tenantId, webhookId, id, dueAt ?? null));
+}
+
+/** Adds entries to the audit record that share one generation: more than the API lets one command leave. */
+export async function insertAuditEntries(database: Database, tenantId: string, count: number): Promise<void> {
+  await database.transaction(inside(tenantId), (tx) => tx.query(insertEntries, tenantId, count));
+}

@@ -1,0 +1,100 @@
+/** A server that delivers webhooks, on a database to itself: on a shared one, others would take its deliveries. */
+import { expect, inject } from "vitest";
+import type { WebhookSettings } from "../compose.ts";
+import type { Connection } from "../platform/db/database.ts";
+import { migrate } from "../platform/db/migrations.ts";
+import { createDatabase } from "./database-setup.ts";
+import { unique } from "./operations/test-records.ts";
+import { TestClock } from "./test-clock.ts";
+import { startTestServer, type TestReply, type TestServer, type TestTenant } from "./test-server.ts";
+import { until } from "./until.ts";
+
+export interface WebhookWorld {
+  readonly server: TestServer;
+  readonly clock: TestClock;
+  readonly connection: Connection;
+  /** Another replica on the same database, with the same clock; by a connection of its own where one is given. */
+  replica(webhooks?: WebhookSettings, connection?: Connection): Promise<TestServer>;
+  /** Stops a replica before the others. */
+  stop(replica: TestServer): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Looks for work often, so that tests need not wait for it. */
+const intervalMs = 15;
+
+export async function createWebhookWorld(webhooks: WebhookSettings = {}): Promise<WebhookWorld> {
+  const own = await createDatabase(inject("server"));
+  await migrate(own.connection);
+  const clock = new TestClock();
+  const replicas = new Set<TestServer>();
+  const replica = async (other: WebhookSettings = {}, connection = own.connection) => {
+    const settings = {
+      networks: ["127.0.0.0/8"],
+      intervalMs,
+      random: () => 0,
+      timeoutMs: 5_000,
+      ...webhooks,
+      ...other,
+    };
+    const started = await startTestServer({
+      connection,
+      clock,
+      settings: { webhooks: settings, poolSize: 4 },
+    });
+    replicas.add(started);
+    return started;
+  };
+  return {
+    server: await replica(),
+    clock,
+    connection: own.connection,
+    replica,
+    async stop(stopped) {
+      replicas.delete(stopped);
+      await stopped.close();
+    },
+    async close() {
+      await Promise.all([...replicas].map((started) => started.close()));
+      await own.drop();
+    },
+  };
+}
+
+/** Makes a webhook. */
+export async function createWebhook(tenant: TestTenant, url: string, more: object = {}): Promise<TestReply["body"]> {
+  const { status, body, text } = await tenant.client.post("/tenants/webhooks", { url, ...more });
+  expect(status, text).toBe(201);
+  return body;
+}
+
+/** Does something that leaves one audit entry, `protocol.created`. */
+export async function makeNews(tenant: TestTenant): Promise<string> {
+  const { body } = await tenant.client.post("/tenants/protocols", {
+    name: unique("Protocol"),
+    networkProtocols: [{ protocol: "TCP", port: "8443" }],
+  });
+  return body.id;
+}
+
+/** The webhook's deliveries, from the oldest on. */
+export async function deliveriesOf(tenant: TestTenant, webhookId: string): Promise<TestReply["body"]> {
+  return (await tenant.client.get(`/tenants/webhooks/${webhookId}/deliveries?limit=100`)).body.data;
+}
+
+/** Waits until the webhook's only delivery is as expected, and gives it. */
+export async function onlyDelivery(
+  tenant: TestTenant,
+  webhookId: string,
+  expected: (delivery: TestReply["body"]) => boolean,
+): Promise<TestReply["body"]> {
+  let found: TestReply["body"];
+  await until("the delivery is as expected", async () => {
+    const all = await deliveriesOf(tenant, webhookId);
+    found = all[0];
+    return all.length === 1 && expected(found);
+  }).catch((error: unknown) => {
+    throw new Error(`the delivery is ${JSON.stringify(found)}`, { cause: error });
+  });
+  return found;
+}
