@@ -6,6 +6,7 @@
  */
 import { cpus } from "node:os";
 import type pg from "pg";
+import type { ServerAnnouncement } from "./bench-tenant.ts";
 import { startChild } from "./child-server.ts";
 import { measureFence } from "./fence.ts";
 import { type Load, type LoadResult, run } from "./load.ts";
@@ -22,12 +23,6 @@ const sizes = { small: 1_000, middle: 100_000, large: quick ? 200_000 : 1_000_00
 /** Requests of each tenant in the growth measurement; the first pages, in turn. */
 const growthRequests = quick ? 500 : 2_000;
 const firstPages = 5;
-
-interface ServerAnnouncement {
-  readonly url: string;
-  readonly operatorKey: string;
-  readonly database: pg.ClientConfig;
-}
 
 const print = (line = "") => process.stdout.write(`${line}\n`);
 const server = await startChild<ServerAnnouncement>("./server-process.js");

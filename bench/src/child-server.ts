@@ -30,11 +30,8 @@ export async function startChild<Announcement>(module: string, input = ""): Prom
   return {
     announcement: JSON.parse(String(line[0])) as Announcement, // as the module prints it
     memory() {
-      if (process.platform !== "linux") return undefined;
-      const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
-      const mebibytes = (field: string) =>
-        Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? 0) / 1024;
-      return { now: mebibytes("VmRSS"), highest: mebibytes("VmHWM") };
+      const [now, highest] = [memoryOf(child.pid, "VmRSS"), memoryOf(child.pid, "VmHWM")];
+      return now === undefined || highest === undefined ? undefined : { now, highest };
     },
     async stop() {
       if (child.exitCode !== null) return;
@@ -42,4 +39,20 @@ export async function startChild<Announcement>(module: string, input = ""): Prom
       await once(child, "exit");
     },
   };
+}
+
+/** Resident memory of a running process at its highest, in MiB; undefined where there is no /proc, or no such process. */
+export function highestMemory(pid: number | undefined): number | undefined {
+  return memoryOf(pid, "VmHWM");
+}
+
+function memoryOf(pid: number | undefined, field: "VmRSS" | "VmHWM"): number | undefined {
+  if (process.platform !== "linux" || pid === undefined) return undefined;
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    const kibibytes = new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1];
+    return kibibytes === undefined ? undefined : Number(kibibytes) / 1024;
+  } catch {
+    return undefined;
+  }
 }

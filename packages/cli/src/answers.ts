@@ -3,6 +3,7 @@
  * Gatehouse, which answers with more, is understood too.
  */
 import type { ApiKey, NewApiKey } from "@gatehouse/contract/records/api-key";
+import type { Configuration, ConfigurationPlan } from "@gatehouse/contract/records/configuration";
 import type { NewTenant, Tenant } from "@gatehouse/contract/records/tenant";
 
 export type AnswerCheck<T> = (answer: unknown) => answer is T;
@@ -31,6 +32,30 @@ export function isApiKey(answer: unknown): answer is ApiKey {
 
 export function isNewApiKey(answer: unknown): answer is NewApiKey {
   return isApiKey(answer) && hasStrings(answer, ["key"]);
+}
+
+export function isConfiguration(answer: unknown): answer is Configuration {
+  return isObject(answer) && answer.version === 1;
+}
+
+export function isConfigurationPlan(answer: unknown): answer is ConfigurationPlan {
+  return (
+    isObject(answer) &&
+    typeof answer.generation === "number" &&
+    isObject(answer.summary) &&
+    ["created", "updated", "deleted"].every(
+      (count) => isObject(answer.summary) && typeof answer.summary[count] === "number",
+    ) &&
+    isArrayOf(isChange)(answer.changes)
+  );
+}
+
+function isChange(value: unknown): value is object {
+  return hasStrings(value, ["action", "kind", "name"]) && isArrayOf(isFieldChange)(value.fields);
+}
+
+function isFieldChange(value: unknown): value is object {
+  return hasStrings(value, ["field"]);
 }
 
 export function isArrayOf<T>(isItem: AnswerCheck<T>): AnswerCheck<readonly T[]> {

@@ -83,6 +83,6 @@ function problemFailure({ problem, errors }: GatehouseError): CommandFailure {
   const { title, status, detail, requestId } = problem;
   return new CommandFailure(`${title} (${status}).`, {
     details: [detail, ...errors.map(({ pointer, message }) => `  ${pointer}  ${message}`), `Request id: ${requestId}`],
-    body: problem,
+    problem,
   });
 }

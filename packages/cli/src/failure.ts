@@ -1,10 +1,24 @@
 /** What a person reads when a command fails, and what a script gets. */
+import type { GatehouseError } from "@gatehouse/client/errors";
 import { ConfigError } from "@gatehouse/server/config";
 import { CommanderError } from "commander";
 import { writeError } from "./output.ts";
 
-/** 0: done. 1: it failed. 2: the command line or a setting is wrong, and nothing was tried. */
-export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const;
+/** 0: done. 1: it failed. 2: the command line or a setting is wrong, and nothing was tried. 3: a plan has changes. */
+export const exitCodes = { ok: 0, failed: 1, usage: 2, changes: 3 } as const;
+
+type Problem = GatehouseError["problem"];
+
+/** Ends a command that did what it should, with a code that says what it found. */
+export class CommandEnd extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super(`the command ends with ${exitCode}`);
+    this.name = "CommandEnd";
+    this.exitCode = exitCode;
+  }
+}
 
 /** A failure to print as it is: what went wrong, and what to do. */
 export class CommandFailure extends Error {
@@ -13,13 +27,19 @@ export class CommandFailure extends Error {
   readonly details: readonly string[];
   /** For `--json`. */
   readonly body: object;
+  /** What the API answered, where it said no. */
+  readonly problem: Problem | undefined;
 
-  constructor(message: string, options: { exitCode?: number; details?: readonly string[]; body?: object } = {}) {
+  constructor(
+    message: string,
+    options: { exitCode?: number; details?: readonly string[]; body?: object; problem?: Problem } = {},
+  ) {
     super(message);
     this.name = "CommandFailure";
     this.exitCode = options.exitCode ?? exitCodes.failed;
     this.details = options.details ?? [];
-    this.body = options.body ?? { title: message };
+    this.body = options.body ?? options.problem ?? { title: message };
+    this.problem = options.problem;
   }
 }
 

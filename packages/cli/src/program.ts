@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { addAuditCommands } from "./commands/audit.ts";
+import { addConfigurationCommands } from "./commands/configuration.ts";
 import { addKeyCommands } from "./commands/key.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
 import { addServeCommands } from "./commands/serve.ts";
@@ -24,19 +25,21 @@ export function createProgram({ json, writeHelp }: ProgramOptions): Command {
     .addHelpText(
       "after",
       `
-Exit codes: 0 done, 1 failed, 2 the command line or a setting is wrong.
+Exit codes: 0 done, 1 failed, 2 the command line or a setting is wrong, 3 plan --detailed-exit-code found changes.
 
 Examples:
   gatehouse serve                                   serve on http://127.0.0.1:8080
   gatehouse demo                                    the same, with example records
   gatehouse tenant create "Example Ltd" --owner-email owner@example.com
-  gatehouse key list --json`,
+  gatehouse key list --json
+  gatehouse export --output gatehouse.yaml && gatehouse plan gatehouse.yaml`,
     );
   addServeCommands(program);
   addMigrateCommand(program);
   addTenantCommands(program);
   addKeyCommands(program);
   addAuditCommands(program);
+  addConfigurationCommands(program);
   return program;
 }
 

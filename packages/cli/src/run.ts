@@ -1,4 +1,4 @@
-import { exitCodeOf, exitCodes, writeFailure } from "./failure.ts";
+import { CommandEnd, exitCodeOf, exitCodes, writeFailure } from "./failure.ts";
 import { isReaderGone, writeText } from "./output.ts";
 import { createProgram } from "./program.ts";
 
@@ -14,6 +14,7 @@ export async function run(args: readonly string[]): Promise<number> {
     await parse(args, json);
     return exitCodes.ok;
   } catch (error) {
+    if (error instanceof CommandEnd) return error.exitCode;
     // As in `gatehouse key list | head -1`: whoever read has what they wanted.
     if (isReaderGone(error)) return exitCodes.ok;
     writeFailure(error, json);

@@ -258,6 +258,13 @@ export const errorDefinitions = {
     explanation: "A key that another one has replaced cannot be rotated again.",
     remedy: "Rotate the key that replaced it.",
   },
+  configuration_too_large: {
+    status: 409,
+    title: "The tenant has more than a configuration document holds",
+    explanation:
+      "A configuration is read, compared and written as a whole, so its size is bounded; `detail` says which kind of record there are too many of.",
+    remedy: "Use the operations of the single records for a tenant of this size.",
+  },
   webhook_limit_reached: {
     status: 409,
     title: "The tenant has as many webhooks as allowed",
@@ -286,7 +293,7 @@ export const errorDefinitions = {
   payload_too_large: {
     status: 413,
     title: "The body is too large",
-    explanation: "A request's body may have 1 MiB at most.",
+    explanation: "A request's body may have 1 MiB at most, or as much as the operation's description says.",
     remedy: "Split the request into smaller ones.",
   },
   unsupported_media_type: {
@@ -353,6 +360,13 @@ export const errorDefinitions = {
     title: "The role cannot be assigned",
     explanation: "There is exactly one owner; ownership is transferred, neither assigned nor taken off.",
     remedy: "Choose another role, or use POST /tenants/users/{id}/transfer-ownership.",
+  },
+  invalid_configuration: {
+    status: 422,
+    title: "The configuration cannot be applied",
+    explanation:
+      "The document is well-formed, but names what is not there, breaks a rule between records, or would delete what has to stay. `errors` lists each place with a JSON Pointer into the document, the first 50; nothing was changed.",
+    remedy: "Correct the places that `errors` lists. `gatehouse plan` shows them by line and column.",
   },
   idempotency_key_reused: {
     status: 422,

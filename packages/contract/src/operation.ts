@@ -64,6 +64,10 @@ export interface Operation {
   /** Query parameters that are true or false, each with its description; absent means false. */
   readonly flags?: Readonly<Record<string, string>>;
   readonly body?: TSchema;
+  /** How long the body may be, in bytes; 1 MiB where absent. */
+  readonly bodyLimitBytes?: number;
+  /** True where `If-Match` is taken although no record stands in the path: what is written is the tenant as a whole. */
+  readonly conditional?: true;
   /** True where no body at all means the same as `{}`. */
   readonly bodyOptional?: true;
   readonly success: Success;
@@ -84,12 +88,20 @@ export type ParametersOf<O extends Operation> = O extends { readonly parameters:
   ? { readonly [K in keyof P]: string }
   : Record<never, string>;
 
+/** How long a body may be where its operation says nothing, in bytes: 1 MiB (contract). */
+export const defaultBodyLimitBytes = 1_048_576;
+
 /** The names of an operation's flags. */
 export type FlagsOf<O extends Operation> = O extends { readonly flags: infer F } ? keyof F & string : never;
 
 /** Whether the operation changes something. */
 export function isWrite(declaration: Operation): boolean {
   return declaration.method !== "GET" && declaration.success.kind !== "report";
+}
+
+/** Whether `If-Match` is compared with the version of what the path names, or of the tenant as a whole. */
+export function takesIfMatch({ method, parameters, conditional }: Operation): boolean {
+  return method !== "GET" && (parameters !== undefined || conditional === true);
 }
 
 /** Every error code the operation can answer with, the common ones included, sorted. */
@@ -99,7 +111,7 @@ export function errorsOf(declaration: Operation): readonly ErrorCode[] {
   for (const code of ["rate_limited", "too_many_failed_authentications"] as const) codes.add(code);
   if (declaration.access !== "operator") codes.add("source_address_not_allowed");
   if (declaration.parameters !== undefined) codes.add("not_found");
-  if (declaration.method !== "GET" && declaration.parameters !== undefined) codes.add("precondition_failed");
+  if (takesIfMatch(declaration)) codes.add("precondition_failed");
   if (declaration.method === "POST") codes.add("idempotency_key_reused");
   // Also where no body is declared: one that is sent is refused.
   if (declaration.method !== "GET") {

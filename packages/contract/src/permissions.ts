@@ -12,6 +12,7 @@ const nouns = [
   "admission-rules",
   "policies",
   "api-keys",
+  "configuration",
   "webhooks",
 ] as const;
 
@@ -46,8 +47,13 @@ export const rolesByPrivilege: readonly RoleType[] = [
 ];
 
 const reading = permissions.filter((permission) => permission.endsWith(":read"));
-/** Where secrets and the record of changes go is no part of the network. */
-const readingAdministration: readonly Permission[] = ["events:read", "api-keys:read", "webhooks:read"];
+/** Where secrets and the record of changes go is no part of the network, nor is reading all of it at once. */
+const readingAdministration: readonly Permission[] = [
+  "events:read",
+  "api-keys:read",
+  "configuration:read",
+  "webhooks:read",
+];
 const readingTheNetwork = reading.filter((permission) => !readingAdministration.includes(permission));
 
 /**

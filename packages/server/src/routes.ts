@@ -2,6 +2,7 @@
 import { addressRoutes } from "./features/addresses/addresses.routes.ts";
 import { admissionRuleRoutes } from "./features/admission-rules/admission-rules.routes.ts";
 import { apiKeyRoutes } from "./features/api-keys/api-keys.routes.ts";
+import { configurationRoutes } from "./features/configuration/configuration.routes.ts";
 import { deviceRoutes } from "./features/devices/devices.routes.ts";
 import { eventRoutes } from "./features/events/events.routes.ts";
 import { gatewayRoutes } from "./features/gateways/gateways.routes.ts";
@@ -27,6 +28,7 @@ export const routes: readonly Route[] = [
   ...admissionRuleRoutes,
   ...policyRoutes,
   ...apiKeyRoutes,
+  ...configurationRoutes,
   ...eventRoutes,
   ...webhookRoutes,
   ...tenantRoutes,

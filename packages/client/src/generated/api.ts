@@ -1206,6 +1206,72 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/configuration": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Export the tenant's configuration as one document
+         * @description Names, not ids. Sections that the key may not read are left out. The ETag is the tenant's generation: it changes with every command in the tenant.
+         *
+         *     Needs a key with the permission `configuration:read`.
+         */
+        readonly get: operations["readConfiguration"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/configuration/plan": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Show what applying a document would change
+         * @description Stores nothing. Needs the right to read each kind of record that the document has a section of. Takes up to 32 MiB.
+         *
+         *     Needs a key with the permission `configuration:read`.
+         */
+        readonly post: operations["planConfiguration"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/configuration/apply": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Make the tenant as a document says
+         * @description All or nothing, in one transaction. Needs the right to write each kind of record that changes. With `If-Match`, the ETag of a plan or an export, what was shown is what is applied. Takes up to 32 MiB.
+         *
+         *     Needs a key with the permission `configuration:write`.
+         */
+        readonly post: operations["applyConfiguration"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/events": {
         readonly parameters: {
             readonly query?: never;
@@ -1568,7 +1634,7 @@ export interface components {
             readonly name: string;
             /** @description The first characters of the key, to recognise it by. */
             readonly prefix: string;
-            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read")[];
+            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read")[];
             /** @description Addresses and CIDRs that the key may be used from; empty for any. */
             readonly sourceIps: readonly string[];
             /** Format: date-time */
@@ -1580,6 +1646,259 @@ export interface components {
              * @description The key that took this one's place by rotation.
              */
             readonly replacedBy?: string;
+        };
+        /** @description A tenant's configuration. A list that is present is the whole truth about its kind; an absent one is left alone. */
+        readonly Configuration: {
+            /**
+             * @description The form of the document: 1.
+             * @enum {integer}
+             */
+            readonly version: 1;
+            /** @description All groups. */
+            readonly groups?: readonly components["schemas"]["ConfiguredGroup"][];
+            /** @description All users. */
+            readonly users?: readonly components["schemas"]["ConfiguredUser"][];
+            /** @description All protocols but the predefined ones. */
+            readonly protocols?: readonly components["schemas"]["ConfiguredProtocol"][];
+            /** @description All gateways. */
+            readonly gateways?: readonly components["schemas"]["ConfiguredGateway"][];
+            /** @description All resources. */
+            readonly resources?: readonly components["schemas"]["ConfiguredResource"][];
+            /** @description All admission rules but the built-in ones. */
+            readonly admissionRules?: readonly components["schemas"]["ConfiguredAdmissionRule"][];
+            /** @description Policies by type; a type that is absent is left alone. */
+            readonly policies?: {
+                /** @description Policies for private resources, in the order in which they are evaluated. */
+                readonly PRIVATE?: readonly components["schemas"]["ConfiguredPolicy"][];
+                /** @description Policies for SaaS resources, in the order in which they are evaluated. */
+                readonly SAAS?: readonly components["schemas"]["ConfiguredPolicy"][];
+                /** @description Policies for internet traffic, without the default one, in the order in which they are evaluated. */
+                readonly INTERNET?: readonly components["schemas"]["ConfiguredPolicy"][];
+                /** @description Policies for traffic between sites, in the order in which they are evaluated. */
+                readonly SITETOSITE?: readonly components["schemas"]["ConfiguredPolicy"][];
+            };
+            readonly defaultInternetPolicy?: components["schemas"]["ConfiguredDefaultPolicy"];
+        };
+        /** @description A record that is created, changed or deleted. */
+        readonly ConfigurationChange: {
+            /** @enum {string} */
+            readonly action: "create" | "update" | "delete";
+            /** @enum {string} */
+            readonly kind: "group" | "user" | "protocol" | "gateway" | "resource" | "admission-rule" | "policy";
+            /** @description The record's name; of a user, the e-mail address. */
+            readonly name: string;
+            /** @enum {string} */
+            readonly policyType?: "PRIVATE" | "SAAS" | "INTERNET" | "SITETOSITE";
+            /** @description True where the document does not speak of the record: it loses what is deleted. */
+            readonly implied?: boolean;
+            /** @description Of an update, the fields that change. */
+            readonly fields: readonly components["schemas"]["ConfigurationFieldChange"][];
+        };
+        /** @description A field that changes: from and to, or what a set gains and loses. */
+        readonly ConfigurationFieldChange: {
+            /** @description Its name in the document; `order` for a policy's place. */
+            readonly field: string;
+            /** @description Its value now; absent for sets. */
+            readonly before?: unknown;
+            /** @description Its value afterwards; absent for sets. */
+            readonly after?: unknown;
+            /** @description What a set gains. */
+            readonly added?: readonly unknown[];
+            /** @description What a set loses. */
+            readonly removed?: readonly unknown[];
+        };
+        /** @description What applying a document changes, or has changed. */
+        readonly ConfigurationPlan: {
+            /** @description How many commands have changed the tenant; the ETag too, for If-Match when applying. */
+            readonly generation: number;
+            readonly summary: components["schemas"]["ConfigurationSummary"];
+            /** @description In the order of the document's sections. */
+            readonly changes: readonly components["schemas"]["ConfigurationChange"][];
+        };
+        /** @description How many records are concerned. */
+        readonly ConfigurationSummary: {
+            readonly created: number;
+            readonly updated: number;
+            readonly deleted: number;
+        };
+        /** @description An address of a resource. */
+        readonly ConfiguredAddress: {
+            /** @description An IPv4 or IPv6 address, a CIDR, a host name, a domain, or `*.domain`. */
+            readonly address: string;
+            /** @description The protocols that the address is reached by. */
+            readonly protocols?: readonly string[];
+        };
+        /** @description An admission rule of your own, by its name. */
+        readonly ConfiguredAdmissionRule: {
+            /** @description The rule's name, by which policies refer to it. */
+            readonly name: string;
+            /** @description A CEL expression over user, device, source, resource and now, with a boolean result. */
+            readonly rule: string;
+            /**
+             * @description Must be true for a rule that reads `now`.
+             * @default false
+             */
+            readonly hasTimeConstraint?: boolean;
+        };
+        /** @description What happens to internet traffic that no other policy decides. */
+        readonly ConfiguredDefaultPolicy: {
+            /**
+             * @description What that traffic does.
+             * @enum {string}
+             */
+            readonly mode: "LOCAL" | "RESTRICTED" | "INTERNET_ACCESS_POINT";
+            /** @description Gateways that may be used; none: all of the resource's. */
+            readonly gateways?: readonly string[];
+            /** @description What people should know of it. */
+            readonly description?: string;
+        };
+        /** @description A device that a policy names. Devices are enrolled, not configured. */
+        readonly ConfiguredDevice: {
+            /** @description The device's WireGuard public key. */
+            readonly publicKey: string;
+            /** @description What the device is called, for people; it is not compared. */
+            readonly name?: string;
+        };
+        /** @description A gateway, by its name. Its token is never written here. */
+        readonly ConfiguredGateway: {
+            /** @description The gateway's name, by which resources and policies refer to it. */
+            readonly name: string;
+            /** @description A UDP port. */
+            readonly wireguardPort: number;
+            /** @description What people should know of it. */
+            readonly description?: string;
+            /** @description Host name or IP address that devices connect to; absent: discovered automatically. */
+            readonly endpoint?: string;
+            /**
+             * @description Whether devices may reach the gateway through a relay.
+             * @default false
+             */
+            readonly relayEnabled?: boolean;
+        };
+        /** @description A group, by its name. */
+        readonly ConfiguredGroup: {
+            /** @description The group's name, by which users and policies refer to it. */
+            readonly name: string;
+            /** @description What people should know of it. */
+            readonly description?: string;
+            /** @description Roles that members inherit. */
+            readonly roles?: readonly ("ADMIN" | "DEFAULT" | "BASIC" | "BILLING" | "AUDITOR" | "SUPPORT")[];
+            /**
+             * @description Devices that a member may enrol.
+             * @default 5
+             */
+            readonly maxDevices?: number;
+            /**
+             * @description Whether new users from single sign-on join this group. Exactly one group of the list has it.
+             * @default false
+             */
+            readonly isSamlDefaultGroup?: boolean;
+            /** @description Groups of the identity provider. */
+            readonly idpMapping?: readonly string[];
+        };
+        /** @description A policy, by its name. */
+        readonly ConfiguredPolicy: {
+            /** @description The policy's name; unique among the policies of all types. */
+            readonly name: string;
+            /** @description What people should know of it. */
+            readonly description?: string;
+            /** @description True allows access, false denies it. */
+            readonly action: boolean;
+            /**
+             * @description False takes the policy out of evaluation.
+             * @default true
+             */
+            readonly active?: boolean;
+            /**
+             * @description INTERNET policies only: what traffic does; LOCAL where one that allows has none.
+             * @enum {string}
+             */
+            readonly mode?: "LOCAL" | "RESTRICTED" | "INTERNET_ACCESS_POINT";
+            /**
+             * @description Whether the policy applies to members of any group.
+             * @default false
+             */
+            readonly allGroups?: boolean;
+            /**
+             * @description Whether the policy applies to all users.
+             * @default false
+             */
+            readonly allUsers?: boolean;
+            /**
+             * @description Whether the policy applies to all devices.
+             * @default false
+             */
+            readonly allDevices?: boolean;
+            /**
+             * @description Whether the policy applies to all resources.
+             * @default false
+             */
+            readonly allResources?: boolean;
+            /** @description Groups whose members the policy applies to. */
+            readonly groups?: readonly string[];
+            /** @description Users whom the policy applies to. */
+            readonly users?: readonly string[];
+            /** @description Devices that the policy applies to. */
+            readonly devices?: readonly components["schemas"]["ConfiguredDevice"][];
+            /** @description Resources that the policy applies to. */
+            readonly resources?: readonly string[];
+            /** @description Gateways that may be used; none: all of the resource's. */
+            readonly gateways?: readonly string[];
+            /** @description Where requests must come from; none: anywhere. */
+            readonly sourceIps?: readonly string[];
+            /** @description Name of an admission rule; absent: no restriction. */
+            readonly rule?: string;
+        };
+        /** @description A protocol of your own, by its name. */
+        readonly ConfiguredProtocol: {
+            /** @description The protocol's name; those of the predefined ones are taken. */
+            readonly name: string;
+            /** @description Transport protocols with their ports. */
+            readonly networkProtocols: readonly components["schemas"]["RequestedNetworkProtocol"][];
+        };
+        /** @description A resource, by its name. */
+        readonly ConfiguredResource: {
+            /** @description The resource's name, by which policies refer to it. */
+            readonly name: string;
+            /**
+             * @description What kind of network it is on; set once.
+             * @enum {string}
+             */
+            readonly type: "PRIVATE" | "SAAS" | "INTERNET";
+            /** @description What people should know of it. */
+            readonly description?: string;
+            /**
+             * @description How traffic is spread over the gateways.
+             * @default MANUAL
+             * @enum {string}
+             */
+            readonly loadBalancingMode?: "MANUAL" | "AUTOMATIC";
+            /** @description Gateways that lead to it, in order of priority. */
+            readonly gateways?: readonly string[];
+            /** @description Where it is found. */
+            readonly addresses?: readonly components["schemas"]["ConfiguredAddress"][];
+        };
+        /** @description A user, by e-mail address. One who is not there yet is invited. */
+        readonly ConfiguredUser: {
+            /**
+             * Format: email
+             * @description The user's e-mail address; letter case makes no difference.
+             */
+            readonly email: string;
+            /** @description First name. */
+            readonly firstName?: string;
+            /** @description Last name. */
+            readonly lastName?: string;
+            /** @description The user's groups; absent: the tenant's default group alone. */
+            readonly groups?: readonly string[];
+            /** @description Roles that the user holds directly. The owner's role is not written here. */
+            readonly roles?: readonly ("ADMIN" | "DEFAULT" | "BASIC" | "BILLING" | "AUDITOR" | "SUPPORT")[];
+            /** @description Devices that the user may enrol; absent: as the groups say. */
+            readonly maxDevices?: number;
+            /** @description Facts about the user, for admission rules: department, title, country … At most 64 entries; names of 1 to 64 characters, none of them a control character; strings of at most 256 characters. */
+            readonly attributes?: {
+                readonly [key: string]: boolean | number | string;
+            };
         };
         /** @description An address of a resource. */
         readonly CreateAddress: {
@@ -1758,7 +2077,7 @@ export interface components {
             readonly name: string;
             /** @description The first characters of the key, to recognise it by. */
             readonly prefix: string;
-            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read")[];
+            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read")[];
             /** @description Addresses and CIDRs that the key may be used from; empty for any. */
             readonly sourceIps: readonly string[];
             /** Format: date-time */
@@ -1952,7 +2271,7 @@ export interface components {
             /** @description The path that was called. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
             /** @description Also in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -1974,7 +2293,10 @@ export interface components {
         };
         /** @description A transport protocol and its ports. */
         readonly RequestedNetworkProtocol: {
-            /** @enum {string} */
+            /**
+             * @description The transport protocol.
+             * @enum {string}
+             */
             readonly protocol: "TCP" | "UDP" | "ICMP";
             /** @description A port from 1 to 65535 ("443" or 443), a range ("5000-5100"), or absent for every port and for ICMP. */
             readonly port?: string | number;
@@ -4797,7 +5119,7 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly name: string;
-                    readonly permissions?: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read")[];
+                    readonly permissions?: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read")[];
                     /** @enum {string} */
                     readonly role?: "OWNER" | "ADMIN" | "DEFAULT" | "BASIC" | "BILLING" | "AUDITOR" | "SUPPORT";
                     /** Format: date-time */
@@ -4919,6 +5241,98 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["NewApiKey"];
+                };
+            };
+        };
+    };
+    readonly readConfiguration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Configuration"];
+                };
+            };
+        };
+    };
+    readonly planConfiguration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Configuration"];
+            };
+        };
+        readonly responses: {
+            /** @description What was found. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ConfigurationPlan"];
+                };
+            };
+        };
+    };
+    readonly applyConfiguration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Configuration"];
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ConfigurationPlan"];
                 };
             };
         };

@@ -5,7 +5,7 @@ import { closedObject, Name } from "../schema.ts";
 
 const tag = "Admission rules";
 
-const RuleText = Type.String({
+export const RuleText = Type.String({
   minLength: 1,
   maxLength: 4096,
   description: "A CEL expression over user, device, source, resource and now, with a boolean result.",

@@ -3,6 +3,7 @@ import type { Operation } from "../operation.ts";
 import * as addresses from "./addresses.operations.ts";
 import * as admissionRules from "./admission-rules.operations.ts";
 import * as apiKeys from "./api-keys.operations.ts";
+import * as configuration from "./configuration.operations.ts";
 import * as devices from "./devices.operations.ts";
 import * as events from "./events.operations.ts";
 import * as gateways from "./gateways.operations.ts";
@@ -25,6 +26,7 @@ const families = [
   protocols,
   admissionRules,
   apiKeys,
+  configuration,
   events,
   webhooks,
   tenants,

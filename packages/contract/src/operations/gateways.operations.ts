@@ -11,7 +11,10 @@ const WireguardPort = Type.String({
   description: 'A UDP port, "1" to "65535".',
 });
 
-const Endpoint = shortText(255, 'Host name or IP address that devices connect to; "" discovers it automatically.');
+export const Endpoint = shortText(
+  255,
+  'Host name or IP address that devices connect to; "" discovers it automatically.',
+);
 
 export const listGateways = operation({
   id: "listGateways",

@@ -8,8 +8,8 @@ const tag = "Protocols";
 /** A port in decimal, 1 to 65535. */
 const port = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])";
 
-const RequestedNetworkProtocol = component("RequestedNetworkProtocol", "A transport protocol and its ports.", {
-  protocol: oneOf(transportProtocols),
+export const RequestedNetworkProtocol = component("RequestedNetworkProtocol", "A transport protocol and its ports.", {
+  protocol: oneOf(transportProtocols, { description: "The transport protocol." }),
   port: Type.Optional(
     Type.Unsafe<string | number>({
       anyOf: [

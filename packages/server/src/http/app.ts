@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { errorDefinitions } from "@gatehouse/contract/errors";
-import type { Operation } from "@gatehouse/contract/operation";
+import { defaultBodyLimitBytes, type Operation } from "@gatehouse/contract/operation";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { readBodies } from "./bodies.ts";
@@ -15,8 +15,6 @@ import { problemMediaType, problemOf, replyWithProblem } from "./problem.ts";
 import { type RateLimitOptions, RateLimits } from "./rate-limits.ts";
 import type { Route } from "./route.ts";
 
-/** 1 MiB (contract). */
-const maximumBodyBytes = 1_048_576;
 const defaultRequestTimeoutMs = 30_000;
 
 export interface AppOptions extends Omit<MountOptions, "limits">, HealthOptions, ObservationOptions {
@@ -34,7 +32,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     loggerInstance: options.log as FastifyBaseLogger, // pino's, which Fastify's type describes in part
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: "requestId" }),
     genReqId: (request) => requestIdOf(request as IncomingMessage), // no HTTP/2 here
-    bodyLimit: maximumBodyBytes,
+    bodyLimit: defaultBodyLimitBytes,
     requestTimeout: requestTimeoutMs,
     // Node looks for requests that are late only so often.
     http: { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: requestTimeoutMs / 5 },

@@ -1,7 +1,8 @@
-/** `/openapi.json`, the reference at `/docs`, and a page for each error code. No page asks any other server for anything. */
+/** `/openapi.json`, the reference at `/docs`, the schema of configurations, and a page for each error code. No page asks any other server for anything. */
 import { createReadStream } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
+import { configurationSchema, configurationSchemaPath } from "@gatehouse/contract/configuration-schema";
 import { errorCodes } from "@gatehouse/contract/errors";
 import type { Operation } from "@gatehouse/contract/operation";
 import { operations } from "@gatehouse/contract/operations/all";
@@ -59,6 +60,13 @@ export function mountDocumentation(app: FastifyInstance, served: readonly Operat
       .header("Content-Type", "application/json; charset=utf-8")
       .header("Access-Control-Allow-Origin", "*")
       .send(document),
+  );
+  const schema = JSON.stringify(configurationSchema);
+  app.get(configurationSchemaPath, (_request, reply) =>
+    reply
+      .header("Content-Type", "application/schema+json; charset=utf-8")
+      .header("Access-Control-Allow-Origin", "*")
+      .send(schema),
   );
   app.get("/docs", (_request, reply) => htmlReply(reply).send(referencePage));
   app.get("/docs/start.js", (_request, reply) =>

@@ -1,7 +1,7 @@
 /** Mounts an operation: authentication, authorization, validation, the call, the reply; in the order the contract sets. */
 import { createHash } from "node:crypto";
 import type { ListDeclaration } from "@gatehouse/contract/list";
-import type { Operation, StreamSuccess } from "@gatehouse/contract/operation";
+import { defaultBodyLimitBytes, type Operation, type StreamSuccess } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
@@ -42,6 +42,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     // HEAD would open the stream, and read it without anybody to read it for.
     exposeHeadRoute: operation.success.kind !== "stream",
     url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
+    bodyLimit: operation.bodyLimitBytes ?? defaultBodyLimitBytes,
     // 401 and 403 come before anything of the body is read or judged.
     onRequest: authenticationOf(operation, options),
     handler: (request, reply) => within(request, () => perform(request, reply)),

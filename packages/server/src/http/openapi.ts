@@ -1,7 +1,7 @@
 /** The OpenAPI 3.0.3 document, made from the declarations that also validate and document every operation. */
 import { type ErrorCode, errorDefinitions } from "@gatehouse/contract/errors";
 import { type ListDeclaration, operatorsFor, pageOf } from "@gatehouse/contract/list";
-import { errorsOf, type Operation, type StreamSuccess } from "@gatehouse/contract/operation";
+import { errorsOf, type Operation, type StreamSuccess, takesIfMatch } from "@gatehouse/contract/operation";
 import { Problem } from "@gatehouse/contract/problem";
 import { componentKeyword, trimKeyword } from "@gatehouse/contract/schema";
 import type { TSchema } from "typebox";
@@ -57,6 +57,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Protocols: "How resources are spoken to.",
   "Admission rules": "Conditions that requests must meet beside a policy.",
   "API keys": "Keys for this API.",
+  Configuration: "The whole tenant as one document: exported, compared, applied.",
   Events: "The audit record.",
   Webhooks: "Programs that are told of events.",
   Operator: "Tenants of the installation. These operations take the operator's key.",
@@ -164,7 +165,7 @@ function parametersOf(operation: Operation): unknown[] {
         ? streamParameters(operation.success)
         : flags;
   const headers: unknown[] = [];
-  if (operation.method !== "GET" && path.length > 0) headers.push({ $ref: "#/components/parameters/IfMatch" });
+  if (takesIfMatch(operation)) headers.push({ $ref: "#/components/parameters/IfMatch" });
   if (operation.method === "POST") headers.push({ $ref: "#/components/parameters/IdempotencyKey" });
   return [...path, ...query, ...headers];
 }

@@ -206,6 +206,13 @@ export class Call<O extends Operation> {
     return this.commandIn({ kind: "tenant", tenantId }, tenantId, work);
   }
 
+  /** As `command`, but no other command of the tenant runs beside it: for one that reads and writes all of the tenant. */
+  commandAlone(work: (tx: CommandTx) => Promise<Outcome>): Promise<Outcome> {
+    const { tenantId, origin, idempotency } = this;
+    const scope: Scope = { kind: "tenant", tenantId };
+    return runCommand(this.#options.runner, { scope, tenantId, origin, idempotency, alone: true }, work);
+  }
+
   /** As `command`, in a scope of the caller's choosing: for operations of the operator. */
   commandIn(scope: Scope, tenantId: string, work: (tx: CommandTx) => Promise<Outcome>): Promise<Outcome> {
     return runCommand(

@@ -10,6 +10,7 @@ import type { Outcome } from "./outcome.ts";
 import type { RecordCache } from "./record-cache.ts";
 import type { SecretBox } from "./secrets/master-key.ts";
 import type { GenerationReader } from "./tenancy/generation-reader.ts";
+import { holdTenant } from "./tenancy/tenant-lock.queries.ts";
 import type { CommandTx } from "./tenancy/tenant-tx.ts";
 
 /** The boxes of everything that is stored encrypted. */
@@ -41,6 +42,8 @@ export interface CommandScope {
   readonly tenantId: string;
   readonly origin: Origin;
   readonly idempotency: IdempotencyRequest | undefined;
+  /** True for a command that reads and writes the whole tenant: no other command of the tenant runs beside it. */
+  readonly alone?: boolean;
 }
 
 /** A command's outcome, and whether it was done before and is only told again. */
@@ -57,11 +60,23 @@ export async function runCommand(
   command: CommandScope,
   work: (tx: CommandTx) => Promise<Outcome>,
 ): Promise<Outcome & Replayed> {
-  const { scope, tenantId, origin, idempotency } = command;
+  const { scope, tenantId, origin, idempotency, alone = false } = command;
   let changes: Change[] = [];
 
   const perform = async (transaction: Transaction): Promise<Outcome & Replayed> => {
     changes = [];
+    // Both are asked for at once, and run one after the other. When the lock is not to be had, what comes after it fails
+    // too, and is waited for: nothing may be sent once the transaction is over.
+    const [held, performed] = await Promise.allSettled([
+      holdTenant(transaction, tenantId, alone),
+      performOnce(transaction),
+    ]);
+    if (held.status === "rejected") throw held.reason;
+    if (performed.status === "rejected") throw performed.reason;
+    return performed.value;
+  };
+
+  const performOnce = async (transaction: Transaction): Promise<Outcome & Replayed> => {
     if (idempotency !== undefined) {
       const earlier = await claimReply(transaction, runner.secrets.replies, idempotency, origin.at);
       if (earlier !== undefined) return { ...earlier, replayed: true };

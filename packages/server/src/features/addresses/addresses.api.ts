@@ -2,3 +2,9 @@
 export { deleteAddress, insertAddresses, lockAddress, readAddress } from "./addresses.queries.ts";
 export { type CanonicalAddress, checkAddress, repeatedAddresses } from "./addresses.rules.ts";
 export { type AddressJson, addressJson, addressView, auditedAddress } from "./addresses.view.ts";
+export {
+  type BulkAddress,
+  deleteAddressesInBulk,
+  insertAddressesInBulk,
+  updateAddressesInBulk,
+} from "./addresses-in-bulk.queries.ts";

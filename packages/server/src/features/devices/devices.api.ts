@@ -9,4 +9,4 @@ export {
   policyDeviceJson,
   policyDeviceView,
 } from "./devices.view.ts";
-export { disownDevices } from "./disown-devices.ts";
+export { disownDevices, disownDevicesOfUsers } from "./disown-devices.ts";

@@ -51,6 +51,11 @@ const selectOfUser = statement<DeviceRow, [tenantId: string, userId: string]>(
   `SELECT ${wholeDevice} FROM devices AS item
    WHERE item.tenant_id = $1 AND item.user_id = $2 ORDER BY item.id FOR UPDATE OF item`,
 );
+const selectOfUsers = statement<DeviceRow, [tenantId: string, userIds: readonly string[]]>(
+  "devices.lock_of_users",
+  `SELECT ${wholeDevice} FROM devices AS item
+   WHERE item.tenant_id = $1 AND item.user_id = ANY ($2::uuid[]) ORDER BY item.id FOR UPDATE OF item`,
+);
 const selectForChange = statement<LockedDevice, [tenantId: string, id: string]>(
   "devices.lock",
   // FOR UPDATE reads what was committed last: whoever waited for the user's deletion finds no user here.
@@ -124,6 +129,11 @@ export async function lockDevice(tx: TenantTx, id: string): Promise<LockedDevice
 /** The user's devices, kept from changing until the transaction ends. */
 export function lockDevicesOfUser(tx: TenantTx, userId: string): Promise<DeviceRow[]> {
   return tx.query(selectOfUser, tx.tenantId, userId);
+}
+
+/** As `lockDevicesOfUser`, of many users. */
+export function lockDevicesOfUsers(tx: TenantTx, userIds: readonly string[]): Promise<DeviceRow[]> {
+  return tx.query(selectOfUsers, tx.tenantId, userIds);
 }
 
 /** How many devices the user has, deactivated ones too. */

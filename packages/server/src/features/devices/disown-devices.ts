@@ -11,7 +11,25 @@ export async function disownDevices(
   userId: string,
   at: Date,
 ): Promise<void> {
-  const before = await queries.lockDevicesOfUser(tx, userId);
+  await disown(tx, granted, await queries.lockDevicesOfUser(tx, userId), at);
+}
+
+/** As `disownDevices`, for many users at once. */
+export async function disownDevicesOfUsers(
+  tx: CommandTx,
+  granted: Granted<"users:write">,
+  userIds: readonly string[],
+  at: Date,
+): Promise<void> {
+  await disown(tx, granted, await queries.lockDevicesOfUsers(tx, userIds), at);
+}
+
+async function disown(
+  tx: CommandTx,
+  granted: Granted<"users:write">,
+  before: readonly queries.DeviceRow[],
+  at: Date,
+): Promise<void> {
   if (before.length === 0) return;
   const ids = before.map(({ device }) => device.id);
   await queries.disownDevices(tx, granted, ids, at);

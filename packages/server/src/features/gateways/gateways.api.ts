@@ -1,5 +1,6 @@
 /** What other features may ask of gateways. */
 export { gatewaysOfAddress, knownGateways } from "./gateways.queries.ts";
+export { checkEndpoint } from "./gateways.rules.ts";
 export {
   embeddedGatewayView,
   type GatewayJson,
@@ -9,3 +10,4 @@ export {
   type TokenViewer,
   tokenViewer,
 } from "./gateways.view.ts";
+export { deleteGateways, insertGateways, readAllGateways, updateGateways } from "./gateways-in-bulk.queries.ts";

@@ -7,6 +7,16 @@ export {
   takeUserOutOfPolicies,
 } from "./leave-policies.ts";
 export { createDefaultPolicy } from "./policies.built-in.ts";
+export { combinationProblems, defaultMode, policyLists } from "./policies.rules.ts";
+export {
+  type BulkPolicy,
+  deletePolicies,
+  insertPolicies,
+  placePoliciesInBulk,
+  readAllPolicies,
+  replacePolicyLists,
+  updatePolicies,
+} from "./policies-in-bulk.queries.ts";
 export {
   activePoliciesNaming,
   policiesNamingGateway,

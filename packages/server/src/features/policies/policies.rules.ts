@@ -81,7 +81,12 @@ export function mergeSettings(
 /** An INTERNET policy that allows says what traffic does: it stays on the device's own connection unless told otherwise. */
 function modeOf(type: PolicyType, action: boolean, mode: PolicyMode | "REMOTE" | null): PolicyMode | null {
   if (mode === "REMOTE") return "INTERNET_ACCESS_POINT";
-  return mode === null && type === "INTERNET" && action ? "LOCAL" : mode;
+  return mode ?? defaultMode(type, action);
+}
+
+/** The mode of a policy that is given none; null where it has none. */
+export function defaultMode(type: PolicyType, action: boolean): PolicyMode | null {
+  return type === "INTERNET" && action ? "LOCAL" : null;
 }
 
 /** What the default policy lets be changed; everything else makes it the policy that decides whatever is left. */

@@ -1,3 +1,10 @@
 /** What other features may ask of resources. */
 export { knownResources } from "./resources.queries.ts";
 export { type PolicyResourceJson, policyResourceJson, policyResourceView } from "./resources.view.ts";
+export {
+  type BulkResource,
+  deleteResources,
+  insertResources,
+  readAllResources,
+  updateResources,
+} from "./resources-in-bulk.queries.ts";

@@ -1,3 +1,4 @@
+import { defaultBodyLimitBytes } from "@gatehouse/contract/operation";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer } from "../test-server.ts";
 import { callerOf, createWorld, nilUuid, type OperationRequest, pathOf, type TestWorld } from "./operation-case.ts";
@@ -10,8 +11,6 @@ beforeAll(async () => {
   world = await createWorld(await startTestServer());
 });
 afterAll(() => world.server.close());
-
-const mebibyte = 1_048_576;
 
 describe.each(namedCases)("$id", ({ operation, prepare }) => {
   const { method, body: schema, parameters: declared = {} } = operation;
@@ -70,8 +69,10 @@ describe.each(namedCases)("$id", ({ operation, prepare }) => {
     expect({ status, code: body.code }).toEqual({ status: 415, code: "unsupported_media_type" });
   });
 
-  test("answers 413 to a body over 1 MiB", async () => {
-    const { status, body } = await send(`"${"x".repeat(mebibyte)}"`);
+  const { bodyLimitBytes = defaultBodyLimitBytes } = operation;
+
+  test(`answers 413 to a body over ${bodyLimitBytes / defaultBodyLimitBytes} MiB`, async () => {
+    const { status, body } = await send(`"${"x".repeat(bodyLimitBytes)}"`);
     expect({ status, code: body.code }).toEqual({ status: 413, code: "payload_too_large" });
   });
 

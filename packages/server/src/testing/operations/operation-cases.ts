@@ -1,6 +1,7 @@
 /** The table of cases: one for each operation of the contract. `coverage.test.ts` fails for those that have none. */
 import type { Operation } from "@gatehouse/contract/operation";
 import { administrationCases } from "./administration.cases.ts";
+import { configurationCases } from "./configuration.cases.ts";
 import { networkCases } from "./network.cases.ts";
 import type { OperationCase } from "./operation-case.ts";
 import { peopleCases } from "./people.cases.ts";
@@ -12,6 +13,7 @@ export const operationCases: readonly OperationCase[] = [
   ...networkCases,
   ...policyCases,
   ...administrationCases,
+  ...configurationCases,
   ...webhookCases,
 ];
 

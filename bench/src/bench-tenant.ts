@@ -1,0 +1,39 @@
+/** A tenant of a benchmark's own, and calls with its key. */
+import type pg from "pg";
+
+/** What server-process.ts prints when it serves. */
+export interface ServerAnnouncement {
+  readonly url: string;
+  readonly operatorKey: string;
+  readonly database: pg.ClientConfig;
+}
+
+export interface BenchTenant {
+  readonly key: string;
+  /** @throws when the answer is not the one expected */
+  call(method: "GET" | "POST", path: string, body?: string): Promise<string>;
+}
+
+export async function makeBenchTenant({ url, operatorKey }: ServerAnnouncement, name: string): Promise<BenchTenant> {
+  const made = await answer(
+    await fetch(`${url}/operator/tenants`, {
+      method: "POST",
+      headers: { apikey: operatorKey, "content-type": "application/json" },
+      body: JSON.stringify({ name, ownerEmail: "owner@example.com" }),
+    }),
+  );
+  const { apiKey } = JSON.parse(made) as { readonly apiKey: { readonly key: string } }; // as the operation declares it
+  return {
+    key: apiKey.key,
+    async call(method, path, body) {
+      const headers = { apikey: apiKey.key, ...(body === undefined ? {} : { "content-type": "application/json" }) };
+      return answer(await fetch(`${url}${path}`, { method, headers, ...(body === undefined ? {} : { body }) }));
+    },
+  };
+}
+
+async function answer(response: Response): Promise<string> {
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${response.url} answered ${response.status}: ${text.slice(0, 500)}`);
+  return text;
+}

@@ -1,0 +1,58 @@
+/** A plan as people read it: one line for each record, one more for each field that changes. */
+import type { ConfigurationChange, ConfigurationPlan, FieldChange } from "@gatehouse/contract/records/configuration";
+
+/** Items of a list that a line shows; the others are counted. */
+const shownItems = 10;
+
+/** Longer values are cut. */
+const shownCharacters = 200;
+
+const signs = { create: "+", update: "~", delete: "-" } as const;
+
+export function planLines({ changes }: ConfigurationPlan): readonly string[] {
+  return changes.flatMap((change) => [recordLine(change), ...change.fields.flatMap(fieldLines)]);
+}
+
+/** "3 to create, 1 to change, none to delete". */
+export function summaryText({ summary }: ConfigurationPlan, verbs: readonly [string, string, string]): string {
+  const counts = [summary.created, summary.updated, summary.deleted];
+  return counts.map((count, index) => `${count === 0 ? "none" : count} ${verbs[index]}`).join(", ");
+}
+
+function recordLine({ action, kind, name, policyType, implied }: ConfigurationChange): string {
+  const type = policyType === undefined ? "" : ` (${policyType})`;
+  const why = implied === true ? ", loses what is deleted" : "";
+  return `${signs[action]} ${kind.replace("-", " ")} ${plain(name)}${type}${why}`;
+}
+
+function fieldLines({ field, before, after, added, removed }: FieldChange): readonly string[] {
+  if (added === undefined && removed === undefined) return [`    ${field}: ${valueText(before)} → ${valueText(after)}`];
+  return [
+    ...(removed === undefined || removed.length === 0 ? [] : [`    ${field}: - ${itemsText(removed)}`]),
+    ...(added === undefined || added.length === 0 ? [] : [`    ${field}: + ${itemsText(added)}`]),
+  ];
+}
+
+function itemsText(items: readonly unknown[]): string {
+  const shown = items.slice(0, shownItems).map(valueText).join(", ");
+  return items.length > shownItems ? `${shown} and ${items.length - shownItems} more` : shown;
+}
+
+function valueText(value: unknown): string {
+  if (value === null || value === undefined) return "none";
+  if (Array.isArray(value)) return value.length === 0 ? "none" : `[${itemsText(value)}]`;
+  if (typeof value === "object" && "address" in value) return addressText(value);
+  const text = plain(JSON.stringify(value));
+  return text.length > shownCharacters ? `${text.slice(0, shownCharacters)}…` : text;
+}
+
+function addressText(address: object): string {
+  const { address: text, protocols } = address as { readonly address: unknown; readonly protocols?: unknown }; // as in a plan
+  const by = Array.isArray(protocols) && protocols.length > 0 ? ` (${protocols.join(", ")})` : "";
+  return plain(`${String(text)}${by}`);
+}
+
+/** Nothing that a terminal would act upon. */
+function plain(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}

@@ -1,0 +1,131 @@
+/** Everything of a tenant that a configuration speaks of, in memory: read with one statement for each kind of record. */
+import { type ConfiguredKind, configurationBounds } from "@gatehouse/contract/records/configuration";
+import { AppError } from "../../platform/app-error.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { readAllAdmissionRules } from "../admission-rules/admission-rules.api.ts";
+import { readAllGateways } from "../gateways/gateways.api.ts";
+import { readAllGroups } from "../groups/groups.api.ts";
+import { readAllPolicies } from "../policies/policies.api.ts";
+import { readAllProtocols } from "../protocols/protocols.api.ts";
+import { readAllResources } from "../resources/resources.api.ts";
+import { readAllUsers } from "../users/users.api.ts";
+import type { SizesRow } from "./configuration.queries.ts";
+import { byText, emailKey, type SettingsOf, sortedFacts, sortedSet } from "./settings.ts";
+
+export interface TenantRecord<K extends ConfiguredKind> {
+  readonly id: string;
+  readonly settings: SettingsOf[K];
+  /** The tenant's default group, its owner, predefined protocols, built-in rules, the default policy. */
+  readonly special: boolean;
+  /** A policy's place in its type; 0 for all others. */
+  readonly order: number;
+}
+
+/** By name; users by e-mail address in lower case. */
+export type TenantRecords = { readonly [K in ConfiguredKind]: ReadonlyMap<string, TenantRecord<K>> } & {
+  /** What the devices are called that policies name, by public key. */
+  readonly deviceNames: ReadonlyMap<string, string>;
+  /** The name of the built-in rule ALLOW. */
+  readonly allowRule: string;
+  /** The types of admission rules, by name. */
+  readonly ruleTypes: ReadonlyMap<string, "ALLOW" | "DENY" | "CUSTOM">;
+};
+
+/** @throws AppError configuration_too_large */
+export function requireReadable(sizes: SizesRow): void {
+  for (const [kind, count] of Object.entries(sizes)) {
+    const most =
+      kind in configurationBounds ? configurationBounds[kind as keyof typeof configurationBounds] : undefined;
+    const limit = most ?? configurationBounds.references;
+    if (Number(count) <= limit) continue;
+    const what = most === undefined ? "references between records" : kind;
+    throw new AppError("configuration_too_large", {
+      detail: `The tenant has more ${what} than the ${limit} that a configuration document holds.`,
+    });
+  }
+}
+
+/** Asks for everything at once. */
+export async function readTenantRecords(tx: TenantTx): Promise<TenantRecords> {
+  const [groups, users, protocols, gateways, resources, rules, policies] = await Promise.all([
+    readAllGroups(tx),
+    readAllUsers(tx),
+    readAllProtocols(tx),
+    readAllGateways(tx),
+    readAllResources(tx),
+    readAllAdmissionRules(tx),
+    readAllPolicies(tx),
+  ]);
+  const deviceNames = new Map<string, string>();
+  for (const { devices } of policies) for (const { publicKey, name } of devices) deviceNames.set(publicKey, name);
+  return {
+    group: byName(groups, ({ id, isDefault, ...group }) => ({
+      id,
+      special: isDefault,
+      settings: { ...group, roles: sortedSet(group.roles) },
+    })),
+    user: byName(users, ({ id, isOwner, ...user }) => ({
+      id,
+      special: isOwner,
+      settings: {
+        ...user,
+        groups: sortedSet(user.groups),
+        roles: sortedSet(user.roles.filter((role) => role !== "OWNER")),
+        attributes: sortedFacts(user.attributes),
+      },
+    })),
+    protocol: byName(protocols, ({ id, type, ...protocol }) => ({
+      id,
+      special: type !== "CUSTOM",
+      settings: protocol,
+    })),
+    gateway: byName(gateways, ({ id, ...gateway }) => ({ id, special: false, settings: gateway })),
+    resource: byName(resources, ({ id, addresses, ...resource }) => ({
+      id,
+      special: false,
+      settings: { ...resource, addresses: [...addresses].sort((a, b) => byText(a.address, b.address)) },
+    })),
+    "admission-rule": byName(rules, ({ id, type, rule, ...rest }) => ({
+      id,
+      special: type !== "CUSTOM",
+      settings: { ...rest, rule: rule ?? "" },
+    })),
+    policy: byName(
+      policies,
+      ({ id, isDefault, order, groups: of, users: people, devices, resources: what, ...rest }) => ({
+        id,
+        special: isDefault,
+        order,
+        settings: {
+          ...rest,
+          groups: sortedSet(of),
+          users: sortedSet(people.map(emailKey)),
+          devices: sortedSet(devices.map(({ publicKey }) => publicKey)),
+          resources: sortedSet(what),
+        },
+      }),
+    ),
+    deviceNames,
+    allowRule: rules.find(({ type }) => type === "ALLOW")?.name ?? "",
+    ruleTypes: new Map(rules.map(({ name, type }) => [name, type])),
+  };
+}
+
+type Found<K extends ConfiguredKind> = Omit<TenantRecord<K>, "order"> & { readonly order?: number };
+
+function byName<K extends ConfiguredKind, Row>(
+  rows: readonly Row[],
+  recordOf: (row: Row) => Found<K>,
+): ReadonlyMap<string, TenantRecord<K>> {
+  return new Map(
+    rows.map((row) => {
+      const record = { order: 0, ...recordOf(row) };
+      return [keyOf(record.settings), record];
+    }),
+  );
+}
+
+/** What a record is found by. */
+export function keyOf(settings: SettingsOf[ConfiguredKind]): string {
+  return "email" in settings ? emailKey(settings.email) : settings.name;
+}

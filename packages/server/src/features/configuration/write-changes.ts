@@ -1,0 +1,282 @@
+/** Writes the changes of a plan: each kind of record with a few statements, however many records there are. */
+
+import type { Permission } from "@gatehouse/contract/permissions";
+import type { ConfiguredKind } from "@gatehouse/contract/records/configuration";
+import { authorize } from "../../platform/authorization/granted.ts";
+import { newId } from "../../platform/ids.ts";
+import type { SecretBox } from "../../platform/secrets/master-key.ts";
+import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
+import { deleteAddressesInBulk, insertAddressesInBulk, updateAddressesInBulk } from "../addresses/addresses.api.ts";
+import {
+  deleteAdmissionRules,
+  insertAdmissionRules,
+  updateAdmissionRules,
+} from "../admission-rules/admission-rules.api.ts";
+import { disownDevicesOfUsers } from "../devices/devices.api.ts";
+import { deleteGateways, insertGateways, updateGateways } from "../gateways/gateways.api.ts";
+import { deleteGroups, insertGroups, moveSamlMark, updateGroups } from "../groups/groups.api.ts";
+import {
+  type BulkPolicy,
+  deletePolicies,
+  insertPolicies,
+  placePoliciesInBulk,
+  policyLists,
+  replacePolicyLists,
+  updatePolicies,
+} from "../policies/policies.api.ts";
+import { deleteProtocols, insertProtocols, updateProtocols } from "../protocols/protocols.api.ts";
+import { type BulkResource, deleteResources, insertResources, updateResources } from "../resources/resources.api.ts";
+import { type BulkUser, deleteUsersInBulk, insertUsersInBulk, updateUsersInBulk } from "../users/users.api.ts";
+import { addressChanges } from "./address-changes.ts";
+import { auditedChange } from "./audited-changes.ts";
+import { entryContext } from "./document-entries.ts";
+import { allChanges, type RecordChange, type TenantPlan } from "./plan-changes.ts";
+import { ofEachKind } from "./settings.ts";
+import type { TenantRecords } from "./tenant-records.ts";
+
+export interface ChangesToWrite {
+  readonly plan: TenantPlan;
+  readonly current: TenantRecords;
+  /** Ids of the devices that the document names, by public key. */
+  readonly devices: ReadonlyMap<string, string>;
+  /** Of the caller, who holds what the changes need. */
+  readonly permissions: ReadonlySet<Permission>;
+  /** Seals the tokens of new gateways. */
+  readonly tokens: SecretBox;
+  readonly at: Date;
+}
+
+/**
+ * What is deleted goes last, when nothing refers to it any more; but policies go first, since one of another type may take
+ * over the name of one that goes.
+ */
+export async function writeChanges(tx: CommandTx, toWrite: ChangesToWrite): Promise<void> {
+  const writer = new ChangeWriter(tx, toWrite);
+  await writer.deletePolicies();
+  await writer.writeGroups();
+  await writer.writeUsers();
+  await writer.writeProtocols();
+  await writer.writeGateways();
+  await writer.writeResources();
+  await writer.writeRules();
+  await writer.writePolicies();
+  await writer.deleteOthers();
+  writer.record();
+}
+
+type Written<K extends ConfiguredKind> = Exclude<RecordChange<K>, { action: "delete" }>;
+
+/** Ids by kind and key, those of new records too. */
+type Ids = Readonly<Record<ConfiguredKind, ReadonlyMap<string, string>>>;
+
+class ChangeWriter {
+  readonly #tx: CommandTx;
+  readonly #toWrite: ChangesToWrite;
+  readonly #ids: Ids;
+
+  constructor(tx: CommandTx, toWrite: ChangesToWrite) {
+    this.#tx = tx;
+    this.#toWrite = toWrite;
+    const { current, plan } = toWrite;
+    const idsOf = (kind: ConfiguredKind) => {
+      const ids = new Map<string, string>();
+      for (const [key, { id }] of current[kind]) ids.set(key, id);
+      // A policy that goes and one of another type that comes may have one name.
+      for (const { action, key } of plan.changes[kind]) if (action === "create") ids.set(key, newId());
+      return ids;
+    };
+    this.#ids = ofEachKind(idsOf);
+  }
+
+  async writeGroups(): Promise<void> {
+    const { at } = this.#toWrite;
+    const { created, updated } = this.#written("group");
+    if (created.length + updated.length === 0) return;
+    const granted = authorize(this.#toWrite.permissions, "groups:write");
+    const bulk = ({ key, after }: Written<"group">) => ({ id: this.#id("group", key), ...after });
+    const marked = [...this.#toWrite.plan.next.group].find(([, { settings }]) => settings.isSamlDefaultGroup);
+    await moveSamlMark(this.#tx, granted, this.#toWrite.current.group.get(marked?.[0] ?? "")?.id ?? null);
+    await updateGroups(this.#tx, granted, updated.map(bulk), at);
+    await insertGroups(this.#tx, granted, created.map(bulk), at);
+  }
+
+  async writeUsers(): Promise<void> {
+    const { at } = this.#toWrite;
+    const { created, updated } = this.#written("user");
+    if (created.length + updated.length === 0) return;
+    const granted = authorize(this.#toWrite.permissions, "users:write");
+    const bulk = ({ key, after }: Written<"user">): BulkUser => {
+      const { groups, ...rest } = after;
+      return { ...rest, id: this.#id("user", key), groupIds: groups.map((name) => this.#id("group", name)) };
+    };
+    await updateUsersInBulk(this.#tx, granted, updated.map(bulk), at);
+    await insertUsersInBulk(this.#tx, granted, created.map(bulk), at);
+  }
+
+  async writeProtocols(): Promise<void> {
+    const { at } = this.#toWrite;
+    const { created, updated } = this.#written("protocol");
+    if (created.length + updated.length === 0) return;
+    const granted = authorize(this.#toWrite.permissions, "protocols:write");
+    const bulk = ({ key, after }: Written<"protocol">) => ({ id: this.#id("protocol", key), ...after });
+    await updateProtocols(this.#tx, granted, updated.map(bulk), at);
+    await insertProtocols(this.#tx, granted, created.map(bulk), at);
+  }
+
+  async writeGateways(): Promise<void> {
+    const { at, tokens } = this.#toWrite;
+    const { created, updated } = this.#written("gateway");
+    if (created.length + updated.length === 0) return;
+    const granted = authorize(this.#toWrite.permissions, "gateways:write");
+    const bulk = ({ key, after }: Written<"gateway">) => ({ id: this.#id("gateway", key), ...after });
+    await updateGateways(this.#tx, granted, updated.map(bulk), at);
+    await insertGateways(this.#tx, granted, created.map(bulk), { tokens, at });
+  }
+
+  async writeResources(): Promise<void> {
+    const { at } = this.#toWrite;
+    const { created, updated } = this.#written("resource");
+    if (created.length + updated.length === 0) return;
+    const granted = authorize(this.#toWrite.permissions, "resources:write");
+    const bulk = ({ key, after }: Written<"resource">): BulkResource => {
+      const { gateways, addresses: _addresses, ...rest } = after;
+      return { ...rest, id: this.#id("resource", key), gatewayIds: gateways.map((name) => this.#id("gateway", name)) };
+    };
+    await updateResources(this.#tx, granted, updated.map(bulk), at);
+    await insertResources(this.#tx, granted, created.map(bulk), at);
+
+    const changes = [...updated, ...created].map((change) =>
+      addressChanges(change, this.#id("resource", change.key), (name) => this.#id("protocol", name)),
+    );
+    await deleteAddressesInBulk(
+      this.#tx,
+      granted,
+      changes.flatMap(({ gone }) => gone),
+    );
+    await updateAddressesInBulk(
+      this.#tx,
+      granted,
+      changes.flatMap(({ changed }) => changed),
+      at,
+    );
+    await insertAddressesInBulk(
+      this.#tx,
+      granted,
+      changes.flatMap(({ added }) => added),
+      at,
+    );
+  }
+
+  async writeRules(): Promise<void> {
+    const { at } = this.#toWrite;
+    const { created, updated } = this.#written("admission-rule");
+    if (created.length + updated.length === 0) return;
+    const granted = authorize(this.#toWrite.permissions, "admission-rules:write");
+    const bulk = ({ key, after }: Written<"admission-rule">) => ({ id: this.#id("admission-rule", key), ...after });
+    await updateAdmissionRules(this.#tx, granted, updated.map(bulk), at);
+    await insertAdmissionRules(this.#tx, granted, created.map(bulk), at);
+  }
+
+  async deletePolicies(): Promise<void> {
+    const ids = this.#deleted("policy");
+    if (ids.length > 0) await deletePolicies(this.#tx, authorize(this.#toWrite.permissions, "policies:write"), ids);
+  }
+
+  async writePolicies(): Promise<void> {
+    const { at, plan, permissions } = this.#toWrite;
+    const { created, updated } = this.#written("policy");
+    if (created.length + updated.length + this.#deleted("policy").length === 0) return;
+    const granted = authorize(permissions, "policies:write");
+    const bulk = ({ key, after }: Written<"policy">): BulkPolicy => ({
+      ...after,
+      id: this.#id("policy", key),
+      order: plan.places.get(key) ?? 0,
+      ruleId: this.#id("admission-rule", after.rule),
+    });
+    await updatePolicies(this.#tx, granted, updated.map(bulk), at);
+    await insertPolicies(this.#tx, granted, created.map(bulk), at);
+    const placed = [...plan.places].map(([name, order]) => ({ id: this.#id("policy", name), order }));
+    await placePoliciesInBulk(this.#tx, granted, placed);
+    for (const list of policyLists) {
+      const changed = [
+        ...created.filter(({ after }) => after[list].length > 0),
+        ...updated.filter((change) => change.action === "update" && change.fields.some(({ field }) => field === list)),
+      ];
+      const lists = changed.map(({ key, after }) => ({
+        id: this.#id("policy", key),
+        ids: after[list].map((name) => this.#namedId(list, name)),
+      }));
+      await replacePolicyLists(this.#tx, granted, list, lists);
+    }
+  }
+
+  async deleteOthers(): Promise<void> {
+    const { permissions, at } = this.#toWrite;
+    const tx = this.#tx;
+    const [resources, users, groups] = [this.#deleted("resource"), this.#deleted("user"), this.#deleted("group")];
+    const [gateways, protocols, rules] = [
+      this.#deleted("gateway"),
+      this.#deleted("protocol"),
+      this.#deleted("admission-rule"),
+    ];
+    if (resources.length > 0) await deleteResources(tx, authorize(permissions, "resources:write"), resources);
+    if (users.length > 0) {
+      const granted = authorize(permissions, "users:write");
+      await disownDevicesOfUsers(tx, granted, users, at);
+      await deleteUsersInBulk(tx, granted, users);
+    }
+    if (groups.length > 0) await deleteGroups(tx, authorize(permissions, "groups:write"), groups);
+    if (gateways.length > 0) await deleteGateways(tx, authorize(permissions, "gateways:write"), gateways);
+    if (protocols.length > 0) await deleteProtocols(tx, authorize(permissions, "protocols:write"), protocols);
+    if (rules.length > 0) await deleteAdmissionRules(tx, authorize(permissions, "admission-rules:write"), rules);
+  }
+
+  record(): void {
+    const { plan, current } = this.#toWrite;
+    const context = entryContext(current);
+    for (const change of allChanges(plan.changes)) {
+      const id = change.action === "create" ? this.#id(change.kind, change.key) : change.id;
+      this.#tx.record(auditedChange(id, change, context));
+    }
+  }
+
+  #written<K extends ConfiguredKind>(
+    kind: K,
+  ): { readonly created: readonly Written<K>[]; readonly updated: readonly Written<K>[] } {
+    const changes = this.#toWrite.plan.changes[kind] as readonly RecordChange<K>[]; // those of this kind
+    const written = changes.filter((change): change is Written<K> => change.action !== "delete" && !change.implied);
+    return {
+      created: written.filter(({ action }) => action === "create"),
+      updated: written.filter(({ action }) => action === "update"),
+    };
+  }
+
+  #deleted(kind: ConfiguredKind): readonly string[] {
+    const changes: readonly RecordChange<ConfiguredKind>[] = this.#toWrite.plan.changes[kind];
+    return changes.flatMap((change) => (change.action === "delete" ? [change.id] : []));
+  }
+
+  #id(kind: ConfiguredKind, key: string): string {
+    return known(this.#ids[kind].get(key), kind, key);
+  }
+
+  #namedId(list: (typeof policyLists)[number], key: string): string {
+    switch (list) {
+      case "groups":
+        return this.#id("group", key);
+      case "users":
+        return this.#id("user", key);
+      case "devices":
+        return known(this.#toWrite.devices.get(key), "device", key);
+      case "resources":
+        return this.#id("resource", key);
+      case "gateways":
+        return this.#id("gateway", key);
+    }
+  }
+}
+
+function known(id: string | undefined, kind: string, key: string): string {
+  if (id === undefined) throw new Error(`the plan names the ${kind} ${key}, which is not there`);
+  return id;
+}
