@@ -50,19 +50,49 @@ export function prepareRule(text: string): PreparedRule {
 
 /** Makes a part of a rule ready by itself; it must not use variables that comprehensions around it bind. */
 export function preparePart(part: ASTNode): Evaluation {
-  return prepareRule(serialize(part)).evaluate;
+  return prepareRule(textOfPart(part)).evaluate;
 }
 
-/** A part of a rule as its text has it, or, where brackets around its operands are not part of it, as it would be written alone. */
+/** More brackets in a row than this are not looked for. */
+const mostBrackets = 8;
+
+/**
+ * A part of a rule as its text has it. The library counts brackets at its ends to neither side, so they are looked for; where that
+ * does not help, the part is written anew.
+ */
 export function textOfPart(part: ASTNode): string {
-  const written = part.input.slice(part.start, part.end);
   const alone = serialize(part);
-  try {
-    if (serialize(environment.parse(written).ast) === alone) return written;
-  } catch {
-    // Half of a pair of brackets.
+  const before = bracketsBefore(part);
+  const after = bracketsAfter(part);
+  for (const start of [part.start, ...before]) {
+    for (const end of [part.end, ...after]) {
+      const written = part.input.slice(start, end);
+      if (serialized(written) === alone) return written;
+    }
   }
   return alone;
+}
+
+function serialized(text: string): string | undefined {
+  try {
+    return serialize(environment.parse(text).ast);
+  } catch {
+    // Half of a pair of brackets.
+    return undefined;
+  }
+}
+
+/** Where opening brackets stand before a part, with nothing but white space in between; the nearest first. */
+function bracketsBefore({ input, start }: ASTNode): readonly number[] {
+  const run = /[(\s]*$/.exec(input.slice(0, start))?.[0] ?? "";
+  const places = [...run].flatMap((character, index) => (character === "(" ? [start - run.length + index] : []));
+  return places.reverse().slice(0, mostBrackets);
+}
+
+/** Behind which closing brackets after a part there is its end, the nearest first. */
+function bracketsAfter({ input, end }: ASTNode): readonly number[] {
+  const run = /^[)\s]*/.exec(input.slice(end))?.[0] ?? "";
+  return [...run].flatMap((character, index) => (character === ")" ? [end + index + 1] : [])).slice(0, mostBrackets);
 }
 
 const linearMatches = "reMatch";

@@ -169,6 +169,6 @@ test("an explanation is always of the opinion of the decision", () => {
         if (nearestMiss !== undefined) expect(nearestMiss.missing.length).toBeGreaterThan(0);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 500 },
   );
 });
