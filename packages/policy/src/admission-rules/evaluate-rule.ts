@@ -106,17 +106,24 @@ function replacementOf(node: ASTNode): string | undefined {
   if (node.op !== "rcall") return undefined;
   const [method, , parameters] = node.args;
   if (method === "matches" && parameters.length === 1) return linearMatches;
-  return TIME_PARTS.has(method) && parameters.length === 1 ? zonedName(method) : undefined;
+  // Without a zone the library's own are right, but for this one, which goes by the host's.
+  const isReplaced = TIME_PARTS.has(method) && (parameters.length === 1 || method === "getDayOfYear");
+  return isReplaced ? zonedName(method) : undefined;
 }
 
 const msPerDay = 24 * 60 * 60_000;
+
+/** From 0. */
+function dayOfYear(local: Date): number {
+  return Math.floor((local.getTime() - Date.UTC(local.getUTCFullYear(), 0, 1)) / msPerDay);
+}
 
 /** What the parts of a time are, of a moment whose UTC fields are local (CEL specification, "Timestamp" methods). */
 const timeParts: Readonly<Record<string, (local: Date) => number>> = {
   getDate: (local) => local.getUTCDate(),
   getDayOfMonth: (local) => local.getUTCDate() - 1,
   getDayOfWeek: (local) => local.getUTCDay(),
-  getDayOfYear: (local) => Math.floor((local.getTime() - Date.UTC(local.getUTCFullYear(), 0, 1)) / msPerDay),
+  getDayOfYear: dayOfYear,
   getFullYear: (local) => local.getUTCFullYear(),
   getHours: (local) => local.getUTCHours(),
   getMilliseconds: (local) => local.getUTCMilliseconds(),
@@ -165,5 +172,8 @@ function createEnvironment(): Environment {
       BigInt(part(localTime(zone, at.getTime()))),
     );
   }
+  created.registerFunction(`google.protobuf.Timestamp.${zonedName("getDayOfYear")}(): int`, (at: Date) =>
+    BigInt(dayOfYear(at)),
+  );
   return created;
 }

@@ -61,7 +61,9 @@ function replaceCall(node: ASTNode): void {
   if (node.op !== "rcall") return;
   const [name, , args] = node.args;
   if (name === "matches") node.args[0] = "matchesRe2";
-  else if (TIME_PARTS.has(name)) node.args[0] = args.length === 0 ? `${name}InUtc` : `${name}InZone`;
+  else if (TIME_PARTS.has(name) && args.length === 1) node.args[0] = `${name}InZone`;
+  // The others without a zone are right, and some of them are of durations as well.
+  else if (name === "getDayOfYear") node.args[0] = "getDayOfYearInUtc";
 }
 
 function ruleLanguage(): Environment {
@@ -71,14 +73,13 @@ function ruleLanguage(): Environment {
       RE2JS.compile(pattern).matcher(text).find(),
     );
   for (const [name, part] of Object.entries(timeParts)) {
-    language
-      .registerFunction(`google.protobuf.Timestamp.${name}InUtc(): int`, (at: Date) =>
-        BigInt(part(localTime(at, "UTC"))),
-      )
-      .registerFunction(`google.protobuf.Timestamp.${name}InZone(string): int`, (at: Date, zone: string) =>
-        BigInt(part(localTime(at, zone))),
-      );
+    language.registerFunction(`google.protobuf.Timestamp.${name}InZone(string): int`, (at: Date, zone: string) =>
+      BigInt(part(localTime(at, zone))),
+    );
   }
+  language.registerFunction("google.protobuf.Timestamp.getDayOfYearInUtc(): int", (at: Date) =>
+    BigInt(timeParts.getDayOfYear?.(at) ?? 0),
+  );
   return language;
 }
 
