@@ -5765,7 +5765,7 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     /**
-                     * @description Seconds; a day where absent.
+                     * @description Seconds; a day where absent, 30 days at most.
                      * @default 86400
                      */
                     readonly graceSeconds?: number;
