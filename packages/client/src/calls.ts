@@ -3,10 +3,16 @@ import type { FilterOperator, paths } from "./generated/api.ts";
 
 export type Method = "get" | "post" | "put" | "patch" | "delete";
 
-/** The paths that have an operation of this method. */
+/** The paths that have an operation of this method whose answer is JSON or nothing; text without an end is no value. */
 export type PathWith<M extends Method> = {
-  [P in keyof paths]: [paths[P][M]] extends [undefined] ? never : P;
+  [P in keyof paths]: [paths[P][M]] extends [undefined] ? never : AnswersText<paths[P][M]> extends true ? never : P;
 }[keyof paths];
+
+type AnswersText<O> = O extends { readonly responses: { readonly 200: { readonly content: infer Content } } }
+  ? "application/json" extends keyof Content
+    ? false
+    : true
+  : false;
 
 type OperationAt<P extends keyof paths, M extends Method> = NonNullable<paths[P][M]>;
 

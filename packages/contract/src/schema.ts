@@ -84,11 +84,14 @@ export function flatFacts(description: string) {
   });
 }
 
+/** For how many seconds a secret that was rotated away goes on working, where the request does not say. */
+export const defaultGraceSeconds = 86_400;
+
 /** How long a secret that was rotated away goes on working beside its replacement. */
 export const GraceSeconds = Type.Integer({
   minimum: 0,
   maximum: 2_592_000,
-  default: 86_400,
+  default: defaultGraceSeconds,
   description: "Seconds; a day where absent, 30 days at most.",
 });
 

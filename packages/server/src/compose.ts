@@ -24,7 +24,6 @@ import type { Log } from "./platform/log.ts";
 import { allowedNetworks } from "./platform/outbound/outbound-networks.ts";
 import { clearOutbox, outboxKeptForMs } from "./platform/outbox/outbox.queries.ts";
 import { OutboxFollower } from "./platform/outbox/outbox-follower.ts";
-import { clearSharedCounts, exchangeCounts } from "./platform/rate-limits/shared-counts.queries.ts";
 import { WindowCounts, type WindowCountsOptions } from "./platform/rate-limits/window-counts.ts";
 import { RecordCache } from "./platform/record-cache.ts";
 import { createSecretBox } from "./platform/secrets/master-key.ts";
@@ -35,6 +34,7 @@ import { GenerationReader } from "./platform/tenancy/generation-reader.ts";
 import { routes } from "./routes.ts";
 import { pruneRecords } from "./tasks/prune-records.ts";
 import { Reconciler, type ReconcilerOptions } from "./tasks/reconciler.ts";
+import { sharedCountTasks } from "./tasks/share-counts.ts";
 
 export interface AuditSettings {
   /** The time between two signings of the chains' heads, in seconds. */
@@ -102,8 +102,6 @@ export interface Composition {
 }
 
 const minuteMs = 60_000;
-/** How often replicas tell each other what they counted, in milliseconds. */
-const exchangeIntervalMs = 1_000;
 const dayMs = 24 * 60 * minuteMs;
 const disableWebhooksAfterMs = 3 * dayMs;
 
@@ -165,6 +163,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       pool: () => database.poolState,
       outboxLagMs: () => clock.elapsedMs() - follower.currentAsOf,
       caches: { records: () => records.state, keys: () => apiKeys.cacheState },
+      eventStreams: () => streams.size,
     });
   }
   const app = createApp({
@@ -183,6 +182,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     },
     ready: () => requireReady(database),
   });
+  const { taskFailed: failed, webhookAttempted: attempted } = metrics ?? {};
   const reconcilers = [
     {
       name: "audit-checkpoints",
@@ -206,12 +206,14 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     },
     { name: "reply-retention", intervalMs: 10 * minuteMs, run: () => clearExpiredReplies(database) },
     ...(shared ? sharedCountTasks(database, clock, rateLimits) : []),
-  ].map((task) => new Reconciler({ ...task, log }));
-  const webhooks = await startWebhooks(options, { runner, follower, clock }).catch(async (error: unknown) => {
-    await Promise.all([follower.stop(), channel.close(), app.close()]);
-    await database.close();
-    throw error;
-  });
+  ].map((task) => new Reconciler({ ...task, log, failed }));
+  const webhooks = await startWebhooks(options, { runner, follower, clock, attempted, failed }).catch(
+    async (error: unknown) => {
+      await Promise.all([follower.stop(), channel.close(), app.close()]);
+      await database.close();
+      throw error;
+    },
+  );
   reconcilers.push(...(webhooks?.reconcilers ?? []));
   for (const reconciler of reconcilers) reconciler.start();
   return {
@@ -241,41 +243,23 @@ function rateLimit(most: number, options: WindowCountsOptions): RateLimit | unde
   return most === 0 ? undefined : { most, windowMs: options.windowMs, counts: new WindowCounts(options) };
 }
 
-function sharedCountTasks(
-  database: Database,
-  clock: Clock,
-  limits: Readonly<Record<string, RateLimit | undefined>>,
-): Omit<ReconcilerOptions, "log">[] {
-  const exchanges = Object.entries(limits).flatMap(([name, limit]) =>
-    limit === undefined
-      ? []
-      : [
-          {
-            name: `shared-counts-of-${name}`,
-            intervalMs: exchangeIntervalMs,
-            run: () => exchangeCounts(database, limit.counts),
-          },
-        ],
-  );
-  const retention = {
-    name: "shared-count-retention",
-    intervalMs: 10 * minuteMs,
-    run: () => clearSharedCounts(database, clock.now()),
-  };
-  return [...exchanges, retention];
+interface WebhookParts extends Pick<ReconcilerOptions, "failed">, Pick<WebhookDeliverySettings, "attempted"> {
+  readonly runner: CommandRunner;
+  readonly follower: OutboxFollower;
+  readonly clock: Clock;
 }
 
 /** Delivers webhooks, and does what that needs now and then. */
 async function startWebhooks(
   options: ComposeOptions,
-  parts: { readonly runner: CommandRunner; readonly follower: OutboxFollower; readonly clock: Clock },
+  { attempted, failed, ...parts }: WebhookParts,
 ): Promise<{ readonly jobs: JobQueue; readonly reconcilers: readonly Reconciler[] } | undefined> {
   const { connection, log, webhooks: { deliver = true, intervalMs = 1_000, networks: _, ...settings } = {} } = options;
   if (!deliver) return undefined;
   const jobs = new JobQueue({ connection, log, pollIntervalMs: intervalMs });
   await jobs.start();
   const dispatcher = deliverWebhooks(
-    { ...parts, jobs, log, settings: { disableAfterMs: disableWebhooksAfterMs, ...settings } },
+    { ...parts, jobs, log, settings: { disableAfterMs: disableWebhooksAfterMs, attempted, ...settings } },
     () => dispatching.wake(),
   );
   const dispatching: Reconciler = new Reconciler({
@@ -283,13 +267,14 @@ async function startWebhooks(
     intervalMs,
     run: () => dispatcher.run(),
     log,
+    failed,
   });
   return {
     jobs,
     reconcilers: [
       dispatching,
-      new Reconciler({ name: "webhook-log", intervalMs: 60 * minuteMs, run: () => dispatcher.clearLog(), log }),
-      new Reconciler({ name: "jobs", intervalMs: 10 * minuteMs, run: () => jobs.maintain(), log }),
+      new Reconciler({ name: "webhook-log", intervalMs: 60 * minuteMs, run: () => dispatcher.clearLog(), log, failed }),
+      new Reconciler({ name: "jobs", intervalMs: 10 * minuteMs, run: () => jobs.maintain(), log, failed }),
     ],
   };
 }

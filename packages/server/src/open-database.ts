@@ -3,7 +3,11 @@ import type { Config } from "./config.ts";
 import type { Connection } from "./platform/db/database.ts";
 import { migrateWhenReachable } from "./platform/db/migrate-when-reachable.ts";
 import { migrate } from "./platform/db/migrations.ts";
-import { startEmbeddedPostgres } from "./platform/embedded-postgres/embedded-postgres.ts";
+import {
+  DataFolderInUseError,
+  runningPostgres,
+  startEmbeddedPostgres,
+} from "./platform/embedded-postgres/embedded-postgres.ts";
 import type { Log } from "./platform/log.ts";
 
 export interface OpenDatabase {
@@ -29,8 +33,17 @@ export async function openDatabase(config: Config, log: Log, signal: AbortSignal
   }
 }
 
-/** Opens the database as it is, for commands that only look at it. */
-export async function openUnmigrated(
+/** Opens the database as it is, for commands that only look at it, beside a server that runs as well as without one. */
+export async function openToLook(config: Config, log: Log): Promise<Pick<OpenDatabase, "connection" | "stop">> {
+  try {
+    return await openUnmigrated(config, log);
+  } catch (error) {
+    if (!(error instanceof DataFolderInUseError)) throw error;
+    return { connection: { ...(await runningPostgres(config.dataDir)), ssl: false }, stop: async () => {} };
+  }
+}
+
+async function openUnmigrated(
   { databaseUrl, dataDir }: Config,
   log: Log,
 ): Promise<Pick<OpenDatabase, "connection" | "stop">> {

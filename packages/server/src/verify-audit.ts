@@ -1,6 +1,6 @@
-/** `gatehouse audit verify` over a live database: reads, changes nothing, and needs no server. */
+/** `gatehouse audit verify` over a live database: reads, changes nothing, beside a server or without one. */
 import type { Config } from "./config.ts";
-import { openUnmigrated } from "./open-database.ts";
+import { openToLook } from "./open-database.ts";
 import { AppError } from "./platform/app-error.ts";
 import { tenantsAfter } from "./platform/audit/checkpoints.queries.ts";
 import { AuditSigner, SignatureCheck } from "./platform/audit/signatures.ts";
@@ -39,7 +39,7 @@ export async function* verifyAudit(
   signal: AbortSignal,
   options: VerifyAuditOptions,
 ): AsyncGenerator<TenantReport & { readonly publicKey: string }> {
-  const { connection, stop } = await openUnmigrated(config, log);
+  const { connection, stop } = await openToLook(config, log);
   try {
     const publicKey = options.publicKey ?? (await publicKeyOf(config, log));
     const signatures = SignatureCheck.of(publicKey);
@@ -57,7 +57,7 @@ export async function* verifyAudit(
         }
       }
     } catch (error) {
-      throw explained(error);
+      throw explained(error, config);
     } finally {
       await database.close();
     }
@@ -94,14 +94,14 @@ async function* tenantsOf(database: Database, only: string | undefined): AsyncGe
   }
 }
 
-function explained(error: unknown): unknown {
+function explained(error: unknown, { databaseUrl, dataDir }: Config): unknown {
   if (error instanceof AppError) {
     const cause = error.cause instanceof Error ? `: ${error.cause.message}` : "";
-    return new StartError(
-      `The database cannot be reached${cause}.`,
-      "Start it, or correct the host, port, user and name in GATEHOUSE_DATABASE_URL.",
-      { cause: error },
-    );
+    const remedy =
+      databaseUrl === undefined
+        ? `Run it as the user of the Gatehouse that serves from ${dataDir}, once that has started; or stop that one.`
+        : "Start it, or correct the host, port, user and name in GATEHOUSE_DATABASE_URL.";
+    return new StartError(`The database cannot be reached${cause}.`, remedy, { cause: error });
   }
   if (isOtherSchema(error)) {
     const remedy = "Run gatehouse migrate of this version, or verify with the version that serves.";

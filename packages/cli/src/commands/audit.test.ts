@@ -6,13 +6,15 @@ import { readConfig } from "@gatehouse/server/config";
 import { type Gatehouse, startGatehouse } from "@gatehouse/server/main";
 import { createLog } from "@gatehouse/server/platform/log";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runHere } from "../testing/run-here.ts";
+import { type Ran, runHere } from "../testing/run-here.ts";
 
 let root: string;
 let dataDir: string;
 let file: string;
 
-/** A data folder with a record, which nobody serves any more, and an export of it. */
+let besideServer: Ran;
+
+/** A data folder with a record, which nobody serves any more, an export of it, and what was verified while it was served. */
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "gatehouse-test-"));
   await chmod(root, 0o711); // PostgreSQL's account passes through when the tests run as root
@@ -24,6 +26,7 @@ beforeAll(async () => {
   try {
     const exported = await fetch(`${gatehouse.address}/tenants/events/export`, { headers: { apikey: key } });
     await writeFile(file, await exported.text());
+    besideServer = await verify("--data-dir", dataDir, "--json", "--log-level", "silent");
   } finally {
     await gatehouse.close();
   }
@@ -67,6 +70,13 @@ test("verifies the database of a data folder, all tenants or one, against a head
   expect(other.code).toBe(1);
   expect(other.output).toContain("[head]");
 }, 60_000);
+
+test("verifies the database of a data folder while a server runs on it", () => {
+  expect(besideServer.code, besideServer.errors).toBe(0);
+  expect(JSON.parse(besideServer.output)).toMatchObject([
+    { problems: 0, findings: [], events: 5, head: { position: 5 } },
+  ]);
+});
 
 test("says what is wrong with a file, a key or an option", async () => {
   expect((await verify("--file", join(root, "none"))).errors).toContain("cannot be read: ENOENT");

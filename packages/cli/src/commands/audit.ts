@@ -27,7 +27,7 @@ interface Verified extends Report {
 }
 
 export function addAuditCommands(program: Command): void {
-  const audit = program.command("audit").description("Check the audit record.");
+  const audit = program.command("audit").summary("check the audit record").description("Check the audit record.");
   const verify = audit
     .command("verify")
     .summary("find any change, gap or reordering in audit records")

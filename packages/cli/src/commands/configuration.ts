@@ -35,17 +35,20 @@ interface ApplyOptions extends ApiOptions {
 export function addConfigurationCommands(program: Command): void {
   const exporting = program
     .command("export")
+    .summary("write the tenant's configuration as YAML")
     .description("Writes the tenant's configuration as YAML: names, not ids; no secrets.")
     .option("--output <file>", "Where to write it; absent: to standard output.")
     .action(exportConfiguration);
   const planning = program
     .command("plan")
+    .summary("show what applying a file would change")
     .description("Shows what applying a file would change. Changes nothing.")
     .argument("<file>", "a configuration in YAML; - for standard input")
     .option("--detailed-exit-code", "Exit with 3 when there are changes.")
     .action(planConfiguration);
   const applying = program
     .command("apply")
+    .summary("make the tenant as a file says")
     .description("Makes the tenant as a file says: all or nothing. Shows the plan, and asks first.")
     .argument("<file>", "a configuration in YAML; - for standard input, with --yes")
     .option("--yes", "Do not ask.")

@@ -14,10 +14,14 @@ interface CreateOptions extends ApiOptions {
 }
 
 export function addKeyCommands(program: Command): void {
-  const key = program.command("key").description("Make, list and revoke API keys of a tenant, with one of its keys.");
+  const key = program
+    .command("key")
+    .summary("make, list and revoke API keys of a tenant")
+    .description("Make, list and revoke API keys of a tenant, with one of its keys.");
 
   const create = key
     .command("create")
+    .summary("make an API key, and show it")
     .description("Makes an API key, and shows it, this once. It never grants more than the calling key holds.")
     .argument("<name>", "what the key is for")
     .addOption(new Option("--permission <permission...>", "What it may do.").choices([...permissions]))
@@ -32,9 +36,14 @@ Examples:
   gatehouse key create "Inventory" --permission resources:read gateways:read
   gatehouse key create "Audit" --role AUDITOR --source-ip 192.0.2.0/24`,
     );
-  const list = key.command("list").description("Lists the tenant's API keys, without their secrets.").action(listKeys);
+  const list = key
+    .command("list")
+    .summary("list the tenant's API keys")
+    .description("Lists the tenant's API keys, without their secrets.")
+    .action(listKeys);
   const revoke = key
     .command("revoke")
+    .summary("revoke an API key")
     .description("Revokes an API key. It stops working within a second.")
     .argument("<id>", "the key's id, as key list shows it", parseId)
     .action(revokeKey);

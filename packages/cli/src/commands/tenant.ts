@@ -10,18 +10,23 @@ import { parseId } from "./parse-id.ts";
 import { shownOnce } from "./shown-once.ts";
 
 export function addTenantCommands(program: Command): void {
-  const tenant = program.command("tenant").description("Make, list and delete tenants, as the operator.");
+  const tenant = program
+    .command("tenant")
+    .summary("make, list and delete tenants, as the operator")
+    .description("Make, list and delete tenants, as the operator.");
 
   const create = tenant
     .command("create")
+    .summary("make a tenant, and show its first API key")
     .description("Makes a tenant, and shows its first API key, this once.")
     .argument("<name>", "the tenant's name")
     .requiredOption("--owner-email <email>", "E-mail address of the tenant's owner.")
     .action(createTenant)
     .addHelpText("after", '\nExample:\n  gatehouse tenant create "Example Ltd" --owner-email owner@example.com');
-  const list = tenant.command("list").description("Lists all tenants.").action(listTenants);
+  const list = tenant.command("list").summary("list all tenants").description("Lists all tenants.").action(listTenants);
   const remove = tenant
     .command("delete")
+    .summary("delete a tenant with everything in it")
     .description("Deletes a tenant with everything in it. This cannot be undone.")
     .argument("<id>", "the tenant's id, as tenant list shows it", parseId)
     .option("--yes", "Do not ask.")

@@ -1965,11 +1965,11 @@ export interface components {
             /** @description The `operationId` of the operation that was called. */
             readonly operation: string;
             readonly target: components["schemas"]["EventTarget"];
-            /** @description The record before the change; absent when it was created. */
+            /** @description The record before the change; absent when it was created. Of what `applyConfiguration` changed, only what changes, in the form of configuration files. */
             readonly before?: {
                 readonly [key: string]: unknown;
             };
-            /** @description The record after the change; absent when it was deleted. */
+            /** @description The record after the change, in the same form; absent when it was deleted. */
             readonly after?: {
                 readonly [key: string]: unknown;
             };
@@ -5765,7 +5765,7 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     /**
-                     * @description Seconds; a day where absent.
+                     * @description Seconds; a day where absent, 30 days at most.
                      * @default 86400
                      */
                     readonly graceSeconds?: number;

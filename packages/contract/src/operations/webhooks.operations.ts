@@ -2,7 +2,7 @@ import Type from "typebox";
 import { list } from "../list.ts";
 import { operation } from "../operation.ts";
 import { deliveryStatuses, NewWebhook, Webhook, WebhookDelivery } from "../records/webhook.ts";
-import { closedObject, Description, Name } from "../schema.ts";
+import { closedObject, Description, GraceSeconds, Name } from "../schema.ts";
 
 const tag = "Webhooks";
 
@@ -118,9 +118,7 @@ export const rotateWebhookSecret = operation({
   parameters: { id: "uuid" },
   bodyOptional: true,
   body: closedObject({
-    graceSeconds: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 2_592_000, default: 86_400, description: "Seconds; a day where absent." }),
-    ),
+    graceSeconds: Type.Optional(GraceSeconds),
   }),
   success: { status: 200, kind: "record", body: NewWebhook },
 });

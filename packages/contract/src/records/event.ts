@@ -27,8 +27,10 @@ export const Event = component("Event", "An entry of the audit record: one chang
     id: Uuid,
     name: Type.Optional(Type.String()),
   }),
-  before: recordState("The record before the change; absent when it was created."),
-  after: recordState("The record after the change; absent when it was deleted."),
+  before: recordState(
+    "The record before the change; absent when it was created. Of what `applyConfiguration` changed, only what changes, in the form of configuration files.",
+  ),
+  after: recordState("The record after the change, in the same form; absent when it was deleted."),
   requestId: Type.String(),
   sourceAddress: Type.Optional(Type.String()),
 });

@@ -212,6 +212,13 @@ describe("metrics", () => {
     expect(await metric('gatehouse_database_connections{state="idle"}')).toBeGreaterThan(0);
     expect(await metric("gatehouse_database_requests_waiting")).toBe(0);
     expect(await metric("gatehouse_outbox_lag_seconds")).toBeGreaterThan(0);
+    expect(await metric("gatehouse_event_streams")).toBe(0);
+    const leaving = new AbortController();
+    const address = server.app.listeningOrigin;
+    await fetch(`${address}/tenants/events/stream`, { headers: { apikey: tenant.key }, signal: leaving.signal });
+    expect(await metric("gatehouse_event_streams")).toBe(1);
+    leaving.abort();
+    await until("the stream is over", async () => (await metric("gatehouse_event_streams")) === 0);
     expect(await metric("nodejs_eventloop_lag_p99_seconds")).toBeGreaterThanOrEqual(0);
   });
 

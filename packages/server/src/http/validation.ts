@@ -100,10 +100,8 @@ export function compileBodyCheck(operation: Operation): (body: unknown, characte
     const check = (Array.isArray(body) ? forms.list : forms.single) ?? forms.whole;
     if (check(body)) return;
     const errors = describe(check.errors ?? []);
-    const [first] = errors;
     throw new AppError("invalid_body", {
-      detail:
-        first === undefined ? "The body is not as declared." : `${first.pointer || "The body"}: ${first.message}.`,
+      ...(errors.length === 0 ? { detail: "The body is not as declared." } : {}),
       errors,
     });
   };

@@ -27,9 +27,7 @@ export class AppError extends Error {
 
   constructor(code: ErrorCode, options: AppErrorOptions = {}) {
     const [first] = options.errors ?? [];
-    const detail =
-      options.detail ??
-      (first === undefined ? errorDefinitions[code].explanation : `${first.pointer}: ${first.message}.`);
+    const detail = options.detail ?? (first === undefined ? errorDefinitions[code].explanation : fieldSentence(first));
     super(`${code}: ${detail}`, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "AppError";
     this.code = code;
@@ -41,6 +39,11 @@ export class AppError extends Error {
   get status(): number {
     return errorDefinitions[this.code].status;
   }
+}
+
+/** What is wrong with a field, as a sentence. Its message may be one or more already. */
+export function fieldSentence({ pointer, message }: ProblemField): string {
+  return `${pointer === "" ? "The body" : pointer}: ${message}${message.endsWith(".") ? "" : "."}`;
 }
 
 /** A field of the body that refers to nothing, or breaks a rule. */

@@ -37,15 +37,18 @@ test("being woken while it runs runs it once more", async () => {
   expect(runs).toBe(2);
 });
 
-test("a run that fails does not end it", async () => {
+test("a run that fails is told of, and does not end it", async () => {
   let runs = 0;
+  const failures: string[] = [];
+  const failed = (name: string) => failures.push(name);
   const run = async () => {
     runs += 1;
     throw new Error("no");
   };
-  const reconciler = new Reconciler({ name: "test", intervalMs: 1, log, run });
+  const reconciler = new Reconciler({ name: "test", intervalMs: 1, log, run, failed });
   reconciler.start();
   await until("it has run twice", () => runs >= 2);
+  expect(failures.slice(0, 1)).toEqual(["test"]);
   await reconciler.stop();
   reconciler.wake();
 });

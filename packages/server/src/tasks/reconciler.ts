@@ -10,6 +10,8 @@ export interface ReconcilerOptions {
   readonly intervalMs: number;
   readonly run: () => Promise<void>;
   readonly log: Log;
+  /** Told of each run that ends with an error. */
+  readonly failed?: ((name: string) => void) | undefined;
 }
 
 export class Reconciler {
@@ -65,11 +67,12 @@ export class Reconciler {
   }
 
   async #run(): Promise<void> {
-    const { name, run, log } = this.#options;
+    const { name, run, log, failed } = this.#options;
     try {
       await run();
     } catch (error) {
       log.warn({ err: error, task: name }, "a background task failed; it will run again");
+      failed?.(name);
     }
   }
 }

@@ -40,7 +40,7 @@ export async function createWebhookWorld(webhooks: WebhookSettings = {}): Promis
     const started = await startTestServer({
       connection,
       clock,
-      settings: { webhooks: settings, poolSize: 4 },
+      settings: { webhooks: settings, poolSize: 4, metrics: true },
     });
     replicas.add(started);
     return started;

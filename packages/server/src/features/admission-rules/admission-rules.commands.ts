@@ -95,10 +95,5 @@ async function lockForChange(
 function requireSound(content: RuleContent): void {
   const check = checkRuleContent(content);
   if (check.ok) return;
-  const { code, errors } = check;
-  const [first] = errors;
-  throw new AppError(code, {
-    errors,
-    ...(first === undefined ? {} : { detail: `${first.pointer}: ${first.message}` }),
-  });
+  throw new AppError(check.code, { errors: check.errors });
 }

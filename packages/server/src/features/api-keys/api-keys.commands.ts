@@ -1,5 +1,6 @@
 import type * as operations from "@gatehouse/contract/operations/api-keys.operations";
 import type { Permission } from "@gatehouse/contract/permissions";
+import { defaultGraceSeconds } from "@gatehouse/contract/schema";
 import { AppError } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import type { Call, KeyLimits } from "../../platform/call.ts";
@@ -11,9 +12,6 @@ import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
 import * as queries from "./api-keys.queries.ts";
 import { expiryProblem, grantsBeyond, type KeyGrants, namedPermissions, permissionsProblem } from "./api-keys.rules.ts";
 import { apiKeyView, newApiKeyView } from "./api-keys.view.ts";
-
-/** How long a rotated key goes on working where the request does not say, in seconds. */
-const defaultGraceSeconds = 86_400;
 
 export async function listApiKeys(call: Call<typeof operations.listApiKeys>): Promise<Outcome> {
   return streamed(async (afterId, limit) =>

@@ -1,7 +1,7 @@
 import type * as operations from "@gatehouse/contract/operations/configuration.operations";
 import type { ProblemField } from "@gatehouse/contract/problem";
 import type { Configuration, ConfigurationPlan } from "@gatehouse/contract/records/configuration";
-import { AppError, reportedFields } from "../../platform/app-error.ts";
+import { AppError, fieldSentence, reportedFields } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { type Outcome, record, report } from "../../platform/outcome.ts";
 import { readGeneration } from "../../platform/tenancy/generation.queries.ts";
@@ -72,7 +72,7 @@ async function requireSound({ changes, problems }: TenantPlan): Promise<void> {
   const more = all.length > reportedFields ? `; the first ${reportedFields} are listed` : "";
   const count = all.length === 1 ? "one problem" : `${all.length} problems${more}`;
   throw new AppError("invalid_configuration", {
-    detail: `The document has ${count}. ${first.pointer}: ${first.message}.`,
+    detail: `The document has ${count}. ${fieldSentence(first)}`,
     errors: all,
   });
 }

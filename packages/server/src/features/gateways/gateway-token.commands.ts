@@ -1,4 +1,5 @@
 import type * as operations from "@gatehouse/contract/operations/gateways.operations";
+import { defaultGraceSeconds } from "@gatehouse/contract/schema";
 import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import type { Outcome } from "../../platform/outcome.ts";
@@ -8,9 +9,6 @@ import { changeGateway } from "./change-gateway.ts";
 import * as queries from "./gateway-token.queries.ts";
 import type { GatewayRow } from "./gateways.queries.ts";
 import { tokenContext } from "./gateways.view.ts";
-
-/** As long as an API key's where a request does not say. */
-const defaultGraceSeconds = 86_400;
 
 /** How many tokens of one gateway may work beside the present one. */
 const mostFormerTokens = 10;

@@ -81,8 +81,5 @@ export async function deleteGateway(call: Call<typeof operations.deleteGateway>)
 function canonicalEndpoint(text: string): string {
   const check = checkEndpoint(text);
   if (check.ok) return check.endpoint;
-  throw new AppError("invalid_address", {
-    detail: `/endpoint: ${check.message}.`,
-    errors: [bodyField("/endpoint", check.message)],
-  });
+  throw new AppError("invalid_address", { errors: [bodyField("/endpoint", check.message)] });
 }

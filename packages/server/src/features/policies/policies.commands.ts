@@ -162,11 +162,7 @@ function withCanonicalSourceIps(requested: RequestedSettings): RequestedSettings
   if (requested.sourceIps === undefined) return requested;
   const reading = canonicalSourceIps(requested.sourceIps);
   if (reading.ok) return { ...requested, sourceIps: reading.value };
-  const [first] = reading.errors;
-  throw new AppError("invalid_address", {
-    ...(first === undefined ? {} : { detail: first.message }),
-    errors: reading.errors.slice(0, 50),
-  });
+  throw new AppError("invalid_address", { errors: reading.errors });
 }
 
 /** @throws AppError invalid_combination */

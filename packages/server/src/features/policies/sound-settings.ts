@@ -27,13 +27,7 @@ export async function requireSoundSettings(tx: TenantTx, check: SettingsToCheck)
   const { type, settings, requested } = check;
   const ruleType = await requireNamedRecords(tx, requested, check.ruleType);
   const errors = combinationProblems(type, settings, requested, ruleType);
-  const [first] = errors;
-  if (first !== undefined) {
-    throw new AppError("invalid_combination", {
-      detail: `${first.pointer}: ${first.message}.`,
-      errors: errors.slice(0, 50),
-    });
-  }
+  if (errors.length > 0) throw new AppError("invalid_combination", { errors });
 }
 
 /**

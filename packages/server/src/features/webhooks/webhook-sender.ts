@@ -4,9 +4,11 @@ import { eventView } from "../../platform/audit/entry.ts";
 import { grantedToSystem } from "../../platform/authorization/granted.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { type CommandRunner, runCommand } from "../../platform/command.ts";
+import { newId } from "../../platform/ids.ts";
 import type { Job } from "../../platform/jobs/job-queue.ts";
 import { guardedPost, type PostOutcome, type ResolveHost } from "../../platform/outbound/guarded-post.ts";
 import { empty } from "../../platform/outcome.ts";
+import type { AttemptResult } from "../../platform/telemetry/metrics.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { readEvent } from "../events/events.api.ts";
 import { hasFailedTooLong, judge, type Verdict } from "./retry-schedule.rules.ts";
@@ -32,6 +34,8 @@ export interface WebhookSenderOptions {
   readonly resolveHost?: ResolveHost;
   /** From 0 to below 1. */
   readonly random?: () => number;
+  /** Told of each attempt. */
+  readonly attempted?: ((result: AttemptResult) => void) | undefined;
 }
 
 /** A message, ready to be sent. */
@@ -118,7 +122,7 @@ export class WebhookSender {
     outcome: Exclude<PostOutcome, { kind: "aborted" }>,
     at: Date,
   ): Promise<void> {
-    const { clock, random = Math.random, disableAfterMs } = this.#options;
+    const { clock, random = Math.random, disableAfterMs, attempted } = this.#options;
     const now = clock.now();
     const statusCode = outcome.kind === "answered" ? outcome.statusCode : undefined;
     const retryAfter = outcome.kind === "answered" ? outcome.retryAfter : undefined;
@@ -131,6 +135,7 @@ export class WebhookSender {
       durationMs: outcome.durationMs,
     };
     const delivered = verdict.kind === "delivered";
+    attempted?.(delivered ? "delivered" : verdict.kind === "again" ? "retried" : "given-up");
     const result: queries.AttemptResult = {
       webhookId: webhook.id,
       status: delivered ? "DELIVERED" : verdict.kind === "again" ? "PENDING" : "FAILED",
@@ -153,7 +158,7 @@ export class WebhookSender {
     const origin = {
       actor: { type: "system", name: "Gatehouse" },
       operation: "disableWebhook",
-      requestId: webhookId,
+      requestId: newId(),
       at,
     } as const;
     const command = { scope: { kind: "tenant", tenantId }, tenantId, origin, idempotency: undefined } as const;

@@ -10,7 +10,8 @@ import { WebhookSender, type WebhookSenderOptions } from "./webhook-sender.ts";
 /** Attempts at the same time, on each replica. */
 const concurrency = 16;
 
-export interface WebhookDeliverySettings extends Pick<WebhookSenderOptions, "timeoutMs" | "resolveHost" | "random"> {
+export interface WebhookDeliverySettings
+  extends Pick<WebhookSenderOptions, "timeoutMs" | "resolveHost" | "random" | "attempted"> {
   /** A webhook whose attempts have all failed for so long is disabled, in milliseconds. */
   readonly disableAfterMs: number;
 }

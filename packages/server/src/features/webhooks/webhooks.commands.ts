@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type * as operations from "@gatehouse/contract/operations/webhooks.operations";
+import { defaultGraceSeconds } from "@gatehouse/contract/schema";
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import type { Call } from "../../platform/call.ts";
@@ -20,9 +21,6 @@ import { newWebhookView, webhookView } from "./webhooks.view.ts";
 
 /** Webhooks of a tenant at most. */
 const mostWebhooks = 20;
-
-/** How long a former secret goes on signing where the request does not say, in seconds. */
-const defaultGraceSeconds = 86_400;
 
 const longestName = 120;
 

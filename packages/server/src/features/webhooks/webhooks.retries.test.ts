@@ -49,6 +49,12 @@ type Delivery = {
 const attempted = (times: number) => (delivery: Delivery) => delivery.attempts.length === times;
 const isDelivered = ({ status }: Delivery) => status === "DELIVERED";
 const hasFailed = ({ status }: Delivery) => status === "FAILED";
+/** How many attempts the metrics tell of, by what came of them. */
+async function attemptsCounted(): Promise<Record<string, number>> {
+  const text = (await world.server.metrics?.text()) ?? "";
+  const lines = text.matchAll(/^gatehouse_webhook_attempts_total\{result="(.+)"\} (\d+)$/gm);
+  return Object.fromEntries([...lines].map(([, result, count]) => [result, Number(count)]));
+}
 const readWebhook = async (id: string) => (await tenant.client.get(`/tenants/webhooks/${id}`)).body;
 
 /** Answers in turn; the last answer is repeated. */
@@ -60,6 +66,7 @@ function inTurn(...answers: readonly Answer[]): Answer {
 describe("a message that is not taken", () => {
   test("is sent again by the schedule, with its id, until it is given up after a day", async () => {
     receiver.answer = answering(500);
+    const { retried = 0, "given-up": givenUp = 0, delivered = 0 } = await attemptsCounted();
     const { id } = await createWebhook(tenant, receiver.url, { events: ["protocol.created"] });
     const madeAt = world.clock.now().getTime();
     await makeNews(tenant);
@@ -76,6 +83,7 @@ describe("a message that is not taken", () => {
     expect(new Set(receiver.received.map(({ headers }) => headers["webhook-id"]))).toEqual(new Set([delivery.id]));
     expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
     expect(world.clock.now().getTime() - madeAt).toBeLessThanOrEqual(dayMs);
+    expect(await attemptsCounted()).toEqual({ retried: retried + 10, "given-up": givenUp + 1, delivered });
     // Each attempt is signed at its own time.
     expect(new Set(receiver.received.map(({ headers }) => headers["webhook-timestamp"])).size).toBe(11);
   });
@@ -165,6 +173,7 @@ describe("a webhook", () => {
       before: { active: true },
       after: { active: false, disabledReason: "GONE" },
     });
+    expect(body.data[0].requestId).not.toBe(id);
   });
 
   test("whose attempts all fail for three days is disabled, and others hear of it", async () => {

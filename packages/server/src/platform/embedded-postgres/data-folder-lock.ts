@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm } from "node:fs/promi
 import { createConnection, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { EmbeddedPostgresError, systemErrorCode, withFileRemedy } from "./embedded-postgres-error.ts";
+import { DataFolderInUseError, systemErrorCode, withFileRemedy } from "./embedded-postgres-error.ts";
 import { chooseSocketDirectory, makeSocketDirectory } from "./socket-directory.ts";
 
 /*
@@ -39,7 +39,7 @@ const pollMs = 20;
  * Takes the data folder for this process. The lock ends with `release` or with the process, however it ends.
  *
  * @param dataDir absolute, without symbolic links
- * @throws EmbeddedPostgresError that names the process that already holds the folder
+ * @throws DataFolderInUseError that names the process that already holds the folder
  */
 export async function lockDataFolder(dataDir: string): Promise<DataFolderLock> {
   const claims = await withFileRemedy("lock the data folder", dataDir, () => openClaimsFolder(dataDir));
@@ -82,8 +82,8 @@ async function becomeHolder(own: Claim, folder: string, dataDir: string): Promis
   own.state = "holder";
 }
 
-function alreadyInUse(dataDir: string, pid: string): EmbeddedPostgresError {
-  return new EmbeddedPostgresError(
+function alreadyInUse(dataDir: string, pid: string): DataFolderInUseError {
+  return new DataFolderInUseError(
     `The data folder ${dataDir} is in use by another Gatehouse, process ${pid}.`,
     `Stop it first (kill ${pid}), or set GATEHOUSE_DATA_DIR to another folder.`,
   );

@@ -9,6 +9,9 @@ export class EmbeddedPostgresError extends Error {
   }
 }
 
+/** Another Gatehouse runs on the data folder. */
+export class DataFolderInUseError extends EmbeddedPostgresError {}
+
 /** The system's code of an error thrown by `node:fs`, `node:net` or `node:child_process`, such as `ENOENT`. */
 export function systemErrorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;

@@ -14,7 +14,7 @@ import { serverPort, serverSocketName } from "./server-settings.ts";
 import { chooseSocketDirectory, removeSocketDirectory } from "./socket-directory.ts";
 import { supervise } from "./supervise.ts";
 
-export { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
+export { DataFolderInUseError, EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 
 const databaseName = "gatehouse";
 const run = promisify(execFile);
@@ -50,7 +50,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   try {
     const clusterDir = join(dataDir, "postgres");
     const account = await chooseServerAccount(clusterDir);
-    const socketDirectory = chooseSocketDirectory(dataDir, "socket", serverSocketName);
+    const connection = connectionWithin(dataDir);
+    const socketDirectory = connection.host;
     for (const folder of new Set([dataDir, dirname(socketDirectory)])) {
       await ensureFolderCanBeEntered(folder, account, "Set GATEHOUSE_DATA_DIR to a folder elsewhere.");
     }
@@ -64,7 +65,6 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     });
     if (made) log({ level: "info", message: `made a new PostgreSQL ${majorVersion} database in ${clusterDir}` });
 
-    const connection = { host: socketDirectory, port: serverPort, user: superuser, database: databaseName };
     const plan: ServerPlan = { binaries, dataDir, clusterDir, account, connection, settings, log };
     const first = await startServer(plan, new AbortController().signal);
     const supervision = supervise(first, (abort) => startServer(plan, abort), log);
@@ -85,6 +85,21 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     await lock.release();
     throw error;
   }
+}
+
+/**
+ * How to reach the PostgreSQL that another Gatehouse runs on a data folder. Takes that Gatehouse's user, or root.
+ *
+ * @param dataDir a folder that is there
+ */
+export async function runningPostgres(dataDir: string): Promise<ServerConnection> {
+  return connectionWithin(await realpath(dataDir));
+}
+
+/** @param dataDir absolute, without symbolic links */
+function connectionWithin(dataDir: string): ServerConnection {
+  const host = chooseSocketDirectory(dataDir, "socket", serverSocketName);
+  return { host, port: serverPort, user: superuser, database: databaseName };
 }
 
 /**

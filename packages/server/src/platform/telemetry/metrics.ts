@@ -14,13 +14,22 @@ export interface MetricSources {
   /** How long ago this replica last knew all changes, in milliseconds. */
   readonly outboxLagMs: () => number;
   readonly caches: Readonly<Record<string, () => CacheState>>;
+  /** How many live streams of the audit record are open. */
+  readonly eventStreams: () => number;
 }
+
+/** What came of one attempt to deliver a webhook's message. */
+export const attemptResults = ["delivered", "retried", "given-up"] as const;
+export type AttemptResult = (typeof attemptResults)[number];
 
 export interface Metrics {
   readonly contentType: string;
   requestStarted(): void;
   requestEnded(outcome: RequestOutcome): void;
   auditEntriesWritten(count: number): void;
+  webhookAttempted(result: AttemptResult): void;
+  /** A run of a background task, by its name, ended with an error. */
+  taskFailed(task: string): void;
   /** Everything, in the text format of Prometheus. */
   text(): Promise<string>;
 }
@@ -67,9 +76,22 @@ export function openMetrics(sources: MetricSources): Metrics {
     help: "Audit entries that this replica wrote.",
     registers,
   });
+  const attempts = new Counter({
+    name: "gatehouse_webhook_attempts_total",
+    help: "Attempts to deliver webhooks' messages that this replica made, by what came of them.",
+    labelNames: ["result"],
+    registers,
+  });
+  const taskFailures = new Counter({
+    name: "gatehouse_task_failures_total",
+    help: "Runs of background tasks that ended with an error, by task.",
+    labelNames: ["task"],
+    registers,
+  });
   // Known at once, so that alerts on their rise see the first one.
   for (const limit of Object.values(rateLimitOf)) limited.inc({ limit }, 0);
   for (const code of rejections) rejected.inc({ code }, 0);
+  for (const result of attemptResults) attempts.inc({ result }, 0);
   gaugesOf(sources, registers);
   return {
     contentType: registry.contentType,
@@ -83,12 +105,14 @@ export function openMetrics(sources: MetricSources): Metrics {
       if (rejections.has(code)) rejected.inc({ code });
     },
     auditEntriesWritten: (count) => auditEntries.inc(count),
+    webhookAttempted: (result) => attempts.inc({ result }),
+    taskFailed: (task) => taskFailures.inc({ task }),
     text: () => registry.metrics(),
   };
 }
 
 /** Figures that are asked for when somebody looks. */
-function gaugesOf({ pool, outboxLagMs, caches }: MetricSources, registers: Registry[]): void {
+function gaugesOf({ pool, outboxLagMs, caches, eventStreams }: MetricSources, registers: Registry[]): void {
   new Gauge({
     name: "gatehouse_database_connections",
     help: "Connections to the database, by state.",
@@ -114,6 +138,14 @@ function gaugesOf({ pool, outboxLagMs, caches }: MetricSources, registers: Regis
     registers,
     collect() {
       this.set(outboxLagMs() / 1000);
+    },
+  });
+  new Gauge({
+    name: "gatehouse_event_streams",
+    help: "Live streams of audit records that are open.",
+    registers,
+    collect() {
+      this.set(eventStreams());
     },
   });
   new Gauge({

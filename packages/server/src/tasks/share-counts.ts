@@ -1,0 +1,35 @@
+/** Where rate limits are shared: replicas tell each other what they counted. */
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/database.ts";
+import { clearSharedCounts, exchangeCounts } from "../platform/rate-limits/shared-counts.queries.ts";
+import type { WindowCounts } from "../platform/rate-limits/window-counts.ts";
+import type { ReconcilerOptions } from "./reconciler.ts";
+
+/** How often replicas tell each other what they counted, in milliseconds. */
+const exchangeIntervalMs = 1_000;
+const clearingIntervalMs = 10 * 60_000;
+
+/** @param limits by name; undefined for one that is off */
+export function sharedCountTasks(
+  database: Database,
+  clock: Clock,
+  limits: Readonly<Record<string, { readonly counts: WindowCounts } | undefined>>,
+): Pick<ReconcilerOptions, "name" | "intervalMs" | "run">[] {
+  const exchanges = Object.entries(limits).flatMap(([name, limit]) =>
+    limit === undefined
+      ? []
+      : [
+          {
+            name: `shared-counts-of-${name}`,
+            intervalMs: exchangeIntervalMs,
+            run: () => exchangeCounts(database, limit.counts),
+          },
+        ],
+  );
+  const retention = {
+    name: "shared-count-retention",
+    intervalMs: clearingIntervalMs,
+    run: () => clearSharedCounts(database, clock.now()),
+  };
+  return [...exchanges, retention];
+}
