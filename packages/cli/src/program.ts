@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import { addAccessCommands } from "./commands/access.ts";
 import { addAuditCommands } from "./commands/audit.ts";
 import { addKeyCommands } from "./commands/key.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
@@ -30,13 +31,15 @@ Examples:
   gatehouse serve                                   serve on http://127.0.0.1:8080
   gatehouse demo                                    the same, with example records
   gatehouse tenant create "Example Ltd" --owner-email owner@example.com
-  gatehouse key list --json`,
+  gatehouse key list --json
+  gatehouse access explain --user ann@example.com --resource Git`,
     );
   addServeCommands(program);
   addMigrateCommand(program);
   addTenantCommands(program);
   addKeyCommands(program);
   addAuditCommands(program);
+  addAccessCommands(program);
   return program;
 }
 
