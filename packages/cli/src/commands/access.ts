@@ -217,7 +217,9 @@ function policyLines({ policy, action: allows, outcome, sourceMatches, rule }: C
 
 function conditionText({ text, met, error, values }: RuleCondition): string {
   const state = met === undefined ? "fails  " : met ? "met    " : "not met";
-  const seen = values.map((value) => `${value.name} is ${value.value ?? value.error ?? "absent"}`);
+  const seen = values.map(({ name, value, error: missing }) =>
+    missing === undefined ? `${name} is ${value ?? "absent"}` : `${name}: ${missing}`,
+  );
   const why = met === undefined && error !== undefined && seen.length === 0 ? [error] : seen;
   return `${state}  ${onOneLine(text)}${why.length === 0 ? "" : `  [${why.join("; ")}]`}`;
 }

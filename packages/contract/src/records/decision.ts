@@ -101,9 +101,7 @@ export const ConsideredPolicy = component("ConsideredPolicy", "What became of a 
     { description: "By what the policy's source is met; empty where it is not." },
   ),
   sourceAddressMet: Type.Boolean(),
-  rule: Type.Optional(
-    closedObject({ id: Type.String(), name: Type.String(), conditions: Type.Array(RuleCondition) }, {}),
-  ),
+  rule: Type.Optional(closedObject({ id: Type.String(), name: Type.String(), conditions: Type.Array(RuleCondition) })),
 });
 export type ConsideredPolicy = Static<typeof ConsideredPolicy>;
 
