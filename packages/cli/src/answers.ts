@@ -4,6 +4,7 @@
  */
 import type { ApiKey, NewApiKey } from "@gatehouse/contract/records/api-key";
 import type { Configuration, ConfigurationPlan } from "@gatehouse/contract/records/configuration";
+import type { AccessDecision, FoundAccess } from "@gatehouse/contract/records/decision";
 import type { NewTenant, Tenant } from "@gatehouse/contract/records/tenant";
 
 export type AnswerCheck<T> = (answer: unknown) => answer is T;
@@ -56,6 +57,25 @@ function isChange(value: unknown): value is object {
 
 function isFieldChange(value: unknown): value is object {
   return hasStrings(value, ["field"]);
+}
+
+export function isAccessDecision(answer: unknown): answer is AccessDecision {
+  if (!isObject(answer) || typeof answer.decision !== "boolean" || !isObject(answer.context)) return false;
+  const { reason, explanation } = answer.context;
+  return (
+    isString(reason) && (explanation === undefined || (isObject(explanation) && Array.isArray(explanation.policies)))
+  );
+}
+
+/** A page of what was found. */
+export interface FoundPage {
+  readonly page: { readonly next_token: string };
+  readonly context: { readonly found: readonly FoundAccess[] };
+}
+
+export function isFoundPage(answer: unknown): answer is FoundPage {
+  if (!isObject(answer) || !isObject(answer.context) || !hasStrings(answer.page, ["next_token"])) return false;
+  return isArrayOf((item): item is FoundAccess => hasStrings(item, ["id", "name", "reason"]))(answer.context.found);
 }
 
 export function isArrayOf<T>(isItem: AnswerCheck<T>): AnswerCheck<readonly T[]> {

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import { addAccessCommands } from "./commands/access.ts";
 import { addAuditCommands } from "./commands/audit.ts";
 import { addConfigurationCommands } from "./commands/configuration.ts";
 import { addKeyCommands } from "./commands/key.ts";
@@ -32,7 +33,8 @@ Examples:
   gatehouse demo                                    the same, with example records
   gatehouse tenant create "Example Ltd" --owner-email owner@example.com
   gatehouse key list --json
-  gatehouse export --output gatehouse.yaml && gatehouse plan gatehouse.yaml`,
+  gatehouse export --output gatehouse.yaml && gatehouse plan gatehouse.yaml
+  gatehouse access explain --user ann@example.com --resource Git`,
     );
   addServeCommands(program);
   addMigrateCommand(program);
@@ -40,6 +42,7 @@ Examples:
   addKeyCommands(program);
   addAuditCommands(program);
   addConfigurationCommands(program);
+  addAccessCommands(program);
   return program;
 }
 

@@ -19,13 +19,14 @@ const nouns = [
 type Noun = (typeof nouns)[number];
 
 /** One right over one kind of record in a tenant. */
-export type Permission = `${Noun}:${"read" | "write"}` | "gateways:token" | "events:read";
+export type Permission = `${Noun}:${"read" | "write"}` | "gateways:token" | "events:read" | "decisions:read";
 
 /** Every permission there is, in the order in which documents list them. */
 export const permissions: readonly Permission[] = [
   ...nouns.flatMap((noun): Permission[] => [`${noun}:read`, `${noun}:write`]),
   "gateways:token",
   "events:read",
+  "decisions:read",
 ];
 
 /** The types of role; each tenant has one system role of each. */

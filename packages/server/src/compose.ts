@@ -1,5 +1,6 @@
 /** Puts the parts of a server together over a database that is there and migrated. */
 import type { FastifyInstance } from "fastify";
+import { ModelStore } from "./features/access/access.api.ts";
 import { ApiKeyAuthenticator } from "./features/api-keys/api-keys.api.ts";
 import {
   type Installation,
@@ -127,11 +128,15 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   const signer = new AuditSigner(options.masterKey);
   const streams = new EventStreams({ ...eventStreamLimits, ...options.streams });
   follower.subscribe(streams);
+  const generations = new GenerationReader((tenantId) => currentGeneration(database, tenantId));
+  const models = new ModelStore({ database, generations, clock });
+  follower.subscribe(models);
   const runner: CommandRunner = {
     audit: { signer, streams },
     database,
     records,
-    generations: new GenerationReader((tenantId) => currentGeneration(database, tenantId)),
+    generations,
+    models,
     secrets: {
       replies: createSecretBox(options.masterKey, "idempotent-reply"),
       gatewayTokens: createSecretBox(options.masterKey, "gateway-token"),
@@ -189,6 +194,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       intervalMs: checkpointSeconds * 1_000,
       run: () => signCheckpoints({ database, signer, clock, log }),
     },
+    { name: "idle-models", intervalMs: minuteMs, run: async () => models.dropIdle() },
     { name: "key-usage", intervalMs: 10_000, run: () => apiKeys.usage.flush() },
     ...(retentionDays === undefined
       ? []

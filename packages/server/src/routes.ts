@@ -1,4 +1,5 @@
 /** Every feature's routes. */
+import { accessRoutes } from "./features/access/access.routes.ts";
 import { addressRoutes } from "./features/addresses/addresses.routes.ts";
 import { admissionRuleRoutes } from "./features/admission-rules/admission-rules.routes.ts";
 import { apiKeyRoutes } from "./features/api-keys/api-keys.routes.ts";
@@ -17,6 +18,7 @@ import { webhookRoutes } from "./features/webhooks/webhooks.routes.ts";
 import type { Route } from "./http/route.ts";
 
 export const routes: readonly Route[] = [
+  ...accessRoutes,
   ...userRoutes,
   ...groupRoutes,
   ...roleRoutes,

@@ -124,6 +124,116 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/access/v1/evaluation": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Decide one request for access
+         * @description Access Evaluation API of OpenID AuthZEN Authorization API 1.0. A denial is an answer too: 200, with `decision` false and the reason.
+         *
+         *     Needs a key with the permission `decisions:read`.
+         */
+        readonly post: operations["evaluateAccess"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/access/v1/evaluations": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Decide many requests for access
+         * @description Access Evaluations API of OpenID AuthZEN Authorization API 1.0. What stands beside `evaluations` is what an evaluation has that does not say otherwise. Without evaluations, it decides one request as the other operation does. At most 1000 at a time, of which 10 may be explained. All are decided by the same state of the tenant.
+         *
+         *     Needs a key with the permission `decisions:read`.
+         */
+        readonly post: operations["evaluateAccessBatch"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/access/v1/search/subject": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Find who may reach something
+         * @description Subject Search API of OpenID AuthZEN Authorization API 1.0. Ordered by id.
+         *
+         *     Needs a key with the permission `decisions:read`.
+         */
+        readonly post: operations["searchSubjects"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/access/v1/search/resource": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Find what somebody may reach
+         * @description Resource Search API of OpenID AuthZEN Authorization API 1.0. Ordered by id.
+         *
+         *     Needs a key with the permission `decisions:read`.
+         */
+        readonly post: operations["searchResources"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/access/v1/search/action": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Find what somebody may do with something
+         * @description Action Search API of OpenID AuthZEN Authorization API 1.0: `connect`, or nothing.
+         *
+         *     Needs a key with the permission `decisions:read`.
+         */
+        readonly post: operations["searchActions"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/users": {
         readonly parameters: {
             readonly query?: never;
@@ -1588,6 +1698,103 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description What the subject would do. */
+        readonly AccessAction: {
+            /** @description `connect`; any other action is denied. */
+            readonly name: string;
+            readonly properties?: {
+                readonly [key: string]: unknown;
+            };
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description The circumstances. */
+        readonly AccessContext: {
+            /** @description The device that a user has. Not asked where a device is the subject. */
+            readonly deviceId?: string;
+            /** @description The IP address that the request comes from. */
+            readonly sourceIp?: string;
+            /** @description ISO 3166-1 alpha-2, such as DE. */
+            readonly country?: string;
+            /** @description ISO 8601, with a zone; absent: now. Seconds may be left out. */
+            readonly time?: string;
+            /** @description Whether the answer is to explain the decision. */
+            readonly explain?: boolean;
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description A decision (AuthZEN Authorization API 1.0). */
+        readonly AccessDecision: {
+            readonly decision: boolean;
+            readonly context: components["schemas"]["DecisionContext"];
+        };
+        /** @description Decisions in the order of the evaluations. */
+        readonly AccessDecisions: {
+            readonly evaluations: readonly components["schemas"]["AccessDecision"][];
+        };
+        /** @description How a decision came about. */
+        readonly AccessExplanation: {
+            /** @description Policies about the destination, in the order of evaluation; 200 at most. */
+            readonly policies: readonly components["schemas"]["ConsideredPolicy"][];
+            /** @description How many more there are of the type: about other destinations, or later. */
+            readonly otherPolicies: number;
+            /** @description For a denial: the fewest facts that would have let it through, and the policy that would then allow it. */
+            readonly nearestMiss?: {
+                readonly policy?: components["schemas"]["NamedRecord"];
+                readonly missing: readonly components["schemas"]["MissingAccessFact"][];
+            };
+        };
+        /** @description Where in the results a page is. */
+        readonly AccessPage: {
+            /** @description For the next page; empty on the last. */
+            readonly next_token: string;
+            /** @description Results on this page. */
+            readonly count: number;
+        };
+        /** @description Which part of the results. */
+        readonly AccessPageRequest: {
+            /** @description The `next_token` of the page before. */
+            readonly token?: string;
+            /** @description Results on a page: 100 where absent; above 1000 it is taken for 1000. A page may have fewer. */
+            readonly limit?: number;
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description What is asked for. */
+        readonly AccessResource: {
+            /** @description `resource` or `address`; any other type is denied. */
+            readonly type: string;
+            /** @description Of a resource, the id or the name; as address, an IP address or a host name. */
+            readonly id: string;
+            /** @description Of an address: `protocol`, TCP, UDP or ICMP, and `port`, 1 to 65535. */
+            readonly properties?: {
+                readonly [key: string]: unknown;
+            };
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description What is known of the results. */
+        readonly AccessSearchContext: {
+            /** @description The results in their order, with names and decisions. */
+            readonly found: readonly components["schemas"]["FoundAccess"][];
+        };
+        /** @description Who asks. */
+        readonly AccessSubject: {
+            /** @description `user` or `device`; any other type is denied. */
+            readonly type: string;
+            /** @description Of a user, the id or the e-mail address; of a device, the id. */
+            readonly id: string;
+            /** @description Stand in for stored facts of the same names: of a user for attributes, of a device for posture. In `posture`, an object, for posture in either case. What is neither text, number nor boolean counts as absent. At most 64 entries; texts of at most 256 characters. */
+            readonly properties?: {
+                readonly posture?: {
+                    readonly [key: string]: unknown;
+                };
+            } & {
+                readonly [key: string]: unknown;
+            };
+        } & {
+            readonly [key: string]: unknown;
+        };
         /** @description Who made a change. */
         readonly Actor: {
             /** @enum {string} */
@@ -1634,7 +1841,7 @@ export interface components {
             readonly name: string;
             /** @description The first characters of the key, to recognise it by. */
             readonly prefix: string;
-            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read")[];
+            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read" | "decisions:read")[];
             /** @description Addresses and CIDRs that the key may be used from; empty for any. */
             readonly sourceIps: readonly string[];
             /** Format: date-time */
@@ -1900,6 +2107,27 @@ export interface components {
                 readonly [key: string]: boolean | number | string;
             };
         };
+        /** @description What became of a policy that was considered. */
+        readonly ConsideredPolicy: {
+            readonly policy: components["schemas"]["NamedRecord"];
+            /** @description Whether the policy allows. */
+            readonly action: boolean;
+            /** @enum {string} */
+            readonly outcome: "decided" | "not_asked" | "inactive" | "source_not_met" | "destination_not_met" | "source_address_not_met" | "rule_not_met";
+            /** @description By what the policy's source is met; empty where it is not. */
+            readonly sourceMatches: readonly {
+                /** @enum {string} */
+                readonly kind: "anyone" | "all-users" | "all-groups" | "all-devices" | "user" | "group" | "device";
+                readonly id?: string;
+                readonly name?: string;
+            }[];
+            readonly sourceAddressMet: boolean;
+            readonly rule?: {
+                readonly id: string;
+                readonly name: string;
+                readonly conditions: readonly components["schemas"]["RuleCondition"][];
+            };
+        };
         /** @description An address of a resource. */
         readonly CreateAddress: {
             /** @description An IPv4 or IPv6 address, a CIDR, a host name, a domain, or `*.domain`. */
@@ -1913,6 +2141,28 @@ export interface components {
             readonly email: string;
             /** @description The user's groups; absent or empty for the tenant's default group. */
             readonly groups?: readonly string[];
+        };
+        /** @description Why a decision is what it is, and what follows from it. */
+        readonly DecisionContext: {
+            /** @enum {string} */
+            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type";
+            /** @description The reason, and what adds to it. */
+            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type")[];
+            readonly policy?: components["schemas"]["NamedRecord"];
+            readonly resource?: components["schemas"]["NamedRecord"];
+            /** @description Gateways that may carry the traffic now, in the order to try them. */
+            readonly gateways?: readonly components["schemas"]["NamedRecord"][];
+            /**
+             * @description What happens to internet traffic.
+             * @enum {string}
+             */
+            readonly mode?: "LOCAL" | "RESTRICTED" | "INTERNET_ACCESS_POINT";
+            /**
+             * Format: date-time
+             * @description Before this moment, time alone changes nothing. Absent: it never does.
+             */
+            readonly validUntil?: string;
+            readonly explanation?: components["schemas"]["AccessExplanation"];
         };
         /** @description A machine that a user reaches the network with. */
         readonly Device: {
@@ -1982,6 +2232,44 @@ export interface components {
             /** Format: uuid */
             readonly id: string;
             readonly name?: string;
+        };
+        /** @description Something that was found, and the decision about it. */
+        readonly FoundAccess: {
+            readonly id: string;
+            /** @description Of a user, the e-mail address. */
+            readonly name: string;
+            /** @enum {string} */
+            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type";
+            /** @description The reason, and what adds to it. */
+            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type")[];
+            readonly policy?: components["schemas"]["NamedRecord"];
+            readonly resource?: components["schemas"]["NamedRecord"];
+            /** @description Gateways that may carry the traffic now, in the order to try them. */
+            readonly gateways?: readonly components["schemas"]["NamedRecord"][];
+            /**
+             * @description What happens to internet traffic.
+             * @enum {string}
+             */
+            readonly mode?: "LOCAL" | "RESTRICTED" | "INTERNET_ACCESS_POINT";
+            /**
+             * Format: date-time
+             * @description Before this moment, time alone changes nothing. Absent: it never does.
+             */
+            readonly validUntil?: string;
+        };
+        /** @description An action that is permitted. */
+        readonly FoundAction: {
+            readonly name: string;
+        };
+        /** @description A resource that may be reached. */
+        readonly FoundResource: {
+            readonly type: string;
+            readonly id: string;
+        };
+        /** @description A subject that may. */
+        readonly FoundSubject: {
+            readonly type: string;
+            readonly id: string;
         };
         /** @description A network gateway: its configuration and its state. */
         readonly Gateway: {
@@ -2059,6 +2347,34 @@ export interface components {
             readonly lastName?: string;
             readonly email: string;
         };
+        /** @description Something that is not so, and would have to be. Lists show 100 entries at most. */
+        readonly MissingAccessFact: {
+            /** @enum {string} */
+            readonly kind: "subject" | "destination" | "denied-by" | "source" | "source-address" | "condition";
+            /** @enum {string} */
+            readonly reason?: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type";
+            readonly policy?: components["schemas"]["NamedRecord"];
+            /** @description A user in some group would do. */
+            readonly anyGroup?: boolean;
+            /** @description Any device would do. */
+            readonly anyDevice?: boolean;
+            /** @description The user would have to be in one of these. */
+            readonly groups?: readonly components["schemas"]["NamedRecord"][];
+            /** @description It would have to be one of these users. */
+            readonly users?: readonly components["schemas"]["NamedRecord"][];
+            /** @description It would have to be one of these devices. */
+            readonly devices?: readonly components["schemas"]["NamedRecord"][];
+            /** @description The request would have to come from one of these. */
+            readonly sourceIps?: readonly string[];
+            readonly condition?: components["schemas"]["RuleCondition"];
+            /** @description The condition would have to be not met. */
+            readonly negated?: boolean;
+        };
+        /** @description A record that an answer speaks of. */
+        readonly NamedRecord: {
+            readonly id: string;
+            readonly name: string;
+        };
         /** @description A transport protocol and, for TCP and UDP, its ports. */
         readonly NetworkProtocol: {
             /** @enum {string} */
@@ -2077,7 +2393,7 @@ export interface components {
             readonly name: string;
             /** @description The first characters of the key, to recognise it by. */
             readonly prefix: string;
-            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read")[];
+            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read" | "decisions:read")[];
             /** @description Addresses and CIDRs that the key may be used from; empty for any. */
             readonly sourceIps: readonly string[];
             /** Format: date-time */
@@ -2338,6 +2654,28 @@ export interface components {
             readonly deleteable: boolean;
             /** @enum {string} */
             readonly type: "OWNER" | "ADMIN" | "DEFAULT" | "BASIC" | "BILLING" | "AUDITOR" | "SUPPORT";
+        };
+        /** @description A condition of an admission rule, and what it gave. */
+        readonly RuleCondition: {
+            /** @description 0 for the whole rule, 1 for its parts, 2 for theirs; a condition's parts follow it. */
+            readonly depth: number;
+            readonly text: string;
+            /** @description Absent where the evaluation ended in an error. */
+            readonly met?: boolean;
+            readonly error?: string;
+            /**
+             * @description Which of its parts must be met; absent where there are none.
+             * @enum {string}
+             */
+            readonly operator?: "all" | "any" | "not";
+            /** @description What the condition saw. */
+            readonly values: readonly {
+                /** @description As the rule writes it: `user.department`. */
+                readonly name: string;
+                /** @description As JSON, shortened; absent where there is none. */
+                readonly value?: string;
+                readonly error?: string;
+            }[];
         };
         /** @description What is wrong with the text of an admission rule, and where. */
         readonly RuleError: {
@@ -2863,6 +3201,249 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    readonly evaluateAccess: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly subject: components["schemas"]["AccessSubject"];
+                    readonly action: components["schemas"]["AccessAction"];
+                    readonly resource: components["schemas"]["AccessResource"];
+                    readonly context?: components["schemas"]["AccessContext"];
+                } & {
+                    readonly [key: string]: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was found. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AccessDecision"];
+                };
+            };
+        };
+    };
+    readonly evaluateAccessBatch: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly subject?: components["schemas"]["AccessSubject"];
+                    readonly action?: components["schemas"]["AccessAction"];
+                    readonly resource?: components["schemas"]["AccessResource"];
+                    readonly context?: components["schemas"]["AccessContext"];
+                    readonly evaluations?: readonly ({
+                        readonly subject?: components["schemas"]["AccessSubject"];
+                        readonly action?: components["schemas"]["AccessAction"];
+                        readonly resource?: components["schemas"]["AccessResource"];
+                        readonly context?: components["schemas"]["AccessContext"];
+                    } & {
+                        readonly [key: string]: unknown;
+                    })[];
+                    readonly options?: {
+                        /**
+                         * @description Decide all; or only up to the first denial; or up to the first permission.
+                         * @enum {string}
+                         */
+                        readonly evaluations_semantic?: "execute_all" | "deny_on_first_deny" | "permit_on_first_permit";
+                    } & {
+                        readonly [key: string]: unknown;
+                    };
+                } & {
+                    readonly [key: string]: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was found. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AccessDecision"] | components["schemas"]["AccessDecisions"];
+                };
+            };
+        };
+    };
+    readonly searchSubjects: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly subject: {
+                        /** @description `user` or `device`; nothing of any other type is found. */
+                        readonly type: string;
+                        /** @description Stand in for stored facts of the same names: of a user for attributes, of a device for posture. In `posture`, an object, for posture in either case. What is neither text, number nor boolean counts as absent. At most 64 entries; texts of at most 256 characters. */
+                        readonly properties?: {
+                            readonly posture?: {
+                                readonly [key: string]: unknown;
+                            };
+                        } & {
+                            readonly [key: string]: unknown;
+                        };
+                    } & {
+                        readonly [key: string]: unknown;
+                    };
+                    readonly action: components["schemas"]["AccessAction"];
+                    readonly resource: components["schemas"]["AccessResource"];
+                    readonly context?: components["schemas"]["AccessContext"];
+                    readonly page?: components["schemas"]["AccessPageRequest"];
+                } & {
+                    readonly [key: string]: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was found. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly page: components["schemas"]["AccessPage"];
+                        readonly context: components["schemas"]["AccessSearchContext"];
+                        readonly results: readonly components["schemas"]["FoundSubject"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly searchResources: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly subject: components["schemas"]["AccessSubject"];
+                    readonly action: components["schemas"]["AccessAction"];
+                    readonly resource: {
+                        /** @description `resource`; nothing of any other type is found. */
+                        readonly type: string;
+                    } & {
+                        readonly [key: string]: unknown;
+                    };
+                    readonly context?: components["schemas"]["AccessContext"];
+                    readonly page?: components["schemas"]["AccessPageRequest"];
+                } & {
+                    readonly [key: string]: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was found. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly page: components["schemas"]["AccessPage"];
+                        readonly context: components["schemas"]["AccessSearchContext"];
+                        readonly results: readonly components["schemas"]["FoundResource"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly searchActions: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly subject: components["schemas"]["AccessSubject"];
+                    readonly resource: components["schemas"]["AccessResource"];
+                    readonly context?: components["schemas"]["AccessContext"];
+                    readonly page?: components["schemas"]["AccessPageRequest"];
+                } & {
+                    readonly [key: string]: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was found. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly page: components["schemas"]["AccessPage"];
+                        readonly results: readonly components["schemas"]["FoundAction"][];
+                    };
+                };
             };
         };
     };
@@ -5119,7 +5700,7 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly name: string;
-                    readonly permissions?: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read")[];
+                    readonly permissions?: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read" | "decisions:read")[];
                     /** @enum {string} */
                     readonly role?: "OWNER" | "ADMIN" | "DEFAULT" | "BASIC" | "BILLING" | "AUDITOR" | "SUPPORT";
                     /** Format: date-time */

@@ -1,5 +1,6 @@
 /** Every operation of the API. The one place that knows them all. */
 import type { Operation } from "../operation.ts";
+import * as access from "./access.operations.ts";
 import * as addresses from "./addresses.operations.ts";
 import * as admissionRules from "./admission-rules.operations.ts";
 import * as apiKeys from "./api-keys.operations.ts";
@@ -17,6 +18,7 @@ import * as webhooks from "./webhooks.operations.ts";
 
 const families = [
   policies,
+  access,
   users,
   groups,
   devices,
@@ -32,10 +34,10 @@ const families = [
   tenants,
 ];
 
-function isOperation(value: object): value is Operation {
-  return "id" in value && "method" in value && "path" in value;
+function isOperation(value: unknown): value is Operation {
+  return typeof value === "object" && value !== null && "id" in value && "method" in value && "path" in value;
 }
 
 export const operations: readonly Operation[] = families.flatMap((family) =>
-  Object.values<object>(family).filter(isOperation),
+  Object.values<unknown>(family).filter(isOperation),
 );

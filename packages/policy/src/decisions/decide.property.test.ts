@@ -1,8 +1,8 @@
+import { decisionReasons } from "@gatehouse/contract/records/decision";
 import { expect, test } from "vitest";
 import { compile, update } from "../model/model.ts";
 import { checkDecisions, checkUpdates } from "../testing/engine-properties.ts";
 import { decide } from "./decide.ts";
-import { decisionReasons } from "./decision.ts";
 
 const engine = { compile, update, decide };
 

@@ -21,11 +21,15 @@ export function* resourcesReachedBy(
   subject: Subject,
   circumstances: SearchCircumstances,
 ): Iterable<Found> {
-  const ids = Array.from(model.resources.values(), ({ facts }) => facts.id).sort();
-  for (const resourceId of ids) {
+  for (const resourceId of resourceIds(model)) {
     const decision = decide(model, { ...circumstances, subject, destination: { kind: "resource", resourceId } });
     if (decision.allowed) yield { id: resourceId, decision };
   }
+}
+
+/** The ids of all resources, in order. */
+export function resourceIds(model: Model): readonly string[] {
+  return Array.from(model.resources.values(), ({ facts }) => facts.id).sort();
 }
 
 /**
@@ -39,15 +43,19 @@ export function* subjectsReaching(
   destination: Destination,
   circumstances: SearchCircumstances,
 ): Iterable<Found> {
-  for (const id of [...possibleSubjects(model, kind, destination)].sort()) {
+  for (const id of possibleSubjects(model, kind, destination)) {
     const subject: Subject = kind === "user" ? { kind, userId: id } : { kind, deviceId: id };
     const decision = decide(model, { ...circumstances, subject, destination });
     if (decision.allowed) yield { id, decision };
   }
 }
 
-/** Everybody whom some policy that allows names, and perhaps more; nobody else can be allowed. */
-function possibleSubjects(model: Model, kind: "user" | "device", destination: Destination): Iterable<string> {
+/** The ids of everybody whom some policy that allows names, and perhaps more, in order; nobody else can be allowed. */
+export function possibleSubjects(model: Model, kind: "user" | "device", destination: Destination): readonly string[] {
+  return [...namedSubjects(model, kind, destination)].sort();
+}
+
+function namedSubjects(model: Model, kind: "user" | "device", destination: Destination): Iterable<string> {
   const { resource, denied } = reachedBy(model, destination);
   if (denied !== undefined) return [];
   const list = model.policies[resource?.facts.type ?? "INTERNET"];

@@ -1,7 +1,7 @@
+import { decisionReasons } from "@gatehouse/contract/records/decision";
 import { describe, expect, test } from "vitest";
 import { parseAddressText } from "../addresses/address-text.ts";
 import { checkRuleText } from "../admission-rules/check-rule.ts";
-import { decisionReasons } from "../decisions/decision.ts";
 import { brokenEngines, brokenUpdates, referenceEngine } from "./broken-engines.ts";
 import { checkDecisions, checkUpdates } from "./engine-properties.ts";
 import { ruleTexts } from "./random-rule.ts";

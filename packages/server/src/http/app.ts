@@ -7,6 +7,7 @@ import { defaultBodyLimitBytes, type Operation } from "@gatehouse/contract/opera
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { readBodies } from "./bodies.ts";
+import { mountDecisionPoint } from "./decision-point.ts";
 import { mountDocumentation } from "./documentation.ts";
 import { type HealthOptions, mountHealth } from "./health.ts";
 import { type MountOptions, mount } from "./mount.ts";
@@ -67,6 +68,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   const limits = new RateLimits(app, { ...options.rateLimits, clock: options.clock });
   for (const route of options.routes) mount(app, route, { ...options, limits });
   mountHealth(app, options);
+  mountDecisionPoint(app);
   mountDocumentation(
     app,
     options.routes.map(({ operation }) => operation),

@@ -46,6 +46,7 @@ export function openApiDocument(operations: readonly Operation[]): Json {
 }
 
 const tagDescriptions: Readonly<Record<string, string>> = {
+  Access: "Who may reach what, decided by the policies (OpenID AuthZEN Authorization API 1.0).",
   Policies: "Who may access which resources under which conditions.",
   Users: "People who reach the network.",
   Groups: "Sets of users that policies name.",

@@ -12,6 +12,7 @@ import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
 import type { Outcome, RecordOutcome } from "./outcome.ts";
 import type { KeptRecord } from "./record-cache.ts";
 import { readGeneration } from "./tenancy/generation.queries.ts";
+import type { TenantModel } from "./tenancy/tenant-models.ts";
 import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
 
 /** What a caller's key is held to besides its permissions. */
@@ -190,6 +191,15 @@ export class Call<O extends Operation> {
       runner.records.remember(key, generation, kept as KeptRecord); // the two forms of it
     }
     return outcome;
+  }
+
+  /**
+   * What decisions in the tenant are made from, as of this request or later. Not inside a command: it may need a connection.
+   *
+   * @throws AppError database_unavailable
+   */
+  model(): Promise<TenantModel> {
+    return this.#options.runner.models.current(this.tenantId);
   }
 
   /** As `read`, but over every tenant: for operations of the operator. */

@@ -11,6 +11,7 @@ import type { RecordCache } from "./record-cache.ts";
 import type { SecretBox } from "./secrets/master-key.ts";
 import type { GenerationReader } from "./tenancy/generation-reader.ts";
 import { holdTenant } from "./tenancy/tenant-lock.queries.ts";
+import type { TenantModels } from "./tenancy/tenant-models.ts";
 import type { CommandTx } from "./tenancy/tenant-tx.ts";
 
 /** The boxes of everything that is stored encrypted. */
@@ -29,6 +30,7 @@ export interface CommandRunner {
   readonly secrets: Secrets;
   readonly records: RecordCache;
   readonly generations: GenerationReader;
+  readonly models: TenantModels;
   readonly audit: { readonly signer: AuditSigner; readonly streams: EventStreams };
   /** Where webhooks may lead besides the internet. */
   readonly webhookNetworks: AllowedNetworks;

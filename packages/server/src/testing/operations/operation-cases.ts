@@ -1,5 +1,6 @@
 /** The table of cases: one for each operation of the contract. `coverage.test.ts` fails for those that have none. */
 import type { Operation } from "@gatehouse/contract/operation";
+import { accessCases } from "./access.cases.ts";
 import { administrationCases } from "./administration.cases.ts";
 import { configurationCases } from "./configuration.cases.ts";
 import { networkCases } from "./network.cases.ts";
@@ -12,6 +13,7 @@ export const operationCases: readonly OperationCase[] = [
   ...peopleCases,
   ...networkCases,
   ...policyCases,
+  ...accessCases,
   ...administrationCases,
   ...configurationCases,
   ...webhookCases,
@@ -26,4 +28,9 @@ export const writeCases = namedCases.filter(({ operation }) => operation.method 
 /** The cases of operations that act on a record of a tenant, named by its id in the path. */
 export function actsOnRecord({ parameters }: Operation): boolean {
   return Object.keys(parameters ?? {}).length > 0;
+}
+
+/** Whether an operation refuses fields that it does not know: all do, but those that a standard makes open. */
+export function refusesUnknownFields({ body }: Operation): boolean {
+  return body === undefined || !("additionalProperties" in body) || body.additionalProperties !== true;
 }

@@ -1,0 +1,89 @@
+import { startTestServer, type TestServer, type TestTenant } from "@gatehouse/server/testing/test-server";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runHere } from "../testing/run-here.ts";
+
+let server: TestServer;
+let tenant: TestTenant;
+let url: string;
+let device: string;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  tenant = await server.newTenant();
+  url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  const make = async (path: string, body: object): Promise<string> => {
+    const reply = await tenant.client.post(`/tenants/${path}`, body);
+    expect(reply.status, reply.text).toBe(201);
+    return reply.body.id;
+  };
+  const engineers = await make("groups", { name: "Engineers" });
+  const user = await make("users", { email: "ann@example.com", groups: [engineers] });
+  const publicKey = Buffer.alloc(32, 5).toString("base64");
+  const posture = { diskEncrypted: true };
+  device = await make("devices", { name: "Laptop", userId: user, hardwareId: "SERIAL-1", publicKey, posture });
+  const git = await make("resources", { name: "Git", type: "PRIVATE", addresses: [] });
+  const rule = "device.posture.diskEncrypted == true &&\n  source.country == 'DE'";
+  const sound = await make("admission-rules", { name: "Sound", rule, hasTimeConstraint: false });
+  const policy = { name: "Engineers use Git", type: "PRIVATE", action: true };
+  await make("policies", { ...policy, groups: [engineers], resources: [git], rule: sound });
+});
+afterAll(() => server.close());
+
+const access = (...args: string[]) => runHere(["access", ...args, "--url", url, "--api-key", tenant.key]);
+const ann = ["--user", "ann@example.com"];
+
+test("explain tells a permission", async () => {
+  const { code, output } = await access("explain", ...ann, "--device", device, "--resource", "Git", "--country", "DE");
+  expect(code).toBe(0);
+  expect(output).toBe(`Allowed: allowed by policy, no reachable gateway.
+  Policy    Engineers use Git
+  Resource  Git
+
+Policies, in order of evaluation:
+  Engineers use Git: allows, decided (for group Engineers)
+    met      device.posture.diskEncrypted == true && source.country == 'DE'
+      met      device.posture.diskEncrypted == true  [device.posture.diskEncrypted is true]
+      met      source.country == 'DE'  [source.country is "DE"]
+`);
+});
+
+test("explain tells a denial, and what would have to be so", async () => {
+  const { output } = await access("explain", "--device", device, "--resource", "Git", "--country", "FR");
+  expect(output).toMatch(/^Denied: no policy allows\.\n/);
+  expect(output).toContain(`not met  source.country == 'DE'  [source.country is "FR"]`);
+  expect(output).toMatch(/\nEngineers use Git would allow it, were it so that:\n {2}source\.country == 'DE'\n$/);
+});
+
+test("explain takes an address, a protocol and a time", async () => {
+  const where = ["--address", "www.example.net", "--protocol", "TCP", "--port", "443"];
+  const { output } = await access("explain", "--user", "owner@example.com", ...where, "--at", "2026-03-04T10:00Z");
+  expect(output).toContain("Mode      LOCAL");
+});
+
+test("who-can and what-can list what is found", async () => {
+  const who = await access("who-can", "--resource", "Git", "--devices", "--country", "DE");
+  expect(who.output).toMatch(/^DEVICE +POLICY +THROUGH +ID\nLaptop +Engineers use Git +\S+\n$/);
+  const what = await access("what-can", "--device", device, "--country", "DE");
+  expect(what.output).toMatch(/^RESOURCE +POLICY +THROUGH +ID\nGit +Engineers use Git +\S+\n$/);
+  expect((await access("what-can", ...ann)).output).toBe("Nothing was found.\n");
+  const json = await access("what-can", ...ann, "--device", device, "--country", "DE", "--json");
+  expect(JSON.parse(json.output)).toMatchObject([{ name: "Git", reason: "allowed_by_policy" }]);
+});
+
+test.each([
+  [["explain", "--resource", "Git"], "Say who asks"],
+  [["explain", "--user", "x"], "Say what is asked for"],
+  [["explain", "--user", "x", "--resource", "Git", "--port", "22"], "belong to --address"],
+  [["who-can", "--address", "192.0.2.1", "--protocol", "TCP", "--port", "99999"], "from 1 to 65535"],
+  [["who-can", "--resource", "Git", "--address", "192.0.2.1"], "cannot be used with"],
+])("a command line that says too little or too much is refused: %j", async (args, message) => {
+  const { code, errors } = await access(...args);
+  expect(code).toBe(2);
+  expect(errors).toContain(message);
+});
+
+test("what the server refuses is told", async () => {
+  const { code, errors } = await access("what-can", ...ann, "--at", "tomorrow");
+  expect(code).toBe(1);
+  expect(errors).toContain("/context/time");
+});

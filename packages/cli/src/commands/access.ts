@@ -1,0 +1,255 @@
+import type {
+  AccessDecision,
+  ConsideredPolicy,
+  FoundAccess,
+  MissingAccessFact,
+  RuleCondition,
+} from "@gatehouse/contract/records/decision";
+import { transportProtocols } from "@gatehouse/contract/records/protocol";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { type FoundPage, isAccessDecision, isFoundPage } from "../answers.ts";
+import { CommandFailure, exitCodes } from "../failure.ts";
+import { tableLines, writeJson, writeLines } from "../output.ts";
+import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
+
+interface CircumstanceOptions extends ApiOptions {
+  readonly from?: string;
+  readonly country?: string;
+  readonly at?: string;
+}
+
+interface SubjectOptions {
+  readonly user?: string;
+  readonly device?: string;
+}
+
+interface DestinationOptions {
+  readonly resource?: string;
+  readonly address?: string;
+  readonly protocol?: string;
+  readonly port?: number;
+}
+
+export function addAccessCommands(program: Command): void {
+  const access = program.command("access").description("Ask who may reach what, and why, with a key of the tenant.");
+
+  const explain = access
+    .command("explain")
+    .description("Decides one request, and shows how the decision came about.")
+    .action(explainAccess)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  gatehouse access explain --user ann@example.com --resource Git
+  gatehouse access explain --user ann@example.com --device 01980000-0000-7000-8000-000000000001 \\
+    --address git.example.com --protocol TCP --port 22 --from 192.0.2.7 --at 2026-03-04T10:00Z`,
+    );
+  const whoCan = access
+    .command("who-can")
+    .description("Lists the users who may reach something without a device; with --devices, the devices that may.")
+    .option("--devices", "Look for devices, each with its user, rather than for users alone.")
+    .action(findSubjects);
+  const whatCan = access
+    .command("what-can")
+    .description("Lists the resources that a user or a device may reach.")
+    .action(findResources);
+  for (const command of [explain, whatCan]) {
+    command
+      .option("--user <user>", "The user's id or e-mail address.")
+      .option("--device <id>", "The id of the device that asks; without --user, for its owner.");
+  }
+  for (const command of [explain, whoCan]) {
+    command
+      .addOption(new Option("--resource <resource>", "The resource's id or name.").conflicts("address"))
+      .option("--address <address>", "An IP address or a host name.")
+      .addOption(new Option("--protocol <protocol>", "With --address.").choices(transportProtocols))
+      .option("--port <port>", "With --protocol.", parsePort);
+  }
+  for (const command of [explain, whoCan, whatCan]) {
+    command
+      .option("--from <address>", "The IP address that the request comes from.")
+      .option("--country <code>", "The country that it comes from, such as DE.")
+      .option("--at <time>", "The moment to decide for, such as 2026-03-04T10:00Z; absent: now.");
+    addApiOptions(command, "apiKey");
+  }
+}
+
+const action = { name: "connect" };
+
+async function explainAccess(options: CircumstanceOptions & SubjectOptions & DestinationOptions): Promise<void> {
+  const { subject, deviceId } = subjectOf(options);
+  const context = { ...contextOf(options), ...deviceId, explain: true };
+  const body = { subject, action, resource: destinationOf(options), context };
+  const client = apiClient(options, "apiKey");
+  const decided = await client.ask((gatehouse) => gatehouse.post("/access/v1/evaluation", { body }), isAccessDecision);
+  await (options.json === true ? writeJson(decided) : writeLines(explanationLines(decided)));
+}
+
+async function findSubjects(
+  options: CircumstanceOptions & DestinationOptions & { readonly devices?: true },
+): Promise<void> {
+  const type = options.devices === true ? "device" : "user";
+  const body = { subject: { type }, action, resource: destinationOf(options), context: contextOf(options) };
+  const found = await allPages(options, (client, page) =>
+    client.ask((gatehouse) => gatehouse.post("/access/v1/search/subject", { body: { ...body, page } }), isFoundPage),
+  );
+  await writeFound(found, options, type === "user" ? "USER" : "DEVICE");
+}
+
+async function findResources(options: CircumstanceOptions & SubjectOptions): Promise<void> {
+  const { subject, deviceId } = subjectOf(options);
+  const context = { ...contextOf(options), ...deviceId };
+  const body = { subject, action, resource: { type: "resource" }, context };
+  const found = await allPages(options, (client, page) =>
+    client.ask((gatehouse) => gatehouse.post("/access/v1/search/resource", { body: { ...body, page } }), isFoundPage),
+  );
+  await writeFound(found, options, "RESOURCE");
+}
+
+const pageLimit = 1_000;
+
+async function allPages(
+  options: ApiOptions,
+  read: (
+    client: ReturnType<typeof apiClient>,
+    page: { readonly limit: number; readonly token?: string },
+  ) => Promise<FoundPage>,
+): Promise<readonly FoundAccess[]> {
+  const client = apiClient(options, "apiKey");
+  const found: FoundAccess[] = [];
+  let token = "";
+  do {
+    const page = await read(client, { limit: pageLimit, ...(token === "" ? {} : { token }) });
+    for (const one of page.context.found) found.push(one);
+    token = page.page.next_token;
+  } while (token !== "");
+  return found;
+}
+
+async function writeFound(found: readonly FoundAccess[], { json }: ApiOptions, title: string): Promise<void> {
+  if (json === true) return writeJson(found);
+  if (found.length === 0) return writeLines(["Nothing was found."]);
+  const rows = found.map(({ id, name, policy, gateways = [], mode }) => [
+    name,
+    policy?.name ?? "",
+    mode ?? gateways.map((gateway) => gateway.name).join(", "),
+    id,
+  ]);
+  return writeLines(tableLines([title, "POLICY", "THROUGH", "ID"], rows));
+}
+
+function subjectOf({ user, device }: SubjectOptions): {
+  readonly subject: { readonly type: string; readonly id: string };
+  readonly deviceId: { readonly deviceId?: string };
+} {
+  if (user !== undefined) {
+    return { subject: { type: "user", id: user }, deviceId: device === undefined ? {} : { deviceId: device } };
+  }
+  if (device !== undefined) return { subject: { type: "device", id: device }, deviceId: {} };
+  throw usage("Say who asks: --user, --device, or both.");
+}
+
+function destinationOf({ resource, address, protocol, port }: DestinationOptions) {
+  if (address !== undefined) {
+    const properties = { ...(protocol === undefined ? {} : { protocol }), ...(port === undefined ? {} : { port }) };
+    return { type: "address", id: address, properties };
+  }
+  if (resource === undefined) throw usage("Say what is asked for: --resource, or --address.");
+  if (protocol !== undefined || port !== undefined) throw usage("--protocol and --port belong to --address.");
+  return { type: "resource", id: resource };
+}
+
+function contextOf({ from, country, at }: CircumstanceOptions) {
+  return {
+    ...(from === undefined ? {} : { sourceIp: from }),
+    ...(country === undefined ? {} : { country }),
+    ...(at === undefined ? {} : { time: at }),
+  };
+}
+
+function usage(message: string): CommandFailure {
+  return new CommandFailure(message, { exitCode: exitCodes.usage });
+}
+
+function parsePort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (port < 1 || port > 65_535) throw new InvalidArgumentError("It must be a number from 1 to 65535.");
+  return port;
+}
+
+/** `no_policy_allows` as people write. */
+function words(code: string): string {
+  return code.replaceAll(/[_-]/g, " ");
+}
+
+function explanationLines({ decision, context }: AccessDecision): readonly string[] {
+  const { reasons, policy, resource, gateways = [], mode, validUntil, explanation } = context;
+  const facts = [
+    ["Policy", policy?.name],
+    ["Resource", resource?.name],
+    ["Mode", mode],
+    ["Gateways", gateways.length === 0 ? undefined : gateways.map(({ name }) => name).join(", ")],
+    ["Until", validUntil],
+  ].flatMap(([title = "", value]) => (value === undefined ? [] : [`  ${title.padEnd(8)}  ${value}`]));
+  const lines = [`${decision ? "Allowed" : "Denied"}: ${reasons.map(words).join(", ")}.`, ...facts];
+  if (explanation === undefined) return lines;
+  const { policies, otherPolicies, nearestMiss } = explanation;
+  if (policies.length > 0) lines.push("", "Policies, in order of evaluation:", ...policies.flatMap(policyLines));
+  if (otherPolicies > 0) lines.push(`  and ${otherPolicies} more, about other destinations or later`);
+  if (nearestMiss !== undefined) {
+    const would =
+      nearestMiss.policy === undefined ? "It would be allowed" : `${nearestMiss.policy.name} would allow it`;
+    lines.push("", `${would}, were it so that:`, ...nearestMiss.missing.map((fact) => `  ${missingText(fact)}`));
+  }
+  return lines;
+}
+
+function policyLines({ policy, action: allows, outcome, sourceMatches, rule }: ConsideredPolicy): readonly string[] {
+  const by = sourceMatches.map(({ kind, name }) => (name === undefined ? words(kind) : `${kind} ${name}`)).join(", ");
+  const source = by === "" ? "" : ` (for ${by})`;
+  const asked = outcome === "rule_not_met" || outcome === "decided" ? (rule?.conditions ?? []) : [];
+  return [
+    `  ${policy.name}: ${allows ? "allows" : "denies"}, ${words(outcome)}${source}`,
+    ...asked.map((condition) => `    ${"  ".repeat(condition.depth)}${conditionText(condition)}`),
+  ];
+}
+
+function conditionText({ text, met, error, values }: RuleCondition): string {
+  const state = met === undefined ? "fails  " : met ? "met    " : "not met";
+  const seen = values.map(({ name, value, error: missing }) =>
+    missing === undefined ? `${name} is ${value ?? "absent"}` : `${name}: ${missing}`,
+  );
+  const why = met === undefined && error !== undefined && seen.length === 0 ? [error] : seen;
+  return `${state}  ${onOneLine(text)}${why.length === 0 ? "" : `  [${why.join("; ")}]`}`;
+}
+
+function missingText(fact: MissingAccessFact): string {
+  const names = (list: MissingAccessFact["groups"]) => (list ?? []).map(({ name }) => name).join(" or ");
+  switch (fact.kind) {
+    case "subject":
+    case "destination":
+      return `not: ${words(fact.reason ?? "")}`;
+    case "denied-by":
+      return `${fact.policy?.name ?? "a policy"} did not deny it`;
+    case "source": {
+      const ways = [
+        fact.anyGroup === true ? "the user is in some group" : "",
+        fact.anyDevice === true ? "a device asks" : "",
+        names(fact.groups) === "" ? "" : `the user is in ${names(fact.groups)}`,
+        names(fact.users) === "" ? "" : `the user is ${names(fact.users)}`,
+        names(fact.devices) === "" ? "" : `the device is ${names(fact.devices)}`,
+      ];
+      return ways.filter((way) => way !== "").join(", or ");
+    }
+    case "source-address":
+      return `the request comes from ${(fact.sourceIps ?? []).join(" or ")}`;
+    case "condition":
+      return `${fact.negated === true ? "not " : ""}${onOneLine(fact.condition?.text ?? "")}`;
+  }
+}
+
+/** Rules may hold line breaks, and whatever else a terminal would obey. */
+function onOneLine(text: string): string {
+  return text.replaceAll(/[\s\p{Cc}]+/gu, " ");
+}

@@ -1,0 +1,1 @@
+export { ModelStore } from "./model-store.ts";

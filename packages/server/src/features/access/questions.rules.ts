@@ -1,0 +1,136 @@
+/** What requests of the AuthZEN API ask, in the terms of the policy engine. */
+import type {
+  AccessAction,
+  AccessContext,
+  AccessResource,
+  AccessSubject,
+} from "@gatehouse/contract/operations/access.operations";
+import type { questionReasons } from "@gatehouse/contract/records/decision";
+import { transportProtocols } from "@gatehouse/contract/records/protocol";
+import { peerAddress } from "@gatehouse/policy/addresses/source-ips";
+import type { Destination, Subject, TransportProtocol } from "@gatehouse/policy/decisions/request";
+import type { SearchCircumstances } from "@gatehouse/policy/decisions/search";
+import type { Properties } from "@gatehouse/policy/model/facts";
+import type { Static } from "typebox";
+import { isUuid } from "../../platform/ids.ts";
+import type { TenantModel } from "../../platform/tenancy/tenant-models.ts";
+import { canonicalTimestamp } from "../../platform/timestamps.ts";
+
+export type SubjectEntity = Static<typeof AccessSubject>;
+export type ResourceEntity = Static<typeof AccessResource>;
+export type ActionEntity = Static<typeof AccessAction>;
+export type ContextEntity = Static<typeof AccessContext>;
+
+/** The one thing that can be done with a resource. */
+export const connect = "connect";
+
+/** A denial before any policy is asked. */
+export type QuestionReason = (typeof questionReasons)[number];
+
+/** What is wrong with a request, where a schema cannot tell. */
+export interface QuestionProblem {
+  /** Relative to the entity. */
+  readonly pointer: string;
+  readonly message: string;
+}
+
+export interface Circumstances extends SearchCircumstances {
+  readonly deviceId: string | undefined;
+  readonly explain: boolean;
+}
+
+/** @param now for requests that name no time */
+export function readCircumstances(context: ContextEntity | undefined, now: Date): Circumstances | QuestionProblem {
+  const { deviceId, sourceIp, country, time, explain = false } = context ?? {};
+  const moment = time === undefined ? now.toISOString() : time.includes("T") ? canonicalTimestamp(time) : undefined;
+  if (moment === undefined) {
+    return { pointer: "/time", message: "must be a time in ISO 8601 with a zone, such as 2026-01-31T12:00Z" };
+  }
+  if (sourceIp !== undefined && peerAddress(sourceIp) === undefined) {
+    return { pointer: "/sourceIp", message: "must be an IP address" };
+  }
+  return {
+    now: Date.parse(moment),
+    ...(sourceIp === undefined ? {} : { sourceIp }),
+    ...(country === undefined ? {} : { country }),
+    deviceId: deviceId === undefined ? undefined : canonicalId(deviceId),
+    explain,
+  };
+}
+
+/** Who asks. Whoever is not known keeps the text as id: the engine knows no such record, and says so. */
+export function readSubject(
+  { type, id, properties }: SubjectEntity,
+  { deviceId }: Circumstances,
+  tenant: TenantModel,
+): Subject | QuestionReason {
+  const { model } = tenant;
+  if (type === "device") {
+    const subject: Subject = { kind: "device", deviceId: canonicalId(id) };
+    return properties === undefined
+      ? subject
+      : { ...subject, posture: withPosture(tenant, subject.deviceId, properties, properties) };
+  }
+  if (type !== "user") return "unknown_subject_type";
+  const given = canonicalId(id);
+  const userId = model.users.get(given) === undefined ? (tenant.userIdOf(id) ?? given) : given;
+  const subject: Subject = { kind: "user", userId, ...(deviceId === undefined ? {} : { deviceId }) };
+  if (properties === undefined) return subject;
+  const attributes = standIns(model.users.get(userId)?.facts.attributes, properties);
+  const posture = deviceId === undefined ? undefined : withPosture(tenant, deviceId, {}, properties);
+  return { ...subject, attributes, ...(posture === undefined ? {} : { posture }) };
+}
+
+/** @param properties what is given of the device directly; what is given under `posture` adds to it */
+function withPosture({ model }: TenantModel, deviceId: string, properties: Given, { posture }: Given): Properties {
+  const direct = standIns(model.devices.get(deviceId)?.posture, properties);
+  return posture === undefined ? direct : standIns(direct, posture as Given); // the schema demands an object
+}
+
+type Given = Readonly<Record<string, unknown>>;
+
+/** Each value that is given stands in for the stored one of its name; what rules cannot read counts as absent. */
+function standIns(stored: Properties | undefined, given: Given): Properties {
+  const merged = new Map<string, string | number | boolean>(Object.entries(stored ?? {}));
+  for (const [name, value] of Object.entries(given)) {
+    if (name === "posture" && typeof value === "object") continue;
+    if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") merged.set(name, value);
+    else merged.delete(name);
+  }
+  return Object.fromEntries(merged);
+}
+
+/** What is asked for. */
+export function readDestination(
+  { type, id, properties = {} }: ResourceEntity,
+  tenant: TenantModel,
+): Destination | QuestionReason | QuestionProblem {
+  if (type === "resource") {
+    const given = canonicalId(id);
+    const isKnown = tenant.model.resources.get(given) !== undefined;
+    return { kind: "resource", resourceId: isKnown ? given : (tenant.resourceIdOf(id) ?? given) };
+  }
+  if (type !== "address") return "unknown_resource_type";
+  const { protocol, port } = properties as Given; // an open object
+  if (protocol !== undefined && !isTransportProtocol(protocol)) {
+    return { pointer: "/properties/protocol", message: `must be one of ${transportProtocols.join(", ")}` };
+  }
+  if (port === undefined) return { kind: "address", address: id, ...(protocol === undefined ? {} : { protocol }) };
+  if (protocol === undefined || protocol === "ICMP") {
+    return { pointer: "/properties/port", message: "needs a protocol that has ports: TCP or UDP" };
+  }
+  const number = typeof port === "string" && /^\d{1,5}$/.test(port) ? Number(port) : port;
+  if (typeof number !== "number" || !Number.isInteger(number) || number < 1 || number > 65_535) {
+    return { pointer: "/properties/port", message: "must be a whole number from 1 to 65535" };
+  }
+  return { kind: "address", address: id, protocol, port: number };
+}
+
+function isTransportProtocol(value: unknown): value is TransportProtocol {
+  return transportProtocols.some((known) => known === value);
+}
+
+/** Ids as they are stored: in lower case (RFC 9562, section 4). */
+function canonicalId(text: string): string {
+  return isUuid(text) ? text.toLowerCase() : text;
+}

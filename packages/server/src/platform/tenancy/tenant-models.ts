@@ -1,0 +1,19 @@
+import type { Model } from "@gatehouse/policy/model/model";
+
+/** What a tenant's decisions are made from, at one generation. Immutable. */
+export interface TenantModel {
+  readonly generation: number;
+  readonly model: Model;
+  /** The id of the user with an e-mail address, whatever its case. */
+  userIdOf(email: string): string | undefined;
+  resourceIdOf(name: string): string | undefined;
+}
+
+/** Tenants' models, kept in memory. */
+export interface TenantModels {
+  /**
+   * @returns the tenant's model, never older than the last change that any replica had committed before the call
+   * @throws AppError database_unavailable
+   */
+  current(tenantId: string): Promise<TenantModel>;
+}
