@@ -4,7 +4,14 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { errorDefinitions } from "@gatehouse/contract/errors";
 import { defaultBodyLimitBytes, type Operation } from "@gatehouse/contract/operation";
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { readBodies } from "./bodies.ts";
 import { mountDecisionPoint } from "./decision-point.ts";
@@ -54,9 +61,8 @@ export function createApp(options: AppOptions): FastifyInstance {
   readBodies(app);
   app.decorateRequest("caller", undefined);
   const observe = observeRequests(app, options);
-  app.setErrorHandler(replyWithProblem);
   const methodsOf = methodFinder(options.routes.map(({ operation }) => operation));
-  app.setNotFoundHandler((request, reply) => {
+  const replyThatNothingIsThere = (request: FastifyRequest, reply: FastifyReply) => {
     const methods = methodsOf(request.url.split("?", 1)[0] ?? "/");
     if (methods.length === 0) {
       return replyWithProblem(new AppError("no_such_operation"), request, reply);
@@ -64,7 +70,14 @@ export function createApp(options: AppOptions): FastifyInstance {
     reply.header("Allow", methods.join(", "));
     const detail = `The path takes ${methods.join(", ")}, not ${request.method}.`;
     return replyWithProblem(new AppError("method_not_allowed", { detail }), request, reply);
-  });
+  };
+  app.setNotFoundHandler(replyThatNothingIsThere);
+  app.setErrorHandler<Partial<FastifyError>>((error, request, reply) =>
+    // Of a request with the method QUERY, Fastify wants a type before it sees that no operation takes it.
+    error.code === "FST_ERR_ROUTE_MISSING_CONTENT_TYPE" && request.is404
+      ? replyThatNothingIsThere(request, reply)
+      : replyWithProblem(error, request, reply),
+  );
   const limits = new RateLimits(app, { ...options.rateLimits, clock: options.clock });
   for (const route of options.routes) mount(app, route, { ...options, limits });
   mountHealth(app, options);

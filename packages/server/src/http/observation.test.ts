@@ -79,6 +79,18 @@ describe("the log", () => {
     expect(lines.join("")).not.toMatch(/ann@|%zz|unknown=1/);
   });
 
+  test("blames nobody here for a method that no operation takes, not even QUERY, which wants a type", async () => {
+    for (const [path, status, code] of [
+      ["/tenants/groups", 405, "method_not_allowed"],
+      ["/nowhere", 404, "no_such_operation"],
+    ] as const) {
+      const method = "QUERY" as "GET"; // which the types of the library leave out
+      const reply = await server.app.inject({ method, url: path });
+      expect(reply.statusCode).toBe(status);
+      expect(await lineOf(String(reply.headers["x-request-id"]))).toMatchObject({ level: 30, code });
+    }
+  });
+
   test("names the caller who lacks a permission, and nobody where no key was good", async () => {
     const key = await tenant.keyWith("protocols:read");
     const refused = await server.client(key).get("/tenants/users");

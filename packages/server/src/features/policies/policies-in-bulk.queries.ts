@@ -50,29 +50,30 @@ const shown: Readonly<Record<PolicyList, string>> = {
   users: "named.email",
   devices: "json_build_object('publicKey', named.public_key, 'name', named.name)",
   resources: "named.name",
-  gateways: "named.name ORDER BY link.position",
+  gateways: "named.name",
 };
 
-const joinLists = policyLists
+// One look into an index for each policy and each name it has. Joined as a whole, they would be compared each with each
+// where PostgreSQL takes them for few: a tenant that was filled a moment ago is not in its statistics.
+const selectLists = policyLists
   .map((list) => {
     const { table, column } = listTables[list];
-    return `LEFT JOIN (
-       SELECT link.policy_id, json_agg(${shown[list]}) AS entries
-       FROM ${table} AS link JOIN ${list} AS named ON named.tenant_id = link.tenant_id AND named.id = link.${column}
-       WHERE link.tenant_id = $1 GROUP BY link.policy_id
-     ) AS of_${list} ON of_${list}.policy_id = item.id`;
+    const order = list === "gateways" ? " ORDER BY link.position" : "";
+    return `coalesce((
+       SELECT json_agg((SELECT ${shown[list]} FROM ${list} AS named
+                        WHERE named.tenant_id = $1 AND named.id = link.${column})${order})
+       FROM ${table} AS link WHERE link.tenant_id = $1 AND link.policy_id = item.id
+     ), '[]') AS ${list}`;
   })
-  .join("\n");
+  .join(", ");
 
 const selectAll = statement<BulkPolicyRow, [tenantId: string]>(
   "policies.read_all",
   `SELECT item.id, item.name, item.type, item."order", item.is_default AS "isDefault", item.active, item.action, item.mode,
           item.all_groups AS "allGroups", item.all_users AS "allUsers", item.all_devices AS "allDevices",
-          item.all_resources AS "allResources", item.source_ips AS "sourceIps", item.description, rule.name AS rule,
-          ${policyLists.map((list) => `coalesce(of_${list}.entries, '[]') AS ${list}`).join(", ")}
+          item.all_resources AS "allResources", item.source_ips AS "sourceIps", item.description,
+          (SELECT name FROM admission_rules WHERE tenant_id = $1 AND id = item.rule_id) AS rule, ${selectLists}
    FROM policies AS item
-   JOIN admission_rules AS rule ON rule.tenant_id = item.tenant_id AND rule.id = item.rule_id
-   ${joinLists}
    WHERE item.tenant_id = $1 ORDER BY item.type, item."order"`,
 );
 

@@ -29,29 +29,25 @@ export interface BulkResource extends BulkResourceSettings {
   readonly gatewayIds: readonly string[];
 }
 
+// One look into an index for each record and each name it has. Joined as a whole, they would be compared each with each
+// where PostgreSQL takes them for few: a tenant that was filled a moment ago is not in its statistics.
 const selectAll = statement<BulkResourceRow, [tenantId: string]>(
   "resources.read_all",
   `SELECT item.id, item.name, item.type, item.description, item.load_balancing_mode AS "loadBalancingMode",
-          coalesce(connected.names, '[]') AS gateways, coalesce(found_at.addresses, '[]') AS addresses
+          coalesce((
+            SELECT json_agg((SELECT name FROM gateways WHERE tenant_id = $1 AND id = link.gateway_id)
+                            ORDER BY link.priority)
+            FROM resource_gateways AS link WHERE link.tenant_id = $1 AND link.resource_id = item.id
+          ), '[]') AS gateways,
+          coalesce((
+            SELECT json_agg(json_build_object('address', address.address, 'protocols', coalesce((
+              SELECT json_agg((SELECT name FROM protocols WHERE tenant_id = $1 AND id = link.protocol_id)
+                              ORDER BY link.position)
+              FROM address_protocols AS link WHERE link.tenant_id = $1 AND link.address_id = address.id
+            ), '[]')))
+            FROM addresses AS address WHERE address.tenant_id = $1 AND address.resource_id = item.id
+          ), '[]') AS addresses
    FROM resources AS item
-   LEFT JOIN (
-     SELECT link.resource_id, json_agg(gateway.name ORDER BY link.priority) AS names
-     FROM resource_gateways AS link
-     JOIN gateways AS gateway ON gateway.tenant_id = link.tenant_id AND gateway.id = link.gateway_id
-     WHERE link.tenant_id = $1 GROUP BY link.resource_id
-   ) AS connected ON connected.resource_id = item.id
-   LEFT JOIN (
-     SELECT address.resource_id, json_agg(json_build_object('address', address.address,
-                                                           'protocols', coalesce(used.names, '[]'))) AS addresses
-     FROM addresses AS address
-     LEFT JOIN (
-       SELECT link.address_id, json_agg(protocol.name ORDER BY link.position) AS names
-       FROM address_protocols AS link
-       JOIN protocols AS protocol ON protocol.tenant_id = link.tenant_id AND protocol.id = link.protocol_id
-       WHERE link.tenant_id = $1 GROUP BY link.address_id
-     ) AS used ON used.address_id = address.id
-     WHERE address.tenant_id = $1 GROUP BY address.resource_id
-   ) AS found_at ON found_at.resource_id = item.id
    WHERE item.tenant_id = $1`,
 );
 

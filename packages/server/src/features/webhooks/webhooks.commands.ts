@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type * as operations from "@gatehouse/contract/operations/webhooks.operations";
+import type { Permission } from "@gatehouse/contract/permissions";
 import { defaultGraceSeconds } from "@gatehouse/contract/schema";
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
+import { authorize } from "../../platform/authorization/granted.ts";
 import type { Call } from "../../platform/call.ts";
 import { newId } from "../../platform/ids.ts";
 import type { AllowedNetworks } from "../../platform/outbound/outbound-networks.ts";
@@ -38,6 +40,7 @@ export async function readWebhook(call: Call<typeof operations.readWebhook>): Pr
 
 export async function createWebhook(call: Call<typeof operations.createWebhook>): Promise<Outcome> {
   const { body } = call;
+  requireReadingEvents(call.permissions);
   return call.command(async (tx) => {
     const url = canonicalUrl(body.url, call.webhookNetworks);
     const { name = new URL(url).hostname.slice(0, longestName), events = [], active = true, description = "" } = body;
@@ -61,6 +64,9 @@ export async function updateWebhook(
   call: Call<typeof operations.updateWebhook> | Call<typeof operations.patchWebhook>,
 ): Promise<Outcome> {
   const { body, now, granted } = call;
+  if (body.url !== undefined || body.events !== undefined || body.active === true) {
+    requireReadingEvents(call.permissions);
+  }
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, call.parameters.id);
     const url = body.url === undefined ? row.url : canonicalUrl(body.url, call.webhookNetworks);
@@ -128,6 +134,15 @@ async function issueSecret(
   const ciphertext = box.seal(secret, secretContext(tx.tenantId, webhookId, id));
   await replaceSecret(tx, granted, webhookId, { id, ciphertext }, formerUntil);
   return secret;
+}
+
+/**
+ * Who says where events go, and which, reads them there: nobody gives rights that they do not hold (0015).
+ *
+ * @throws AppError permission_denied
+ */
+function requireReadingEvents(held: ReadonlySet<Permission>): void {
+  authorize(held, "events:read");
 }
 
 /** @throws AppError invalid_webhook_url */

@@ -53,6 +53,20 @@ describe("a new webhook", () => {
     }
   });
 
+  test("is not for keys that may not read events, nor is saying where and which events go", async () => {
+    const client = server.client(await tenant.keyWith("webhooks:read", "webhooks:write"));
+    const refused = {
+      status: 403,
+      body: { code: "permission_denied", detail: expect.stringContaining("events:read") },
+    };
+    expect(await client.post("/tenants/webhooks", { url: webhookUrl })).toMatchObject(refused);
+    const { id } = await createWebhook(tenant, webhookUrl);
+    for (const body of [{ url: webhookUrl }, { events: [] }, { active: true }]) {
+      expect(await client.patch(`/tenants/webhooks/${id}`, body)).toMatchObject(refused);
+    }
+    expect((await client.patch(`/tenants/webhooks/${id}`, { name: "Renamed", active: false })).status).toBe(200);
+  });
+
   test.each([
     ["http://hooks.invalid/", "/url: is not https"],
     ["https://127.0.0.1/", "/url: names 127.0.0.1"],

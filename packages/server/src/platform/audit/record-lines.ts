@@ -8,7 +8,8 @@ import type { Seal } from "./chain.ts";
 /** The version of the form; a reader refuses another. */
 export const recordFormat = "gatehouse-audit/1";
 
-const Count = Type.Integer({ minimum: 0 });
+/** Beyond it numbers are not exact, and a seal's hash, which writes 64 bits, has none. */
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
 const Base64 = Type.String({ pattern: "^[A-Za-z0-9+/]+={0,2}$" });
 const place = { position: Count, generation: Count, hash: Hash };
@@ -36,7 +37,7 @@ const EventLine = line("event", { event: Event });
 const SealLine = line("seal", {
   generation: Count,
   createdAt: Timestamp,
-  firstPosition: Type.Integer(),
+  firstPosition: Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
   entryHashes: Type.Array(Hash),
   hash: Hash,
 });
@@ -76,10 +77,12 @@ export function parseLine(text: string): ExportLine | { readonly type: "problem"
     return { type: "problem", problem: "is of no known type" };
   }
   const form = forms[type as keyof typeof forms]; // checked above
-  return form.Check(value)
-    ? (value as ExportLine) // as the form says
-    : {
-        type: "problem",
-        problem: `is no ${type} line: ${form.Errors(value)[0]?.message ?? "its form is wrong"}`,
-      };
+  if (!form.Check(value)) {
+    return { type: "problem", problem: `is no ${type} line: ${form.Errors(value)[0]?.message ?? "its form is wrong"}` };
+  }
+  const line = value as ExportLine; // as the form says
+  // The form takes leap seconds, which are no moment that a hash could be made of.
+  return "createdAt" in line && Number.isNaN(Date.parse(line.createdAt))
+    ? { type: "problem", problem: `is no ${type} line: createdAt is no moment` }
+    : line;
 }

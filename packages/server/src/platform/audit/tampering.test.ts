@@ -359,3 +359,20 @@ async function reseal(from: number, through: number): Promise<void> {
     await sql("UPDATE tenant_generations SET chain_hash = decode($2, 'hex') WHERE tenant_id = $1", tenant.id, previous);
   }
 }
+
+test.each([
+  ["a generation that no 64 bits hold", { generation: 1e19 }],
+  ["a first position that is not exact", { firstPosition: 1e300 }],
+  ["a leap second", { createdAt: "2016-12-31T23:59:60Z" }],
+])("a line with %s is a finding, and does not end the verification", async (_what, change) => {
+  async function* changed(): AsyncGenerator<Uint8Array> {
+    for await (const text of exported()) {
+      const lines = text.split("\n");
+      const at = lines.findIndex((line) => line.includes('"type":"seal"'));
+      if (at >= 0) lines[at] = JSON.stringify({ ...JSON.parse(lines[at] ?? ""), ...change });
+      yield Buffer.from(lines.join("\n"));
+    }
+  }
+  const { findings } = await verifyExport(changed());
+  expect(findings[0]).toMatchObject({ problem: "form", message: expect.stringContaining("is no seal line") });
+});

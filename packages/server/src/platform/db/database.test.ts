@@ -173,3 +173,61 @@ describe("a database that hangs", () => {
     await expect(work()).resolves.toBeDefined();
   });
 });
+
+describe("a tenant", () => {
+  const one: Scope = { kind: "tenant", tenantId: randomUUID() };
+  const other: Scope = { kind: "tenant", tenantId: randomUUID() };
+  let shared: Database;
+
+  beforeEach(() => {
+    // Three of these four are what one tenant may have.
+    shared = new Database({ connection: inject("database"), poolSize: 4, connectTimeoutMs: 250 });
+  });
+  afterEach(() => shared.close());
+
+  /** Transactions that stay open, as those do that wait for a lock. */
+  async function occupy(count: number) {
+    const begun: Promise<void>[] = [];
+    let leave = () => {};
+    const left = new Promise<void>((resolve) => {
+      leave = resolve;
+    });
+    const work = Array.from({ length: count }, () => {
+      let begin = () => {};
+      begun.push(
+        new Promise<void>((resolve) => {
+          begin = resolve;
+        }),
+      );
+      return shared.transaction(one, () => {
+        begin();
+        return left;
+      });
+    });
+    return { begun, work, leave };
+  }
+
+  test("that keeps its share of the connections busy keeps neither others nor the operator waiting", async () => {
+    const { begun, work, leave } = await occupy(10);
+    await Promise.all(begun.slice(0, 3));
+    expect(shared.poolState).toMatchObject({ size: 3, idle: 0, waiting: 0 });
+    for (const scope of [other, { kind: "operator" } as const]) {
+      expect(await shared.snapshot(scope, (tx) => tx.query(select, name))).toEqual([]);
+    }
+    leave();
+    await Promise.all(work);
+    expect(shared.poolState).toMatchObject({ idle: shared.poolState.size });
+  });
+
+  test("whose turn does not come is told so, and has its share again afterwards", async () => {
+    const { begun, work, leave } = await occupy(3);
+    await Promise.all(begun);
+    await expect(shared.snapshot(one, (tx) => tx.query(select, name))).rejects.toMatchObject(unavailable);
+    leave();
+    await Promise.all(work);
+    const again = await occupy(3);
+    await Promise.all(again.begun);
+    again.leave();
+    await Promise.all(again.work);
+  });
+});

@@ -5,6 +5,7 @@ import { isUuid } from "../ids.ts";
 import { columnTypes } from "./column-types.ts";
 import { databaseUnavailable, isDatabaseUnavailable, isSerializationFailure } from "./database-errors.ts";
 import type { Statement } from "./statement.ts";
+import { TenantShares } from "./tenant-shares.ts";
 
 /** The role that requests run as: owns nothing, cannot bypass row-level security. */
 export const applicationRole = "gatehouse_app";
@@ -47,6 +48,7 @@ export interface DatabaseOptions {
 }
 
 const attempts = 4;
+const defaultConnectTimeoutMs = 2_000;
 const defaultStatementTimeoutMs = 15_000;
 /** What the server's own time limit is given before ours strikes: its error says more. */
 const answerMarginMs = 1_000;
@@ -56,13 +58,15 @@ const pingTimeoutMs = 2_000;
 /** The one door to PostgreSQL. Everything runs in a transaction that has set its scope. */
 export class Database {
   readonly #pool: pg.Pool;
+  readonly #shares: TenantShares;
   readonly #answerTimeoutMs: number;
   readonly #onQuery: QueryObserver | undefined;
 
   constructor(options: DatabaseOptions) {
-    const { statementTimeoutMs = defaultStatementTimeoutMs } = options;
+    const { statementTimeoutMs = defaultStatementTimeoutMs, connectTimeoutMs = defaultConnectTimeoutMs } = options;
     this.#answerTimeoutMs = options.answerTimeoutMs ?? statementTimeoutMs + answerMarginMs;
     this.#onQuery = options.onQuery;
+    this.#shares = new TenantShares(options.poolSize, connectTimeoutMs);
     const settings = {
       role: applicationRole,
       timezone: "UTC",
@@ -79,7 +83,7 @@ export class Database {
       options: Object.entries(settings)
         .map(([name, value]) => `-c ${name}=${value}`)
         .join(" "),
-      connectionTimeoutMillis: options.connectTimeoutMs ?? 2_000,
+      connectionTimeoutMillis: connectTimeoutMs,
       idleTimeoutMillis: 60_000,
       keepAlive: true,
     });
@@ -97,7 +101,7 @@ export class Database {
    */
   async snapshot<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const beginning = begin("ISOLATION LEVEL REPEATABLE READ READ ONLY", scope);
-    const client = await this.#connect();
+    const { client, release } = await this.#connect(scope);
     const onQuery = this.#onQuery;
     let open = true;
     const transaction: Transaction = {
@@ -116,7 +120,7 @@ export class Database {
     const ended = client.query(timed({ text: "COMMIT" }, this.#answerTimeoutMs));
     stream.uncork();
     return this.#finish(
-      client,
+      release,
       Promise.all([begun, worked, ended]).then((results) => results[1]),
       [begun, ended],
     );
@@ -132,8 +136,8 @@ export class Database {
     statement: Statement<Row, Parameters>,
     ...parameters: Parameters
   ): Promise<Row[]> {
-    const client = await this.#connect();
-    return this.#finish(client, send(client, statement, parameters, this.#sending), []);
+    const { client, release } = await this.#connect(undefined);
+    return this.#finish(release, send(client, statement, parameters, this.#sending), []);
   }
 
   /**
@@ -176,8 +180,8 @@ export class Database {
 
   /** Whether the database answers. */
   async ping(): Promise<void> {
-    const client = await this.#connect();
-    await this.#finish(client, client.query(timed({ text: "SELECT 1" }, pingTimeoutMs)), []);
+    const { client, release } = await this.#connect(undefined);
+    await this.#finish(release, client.query(timed({ text: "SELECT 1" }, pingTimeoutMs)), []);
   }
 
   async close(): Promise<void> {
@@ -195,11 +199,11 @@ export class Database {
     mode = "",
   ): Promise<T> {
     const beginning = begin(mode, scope);
-    const client = await this.#connect();
+    const { client, release } = await this.#connect(scope);
     const begun = client.query(timed({ text: beginning }, this.#answerTimeoutMs));
     const worked = this.#perform(client, work, finish);
     return this.#finish(
-      client,
+      release,
       Promise.all([begun, worked]).then((results) => results[1]),
       [begun, worked],
     );
@@ -231,27 +235,47 @@ export class Database {
     }
   }
 
-  async #connect(): Promise<pg.PoolClient> {
+  /** @param scope a tenant's is held to its share of the connections; undefined for a single statement, which is soon over */
+  async #connect(scope: Scope | undefined): Promise<Lent> {
+    const tenantId = scope?.kind === "tenant" ? scope.tenantId : undefined;
+    let leave = () => {};
     try {
-      return await this.#pool.connect();
+      if (tenantId !== undefined) {
+        const turn = this.#shares.enter(tenantId);
+        if (turn !== undefined) await turn;
+        leave = () => this.#shares.leave(tenantId);
+      }
+      const client = await this.#pool.connect();
+      const release = (broken: boolean) => {
+        client.release(broken);
+        leave();
+      };
+      return { client, release };
     } catch (error) {
+      leave();
       throw isDatabaseUnavailable(error) ? databaseUnavailable(error) : error;
     }
   }
 
   /** Gives the connection back once everything sent on it was answered; one that broke is thrown away. */
-  async #finish<T>(client: pg.PoolClient, result: Promise<T>, sent: readonly Promise<unknown>[]): Promise<T> {
+  async #finish<T>(release: Lent["release"], result: Promise<T>, sent: readonly Promise<unknown>[]): Promise<T> {
     try {
       const value = await result;
-      client.release();
+      release(false);
       return value;
     } catch (error) {
       await Promise.allSettled(sent);
       const broken = isDatabaseUnavailable(error);
-      client.release(broken);
+      release(broken);
       throw broken ? databaseUnavailable(error) : error;
     }
   }
+}
+
+/** A connection, and how it is given back. */
+interface Lent {
+  readonly client: pg.PoolClient;
+  readonly release: (broken: boolean) => void;
 }
 
 interface Sending {

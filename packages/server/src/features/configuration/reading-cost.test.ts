@@ -1,0 +1,65 @@
+/** Reading a tenant as a whole must not cost its size squared, whatever PostgreSQL believes that size to be. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { explained, misled, type PlanNode } from "../../testing/query-plans.queries.ts";
+import { startTestServer, type TestServer } from "../../testing/test-server.ts";
+import { readTenantRecords } from "./tenant-records.ts";
+
+const size = 60;
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.close());
+
+/** Rows that were looked at and thrown away, over all parts of a plan and all their repetitions. */
+function discarded(node: PlanNode): number {
+  const own = (node["Rows Removed by Join Filter"] ?? 0) + (node["Rows Removed by Filter"] ?? 0);
+  return own * node["Actual Loops"] + (node.Plans ?? []).reduce((sum, part) => sum + discarded(part), 0);
+}
+
+test("no record is compared with all others, where the planner takes all of them for few", async () => {
+  const { id: tenantId, client } = await server.newTenant();
+  const many = (prefix: string) => Array.from({ length: size }, (_, index) => `${prefix}${index}`);
+  const { body: document } = await client.get("/tenants/configuration");
+  const { status } = await client.post("/tenants/configuration/apply", {
+    ...document,
+    groups: [...document.groups, ...many("Group ").map((name) => ({ name, roles: ["BASIC"] }))],
+    users: [
+      ...document.users,
+      ...many("user").map((name, index) => ({
+        email: `${name}@example.com`,
+        groups: [`Group ${index}`],
+        roles: ["AUDITOR"],
+      })),
+    ],
+    resources: many("Resource ").map((name, index) => ({
+      name,
+      type: "PRIVATE",
+      addresses: [{ address: `host${index}.internal.example.com`, protocols: ["SSH"] }],
+    })),
+    policies: {
+      PRIVATE: many("Policy ").map((name, index) => ({
+        name,
+        action: true,
+        groups: [`Group ${index}`],
+        resources: [`Resource ${index}`],
+      })),
+    },
+  });
+  expect(status).toBe(200);
+  const plans = new Map<string, PlanNode>();
+  await server.database.transaction({ kind: "tenant", tenantId }, async (transaction) => {
+    await transaction.query(misled);
+    await readTenantRecords({
+      tenantId,
+      query: async (asked, ...parameters) => {
+        plans.set(asked.name ?? "", await explained(transaction, asked, parameters));
+        return [];
+      },
+    });
+  });
+  expect([...plans.keys()]).toEqual(expect.arrayContaining(["resources.read_all", "users.read_all"]));
+  for (const [name, plan] of plans) expect(discarded(plan), name).toBeLessThan(size * 10);
+});

@@ -1,0 +1,30 @@
+/** How PostgreSQL answers a query, for tests of what it costs. */
+import type { Transaction } from "../platform/db/database.ts";
+import { unprepared } from "../platform/db/statement.ts";
+
+export interface PlanNode {
+  readonly "Node Type": string;
+  readonly "Actual Loops": number;
+  readonly "Rows Removed by Join Filter"?: number;
+  readonly "Rows Removed by Filter"?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** Makes the planner join as it does where it expects hardly any rows, until the transaction ends. */
+export const misled = unprepared<never, []>(
+  "SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_hashjoin', 'enable_mergejoin', 'enable_memoize']) AS name",
+);
+
+/** Runs a query, and tells how it was done in place of its rows. */
+export async function explained(
+  transaction: Transaction,
+  { text }: { readonly text: string },
+  parameters: readonly unknown[],
+): Promise<PlanNode> {
+  const explain = unprepared<{ "QUERY PLAN": readonly [{ Plan: PlanNode }] }, readonly unknown[]>(
+    `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
+  );
+  const [row] = await transaction.query(explain, ...parameters);
+  if (row === undefined) throw new Error("there is no plan");
+  return row["QUERY PLAN"][0].Plan;
+}
