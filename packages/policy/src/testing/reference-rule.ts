@@ -79,6 +79,11 @@ function ruleLanguage(): Environment {
         BigInt(part(localTime(at, zone))),
       );
   }
+  for (const [name, lengthMs] of Object.entries(durationPartsMs)) {
+    language.registerFunction(`google.protobuf.Duration.${name}InUtc(): int`, (duration: { valueOf(): number }) =>
+      BigInt(Math.trunc(duration.valueOf() / lengthMs)),
+    );
+  }
   return language;
 }
 
@@ -127,4 +132,11 @@ const timeParts: Readonly<Record<string, (local: Date) => number>> = {
   getMinutes: (local) => local.getUTCMinutes(),
   getSeconds: (local) => local.getUTCSeconds(),
   getMilliseconds: (local) => local.getUTCMilliseconds(),
+};
+
+/** Durations have methods of the same names: the whole of it in hours, minutes and so on. */
+const durationPartsMs: Readonly<Record<string, number>> = {
+  getHours: 3_600_000,
+  getMinutes: 60_000,
+  getSeconds: 1_000,
 };
