@@ -13,11 +13,10 @@ export class Candidates {
   /** Each in order of rank; no policy stands in two of them. */
   readonly #lists: readonly Policies[];
   /** What comes next in each. */
-  readonly #places: number[];
+  readonly #places = [0, 0, 0, 0];
 
   private constructor(lists: readonly Policies[]) {
     this.#lists = lists;
-    this.#places = lists.map(() => 0);
   }
 
   /**
@@ -33,8 +32,7 @@ export class Candidates {
     const namedForAsker = named === undefined ? none : named.naming(asker);
     const length = generalForAnyone.length + generalForAsker.length + namedForAnyone.length + namedForAsker.length;
     if (length === 0) return undefined;
-    const lists = [generalForAnyone, generalForAsker, namedForAnyone, namedForAsker];
-    return new Candidates(lists.filter((policies) => policies.length > 0));
+    return new Candidates([generalForAnyone, generalForAsker, namedForAnyone, namedForAsker]);
   }
 
   /** @returns undefined when there is none left */

@@ -53,7 +53,7 @@ function firstQualified(candidates: Candidates, circumstances: Circumstances): C
 /** Which policies decide about a destination; undefined: none do. */
 export function listFor(asker: Asker, resource: CompiledResource | undefined): PolicyType | undefined {
   if (asker.user === undefined) return resource === undefined ? undefined : "SITETOSITE";
-  return resource?.facts.type ?? "INTERNET";
+  return resource?.type ?? "INTERNET";
 }
 
 /** What a policy is asked about. */
@@ -159,7 +159,8 @@ export function ruleContext(inquiry: Inquiry, sourceIp: IpAddress | undefined): 
   };
 }
 
-function userVariable({ groups }: Model, { user }: Asker, subject: Subject): object | undefined {
+function userVariable({ users, groups }: Model, { userId }: Asker, subject: Subject): object | undefined {
+  const user = users.get(userId);
   if (subject.kind === "site" || subject.attributes === undefined) return user?.forRulesIn(groups);
   return user?.forRulesWith(subject.attributes, groups);
 }

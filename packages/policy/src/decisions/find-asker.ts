@@ -29,7 +29,7 @@ export function findAsker(model: Model, subject: Subject): Asker | DecisionReaso
 function usable(asker: Asker | undefined): Asker | DecisionReason {
   if (asker === undefined) return "unknown_user";
   if (asker.isActive) return asker;
-  const status = asker.user?.facts.status;
+  const status = asker.user?.status;
   if (status === "inactive") return "user_inactive";
   return status === "pending" ? "user_pending" : "device_inactive";
 }

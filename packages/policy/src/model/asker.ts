@@ -1,7 +1,6 @@
 import type { CompiledPolicy } from "./compiled-policy.ts";
-import type { CompiledUser } from "./compiled-user.ts";
-import type { DeviceFacts } from "./facts.ts";
-import { hashOf, marksOf, type Source } from "./source.ts";
+import type { DeviceFacts, UserFacts } from "./facts.ts";
+import { hashOf, markOf, otherMarkOf, type Source } from "./source.ts";
 import type { SourceIndex } from "./source-index.ts";
 
 /**
@@ -14,8 +13,9 @@ export class Asker implements Source {
   readonly deviceId: string | undefined;
   readonly hashes: readonly number[];
   readonly marks: number;
+  readonly otherMarks: number;
   /** Undefined for traffic that enters at a site. */
-  readonly user: CompiledUser | undefined;
+  readonly user: UserFacts | undefined;
   readonly device: DeviceFacts | undefined;
   /** Names the subject, for the spread over gateways. */
   readonly key: string;
@@ -25,26 +25,27 @@ export class Asker implements Source {
   #policies: readonly CompiledPolicy[] = [];
 
   private constructor(
-    user: CompiledUser | undefined,
+    user: UserFacts | undefined,
     groupIds: readonly string[],
     device: DeviceFacts | undefined,
     key: string,
   ) {
-    this.userId = user === undefined ? "" : user.facts.id;
+    this.userId = user === undefined ? "" : user.id;
     this.groupIds = groupIds;
     this.deviceId = device?.id;
-    const ids = user === undefined ? [] : [user.facts.id, ...groupIds];
+    const ids = user === undefined ? [] : [user.id, ...groupIds];
     this.hashes = (device === undefined ? ids : [...ids, device.id]).map(hashOf);
-    this.marks = marksOf(this.hashes);
+    this.marks = this.hashes.reduce((marks, hash) => marks | markOf(hash), 0);
+    this.otherMarks = this.hashes.reduce((marks, hash) => marks | otherMarkOf(hash), 0);
     this.user = user;
     this.device = device;
     this.key = key;
-    this.isActive = (user === undefined || user.facts.status === "active") && (device === undefined || device.active);
+    this.isActive = (user === undefined || user.status === "active") && (device === undefined || device.active);
   }
 
   /** @param groupIds those of the user's groups that there are */
-  static user(user: CompiledUser, groupIds: readonly string[]): Asker {
-    return new Asker(user, groupIds, undefined, user.facts.id);
+  static user(user: UserFacts, groupIds: readonly string[]): Asker {
+    return new Asker(user, groupIds, undefined, user.id);
   }
 
   static site(gatewayId: string): Asker {

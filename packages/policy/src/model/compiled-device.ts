@@ -22,7 +22,7 @@ export class CompiledDevice {
     if (this.#users === users.generation && this.#groups === groups.generation) return this.#asker;
     const user = this.userId === null ? undefined : users.get(this.userId);
     // Other users change all the time.
-    const isSame = this.#groups === groups.generation && this.#asker?.user === user;
+    const isSame = this.#groups === groups.generation && this.#asker?.user === user?.facts;
     if (!isSame) this.#asker = user?.askerIn(groups).with(this.facts);
     this.#users = users.generation;
     this.#groups = groups.generation;

@@ -6,6 +6,7 @@ import type { SourceIndex } from "./source-index.ts";
 /** A resource, ready to be asked for. */
 export class CompiledResource {
   readonly facts: ResourceFacts;
+  readonly type: ResourceType;
   /** What names it in decisions. */
   readonly named: { readonly id: string; readonly name: string };
   /** The variable `resource` of admission rules. */
@@ -15,6 +16,7 @@ export class CompiledResource {
 
   constructor(facts: ResourceFacts) {
     this.facts = facts;
+    this.type = facts.type;
     this.named = { id: facts.id, name: facts.name };
     this.forRules = { name: facts.name, type: facts.type };
   }

@@ -18,7 +18,7 @@ export class CompiledUser {
   askerIn(groups: Table<GroupFacts>): Asker {
     if (this.#asker === undefined || this.#groups !== groups.generation) {
       const groupIds = [...new Set(this.facts.groups)].filter((id) => groups.get(id) !== undefined);
-      this.#asker = Asker.user(this, groupIds);
+      this.#asker = Asker.user(this.facts, groupIds);
       this.#groups = groups.generation;
       this.#forRules = undefined;
     }

@@ -1,6 +1,6 @@
 import { type CompiledPolicy, replaced } from "./compiled-policy.ts";
 import { nextGeneration } from "./generation.ts";
-import { anyonesHash, markOf, type Source } from "./source.ts";
+import { anyonesHash, hasHash, type Source } from "./source.ts";
 import { Table } from "./table.ts";
 
 type Policies = readonly CompiledPolicy[];
@@ -72,7 +72,7 @@ export class SourceIndex {
     let naming: CompiledPolicy[] | undefined;
     for (let index = 0; index < hashes.length; index += 1) {
       const hash = hashes[index] ?? anyonesHash;
-      if (hash !== anyonesHash && ((markOf(hash) & source.marks) === 0 || !source.hashes.includes(hash))) continue;
+      if (hash !== anyonesHash && !hasHash(source, hash)) continue;
       const policy = this.policies[this.#places[index] ?? 0];
       // One that names the source twice was found before.
       if (policy === undefined || policy === naming?.at(-1) || !policy.appliesTo(source)) continue;

@@ -7,8 +7,12 @@ export interface Source {
   readonly deviceId: string | undefined;
   /** The hashes of all these ids. */
   readonly hashes: readonly number[];
-  /** The marks of these hashes together. */
+  /**
+   * One bit of 32 for each of these hashes, in two ways: a hash whose bits are not both there is not among them. Most are told by that,
+   * without reaching for the hashes.
+   */
   readonly marks: number;
+  readonly otherMarks: number;
 }
 
 /** In place of the hashes of a policy that may apply to anybody. */
@@ -24,14 +28,18 @@ export function hashOf(id: string): number {
   return hash === anyonesHash ? 1 : hash;
 }
 
-/** One bit of 32 for a hash: most hashes that are not among a source's are told by that alone. */
+/** Whether a hash is among those of a source. */
+export function hasHash(source: Source, hash: number): boolean {
+  if ((source.marks & markOf(hash)) === 0 || (source.otherMarks & otherMarkOf(hash)) === 0) return false;
+  return source.hashes.includes(hash);
+}
+
+/** Bits 27 to 31 of a hash. */
 export function markOf(hash: number): number {
   return 1 << (hash >>> 27);
 }
 
-/** The marks of several hashes together. */
-export function marksOf(hashes: readonly number[]): number {
-  let marks = 0;
-  for (const hash of hashes) marks |= markOf(hash);
-  return marks;
+/** Bits 22 to 26: a shift is by its distance's last five bits. */
+export function otherMarkOf(hash: number): number {
+  return 1 << (hash >>> 22);
 }

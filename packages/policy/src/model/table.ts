@@ -42,7 +42,7 @@ export class Table<Value> {
       changed.set(key, value);
     }
     // As many changes as this are worth one copy of everything: a single change then costs at most that, and rarely.
-    if (changed.size <= Math.max(64, Math.sqrt(this.#base.size) * 4)) return new Table(this.#base, changed, size);
+    if (changed.size <= Math.max(64, Math.sqrt(this.#base.size) * 10)) return new Table(this.#base, changed, size);
     const base = new Map(this.#base);
     for (const [key, value] of changed) {
       if (value === undefined) base.delete(key);
