@@ -11,10 +11,10 @@ import { walkRule } from "./rule-syntax.ts";
  * evaluation ends in an error is not met.
  */
 export interface RuleContext {
-  readonly user?: object;
-  readonly device?: object;
+  readonly user?: object | undefined;
+  readonly device?: object | undefined;
   readonly source: object;
-  readonly resource?: object;
+  readonly resource?: object | undefined;
   readonly now: Date;
 }
 

@@ -13,6 +13,14 @@ interface Zone {
   readonly format: Intl.DateTimeFormat;
   quarterHour: number;
   offsetMs: number;
+  /** The last boundary found for each length of a part. */
+  readonly boundaries: Map<number, Boundary>;
+}
+
+/** The next boundary for every moment from the one that it was found for until itself. */
+interface Boundary {
+  readonly from: number;
+  readonly at: number;
 }
 
 const zones = new Map<string, Zone>();
@@ -47,11 +55,19 @@ export function localTime(zone: string, at: number): Date {
  * @throws RangeError for a name that is no zone
  */
 export function nextLocalBoundary(zone: string, at: number, partMs: number): number {
-  const offsetMs = zoneOffsetMs(zone, at);
+  const known = zones.get(zone) ?? openZone(zone);
+  const last = known.boundaries.get(partMs);
+  if (last !== undefined && last.from <= at && at < last.at) return last.at;
+  const boundary = findBoundary(known.format, at, zoneOffsetMs(zone, at), partMs);
+  known.boundaries.set(partMs, { from: at, at: boundary });
+  return boundary;
+}
+
+function findBoundary(format: Intl.DateTimeFormat, at: number, offsetMs: number, partMs: number): number {
   const boundary = (Math.floor((at + offsetMs) / partMs) + 1) * partMs - offsetMs;
   // A clock that is put forward or back in between may reach the next hour or day at another time.
   for (let next = nextQuarterHour(at); next < boundary && partMs <= dayMs; next += quarterHourMs) {
-    if (readOffset(openedZone(zone), next) !== offsetMs) return next;
+    if (readOffset(format, next) !== offsetMs) return next;
   }
   return boundary;
 }
@@ -59,10 +75,6 @@ export function nextLocalBoundary(zone: string, at: number, partMs: number): num
 /** Before it, no zone at all has another hour or day than now. */
 export function nextQuarterHour(at: number): number {
   return (Math.floor(at / quarterHourMs) + 1) * quarterHourMs;
-}
-
-function openedZone(zone: string): Intl.DateTimeFormat {
-  return (zones.get(zone) ?? openZone(zone)).format;
 }
 
 function openZone(name: string): Zone {
@@ -80,7 +92,7 @@ function openZone(name: string): Zone {
     second: "numeric",
   });
   if (zones.size >= mostZones) zones.clear();
-  const zone: Zone = { format, quarterHour: Number.NaN, offsetMs: 0 };
+  const zone: Zone = { format, quarterHour: Number.NaN, offsetMs: 0, boundaries: new Map() };
   zones.set(name, zone);
   return zone;
 }

@@ -2,19 +2,20 @@ import type { PolicyType } from "@gatehouse/contract/records/policy";
 import { formatIpAddress, type IpAddress } from "../addresses/ip-address.ts";
 import { peerAddress } from "../addresses/source-ips.ts";
 import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
+import type { Asker } from "../model/asker.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
-import { type Asker, askerOf } from "./asker.ts";
 import { Candidates } from "./candidates.ts";
 import type { Decision, DecisionReason } from "./decision.ts";
 import { reachedBy } from "./destination.ts";
+import { findAsker } from "./find-asker.ts";
 import { automaticOrder } from "./gateway-order.ts";
-import type { AccessRequest } from "./request.ts";
+import type { AccessRequest, Subject } from "./request.ts";
 
 /** Decides one request (contract, "Policy evaluation"). The same model and request always give the same decision. */
 export function decide(model: Model, request: AccessRequest): Decision {
-  const asker = askerOf(model, request.subject);
+  const asker = findAsker(model, request.subject);
   if (typeof asker === "string") return denied(asker);
   const { resource, denied: reason } = reachedBy(model, request.destination);
   if (reason !== undefined) return denied(reason, resource);
@@ -22,14 +23,22 @@ export function decide(model: Model, request: AccessRequest): Decision {
   // No list is asked about traffic that enters at a site for something that is no resource.
   if (type === undefined) return denied("no_resource");
   const list = model.policies[type];
-  const candidates = new Candidates(model, list, asker, resource);
-  const circumstances = new Circumstances(model, request, asker, resource);
+  const candidates = Candidates.of(list, asker, resource);
+  if (candidates === undefined) return decidedBy(model, list.fallback, asker, resource);
+  const circumstances = new Circumstances({ model, request, asker, resource });
   const policy = firstQualified(candidates, circumstances) ?? list.fallback;
-  if (policy === undefined) return timed(denied("no_policy_allows", resource), circumstances.validUntil);
-  const decision = policy.facts.action
-    ? allowedBy(model, policy, resource, asker.key)
-    : decided(policy, resource, deniedByPolicy, noGateways);
-  return timed(decision, circumstances.validUntil);
+  return timed(decidedBy(model, policy, asker, resource), circumstances.validUntil);
+}
+
+function decidedBy(
+  model: Model,
+  policy: CompiledPolicy | undefined,
+  asker: Asker,
+  resource: CompiledResource | undefined,
+): Decision {
+  if (policy === undefined) return denied("no_policy_allows", resource);
+  if (policy.facts.action) return allowedBy(model, policy, resource, asker.key);
+  return decided(policy, resource, deniedByPolicy, noGateways);
 }
 
 /** The first policy that denies, or allows with its rule met. */
@@ -44,30 +53,32 @@ function firstQualified(candidates: Candidates, circumstances: Circumstances): C
 /** Which policies decide about a destination; undefined: none do. */
 export function listFor(asker: Asker, resource: CompiledResource | undefined): PolicyType | undefined {
   if (asker.user === undefined) return resource === undefined ? undefined : "SITETOSITE";
-  return resource?.facts.type ?? "INTERNET";
+  return resource?.type ?? "INTERNET";
 }
 
-/** Everything that a policy is asked about, derived when it is first needed, and how long the answers hold. */
+/** What a policy is asked about. */
+export interface Inquiry {
+  readonly model: Model;
+  readonly request: AccessRequest;
+  readonly asker: Asker;
+  readonly resource: CompiledResource | undefined;
+}
+
+/** An inquiry with what is derived from it when it is first needed, and how long the answers hold. */
 class Circumstances {
-  readonly #model: Model;
-  readonly #request: AccessRequest;
-  readonly #asker: Asker;
-  readonly #resource: CompiledResource | undefined;
+  readonly #inquiry: Inquiry;
   #sourceIp: IpAddress | undefined | null = null;
   #context: RuleContext | undefined;
   /** Until when time changes nothing of the answers, in milliseconds since 1970; Infinity: never. */
   validUntil = Number.POSITIVE_INFINITY;
 
-  constructor(model: Model, request: AccessRequest, asker: Asker, resource: CompiledResource | undefined) {
-    this.#model = model;
-    this.#request = request;
-    this.#asker = asker;
-    this.#resource = resource;
+  constructor(inquiry: Inquiry) {
+    this.#inquiry = inquiry;
   }
 
   get sourceIp(): IpAddress | undefined {
     if (this.#sourceIp === null) {
-      const { sourceIp } = this.#request;
+      const { sourceIp } = this.#inquiry.request;
       this.#sourceIp = sourceIp === undefined ? undefined : peerAddress(sourceIp);
     }
     return this.#sourceIp;
@@ -75,10 +86,10 @@ class Circumstances {
 
   /** Whether a policy's admission rule is met; a rule that there is not, or that fails, is not. */
   meets(policy: CompiledPolicy): boolean {
-    const rule = policy.ruleIn(this.#model.rules);
+    const rule = policy.ruleIn(this.#inquiry.model.rules);
     if (rule === undefined) return false;
     if (rule.facts.type !== "CUSTOM") return rule.facts.type === "ALLOW";
-    this.#context ??= ruleContext(this.#request, this.#asker, this.#resource, this.sourceIp);
+    this.#context ??= ruleContext(this.#inquiry, this.sourceIp);
     const horizon = rule.horizon(this.#context);
     if (horizon !== undefined && horizon < this.validUntil) this.validUntil = horizon;
     return rule.evaluate(this.#context) === true;
@@ -133,22 +144,31 @@ function onlineOf(model: Model, ids: readonly string[]): readonly string[] {
 }
 
 /** What admission rules are evaluated with. */
-export function ruleContext(
-  request: AccessRequest,
-  asker: Asker,
-  resource: CompiledResource | undefined,
-  sourceIp: IpAddress | undefined,
-): RuleContext {
-  const { country, now } = request;
+export function ruleContext(inquiry: Inquiry, sourceIp: IpAddress | undefined): RuleContext {
+  const { model, request, asker, resource } = inquiry;
+  const { country, now, subject } = request;
   return {
-    ...asker.forRules(),
+    user: userVariable(model, asker, subject),
+    device: deviceVariable(model, asker, subject),
     source: {
       ...(sourceIp === undefined ? {} : { ip: formatIpAddress(sourceIp) }),
       ...(country === undefined ? {} : { country }),
     },
-    ...(resource === undefined ? {} : { resource: { name: resource.facts.name, type: resource.facts.type } }),
+    resource: resource?.forRules,
     now: new Date(now),
   };
+}
+
+function userVariable({ users, groups }: Model, { userId }: Asker, subject: Subject): object | undefined {
+  const user = users.get(userId);
+  if (subject.kind === "site" || subject.attributes === undefined) return user?.forRulesIn(groups);
+  return user?.forRulesWith(subject.attributes, groups);
+}
+
+function deviceVariable({ devices }: Model, { deviceId }: Asker, subject: Subject): object | undefined {
+  const device = deviceId === undefined ? undefined : devices.get(deviceId);
+  if (subject.kind === "site" || subject.posture === undefined) return device?.forRules;
+  return device?.forRulesWith(subject.posture);
 }
 
 const noGateways: readonly string[] = [];

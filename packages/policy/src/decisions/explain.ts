@@ -1,9 +1,10 @@
+import type { Asker } from "../model/asker.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { Model } from "../model/model.ts";
-import { Asker, askerOf } from "./asker.ts";
 import { decide, listFor } from "./decide.ts";
 import type { Decision, DecisionReason, Named } from "./decision.ts";
 import { reachedBy } from "./destination.ts";
+import { findAsker } from "./find-asker.ts";
 import { type MissingFact, missingFacts } from "./missing-facts.ts";
 import { type PolicyTrace, tracePolicy } from "./policy-trace.ts";
 import type { AccessRequest, Subject } from "./request.ts";
@@ -33,8 +34,8 @@ export function explain(model: Model, request: AccessRequest): Explanation {
   if (asker === undefined || type === undefined || (reached.denied !== undefined && resource === undefined)) {
     return { decision, policies: [] };
   }
-  const context = { model, request, asker, resource };
-  const traces = model.policies[type].policies.map((policy) => tracePolicy(policy, context));
+  const inquiry = { model, request, asker, resource };
+  const traces = model.policies[type].policies.map((policy) => tracePolicy(policy, inquiry));
   const policies = decided(traces, reason === undefined && reached.denied === undefined);
   if (decision.allowed) return { decision, policies };
   const first: MissingFact[] = [];
@@ -46,7 +47,7 @@ export function explain(model: Model, request: AccessRequest): Explanation {
 
 /** Who asks; where the subject may reach nothing, the same as if it might, and why it may not. */
 function supposedAsker(model: Model, subject: Subject): { readonly asker?: Asker; readonly reason?: DecisionReason } {
-  const asker = askerOf(model, subject);
+  const asker = findAsker(model, subject);
   if (typeof asker !== "string") return { asker };
   if (subject.kind === "site") return { reason: asker };
   const device = subject.deviceId === undefined ? undefined : model.devices.get(subject.deviceId);
@@ -54,7 +55,8 @@ function supposedAsker(model: Model, subject: Subject): { readonly asker?: Asker
   const user = userId === undefined || userId === null ? undefined : model.users.get(userId);
   const isKnown = asker === "user_inactive" || asker === "user_pending" || asker === "device_inactive";
   if (!isKnown || user === undefined) return { reason: asker };
-  return { asker: new Asker(model, subject, user, device), reason: asker };
+  const ofUser = user.askerIn(model.groups);
+  return { asker: device === undefined ? ofUser : ofUser.with(device.facts), reason: asker };
 }
 
 /** Only the first that qualifies decides, and none where no policy was asked. */

@@ -1,11 +1,9 @@
 import { peerAddress } from "../addresses/source-ips.ts";
+import type { Asker } from "../model/asker.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
-import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
-import type { Asker } from "./asker.ts";
-import { ruleContext } from "./decide.ts";
+import { type Inquiry, ruleContext } from "./decide.ts";
 import type { Named } from "./decision.ts";
-import type { AccessRequest } from "./request.ts";
 import { type ConditionTrace, traceRule } from "./rule-trace.ts";
 
 /** What became of a policy that was considered. */
@@ -38,17 +36,9 @@ export interface PolicyTrace {
   readonly rule?: { readonly id: string; readonly name: string; readonly condition: ConditionTrace };
 }
 
-/** What a policy is asked about. */
-export interface TraceContext {
-  readonly model: Model;
-  readonly request: AccessRequest;
-  readonly asker: Asker;
-  readonly resource: CompiledResource | undefined;
-}
-
 /** Asks one policy in every respect. */
-export function tracePolicy(policy: CompiledPolicy, context: TraceContext): PolicyTrace {
-  const { model, request, asker, resource } = context;
+export function tracePolicy(policy: CompiledPolicy, inquiry: Inquiry): PolicyTrace {
+  const { model, request, asker, resource } = inquiry;
   const { facts } = policy;
   const sourceIp = request.sourceIp === undefined ? undefined : peerAddress(request.sourceIp);
   const destinationMet =
@@ -56,7 +46,7 @@ export function tracePolicy(policy: CompiledPolicy, context: TraceContext): Poli
   const sourceMatches = matchesOf(policy, asker, model);
   const sourceAddressMet = facts.isDefault || policy.appliesFrom(sourceIp);
   const rule = facts.action && !facts.isDefault ? policy.ruleIn(model.rules) : undefined;
-  const condition = rule === undefined ? undefined : traceRule(rule, ruleContext(request, asker, resource, sourceIp));
+  const condition = rule === undefined ? undefined : traceRule(rule, ruleContext(inquiry, sourceIp));
   const ruleMet = !facts.action || facts.isDefault || condition?.met === true;
   return {
     policy: policy.named,

@@ -73,7 +73,7 @@ function isForMany({ forAnyone, facts }: CompiledPolicy): boolean {
 }
 
 function* allSubjects(model: Model, kind: "user" | "device"): Iterable<string> {
-  if (kind === "device") for (const { id } of model.devices.values()) yield id;
+  if (kind === "device") for (const { facts } of model.devices.values()) yield facts.id;
   else for (const { facts } of model.users.values()) yield facts.id;
 }
 
@@ -90,6 +90,7 @@ function namedUsers(model: Model, policies: readonly CompiledPolicy[]): Readonly
 function namedDevices(model: Model, policies: readonly CompiledPolicy[]): ReadonlySet<string> {
   const devices = devicesByUser(model.devices);
   const ids = new Set(policies.flatMap(({ facts }) => facts.devices));
-  for (const userId of namedUsers(model, policies)) for (const { id } of devices.get(userId) ?? []) ids.add(id);
+  for (const userId of namedUsers(model, policies))
+    for (const { facts } of devices.get(userId) ?? []) ids.add(facts.id);
   return ids;
 }

@@ -2,7 +2,7 @@ import type { IpAddress } from "../addresses/ip-address.ts";
 import { compileSourceIps, type SourceIps, sourceIpsContainAddress } from "../addresses/source-ips.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { PolicyFacts } from "./facts.ts";
-import { everyMark, marksOf, type Source } from "./source.ts";
+import { anyonesHash, hashOf, type Source } from "./source.ts";
 import type { Table } from "./table.ts";
 
 /** A policy, ready to be asked. */
@@ -17,10 +17,10 @@ export class CompiledPolicy {
   readonly devices: ReadonlySet<string>;
   /** Whether it asks nothing of the source: traffic that enters at a site has none. */
   readonly forAnyone: boolean;
-  /** The marks of all that it names as sources. */
-  readonly marks: number;
+  /** The hashes of all that it names as sources, or that for anybody alone. */
+  readonly hashes: readonly number[];
   readonly #sourceIps: SourceIps | undefined;
-  #rules: Table<CompiledRule> | undefined;
+  #rules = 0;
   #rule: CompiledRule | undefined;
 
   /** @throws RangeError for a text in `sourceIps` that is neither an address nor a CIDR block */
@@ -32,10 +32,10 @@ export class CompiledPolicy {
     this.groups = new Set(facts.groups);
     this.devices = new Set(facts.devices);
     this.forAnyone = facts.allUsers || facts.type === "SITETOSITE" || facts.isDefault;
-    this.marks =
+    this.hashes =
       this.forAnyone || facts.allGroups || facts.allDevices
-        ? everyMark
-        : marksOf(facts.users) | marksOf(facts.groups) | marksOf(facts.devices);
+        ? [anyonesHash]
+        : [...facts.users, ...facts.groups, ...facts.devices].map(hashOf);
     this.#sourceIps = facts.sourceIps.length === 0 ? undefined : compileSourceIps(facts.sourceIps);
   }
 
@@ -69,8 +69,8 @@ export class CompiledPolicy {
 
   /** The policy's admission rule; undefined when there is none of that id. */
   ruleIn(rules: Table<CompiledRule>): CompiledRule | undefined {
-    if (this.#rules !== rules) {
-      this.#rules = rules;
+    if (this.#rules !== rules.generation) {
+      this.#rules = rules.generation;
       this.#rule = rules.get(this.facts.rule);
     }
     return this.#rule;

@@ -1,9 +1,9 @@
+import type { CompiledDevice } from "./compiled-device.ts";
 import type { CompiledUser } from "./compiled-user.ts";
-import type { DeviceFacts } from "./facts.ts";
 import type { Table } from "./table.ts";
 
 const memberships = new WeakMap<Table<CompiledUser>, ReadonlyMap<string, readonly CompiledUser[]>>();
-const possessions = new WeakMap<Table<DeviceFacts>, ReadonlyMap<string, readonly DeviceFacts[]>>();
+const possessions = new WeakMap<Table<CompiledDevice>, ReadonlyMap<string, readonly CompiledDevice[]>>();
 
 /** The users in each group, by its id; made when first asked for, and kept as long as these users are. */
 export function usersByGroup(users: Table<CompiledUser>): ReadonlyMap<string, readonly CompiledUser[]> {
@@ -11,7 +11,7 @@ export function usersByGroup(users: Table<CompiledUser>): ReadonlyMap<string, re
 }
 
 /** The devices of each user, by the user's id; made when first asked for, and kept as long as these devices are. */
-export function devicesByUser(devices: Table<DeviceFacts>): ReadonlyMap<string, readonly DeviceFacts[]> {
+export function devicesByUser(devices: Table<CompiledDevice>): ReadonlyMap<string, readonly CompiledDevice[]> {
   return kept(possessions, devices, ({ userId }) => (userId === null ? [] : [userId]));
 }
 

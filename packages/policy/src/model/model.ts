@@ -1,9 +1,10 @@
 import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
 import { AddressDirectory } from "./address-directory.ts";
+import { CompiledDevice } from "./compiled-device.ts";
 import { CompiledResource } from "./compiled-resource.ts";
 import { CompiledRule } from "./compiled-rule.ts";
 import { CompiledUser } from "./compiled-user.ts";
-import type { DeviceFacts, FactChange, GatewayFacts, GroupFacts, ResourceFacts, TenantFacts } from "./facts.ts";
+import type { FactChange, GatewayFacts, GroupFacts, ResourceFacts, TenantFacts } from "./facts.ts";
 import { PolicyList } from "./policy-list.ts";
 import { Table } from "./table.ts";
 
@@ -14,7 +15,7 @@ import { Table } from "./table.ts";
 export interface Model {
   readonly users: Table<CompiledUser>;
   readonly groups: Table<GroupFacts>;
-  readonly devices: Table<DeviceFacts>;
+  readonly devices: Table<CompiledDevice>;
   readonly gateways: Table<GatewayFacts>;
   readonly resources: Table<CompiledResource>;
   readonly rules: Table<CompiledRule>;
@@ -27,7 +28,7 @@ export function compile(facts: TenantFacts): Model {
   return {
     users: Table.of(facts.users.map((user) => [user.id, new CompiledUser(user)])),
     groups: byId(facts.groups),
-    devices: byId(facts.devices),
+    devices: Table.of(facts.devices.map((device) => [device.id, new CompiledDevice(device)])),
     gateways: byId(facts.gateways),
     resources: Table.of(facts.resources.map((resource) => [resource.id, new CompiledResource(resource)])),
     rules: Table.of(facts.rules.map((rule) => [rule.id, new CompiledRule(rule)])),
@@ -60,7 +61,7 @@ function updated(model: Model, change: FactChange): Model {
     case "group":
       return { ...model, groups: model.groups.with([[id, facts]]) };
     case "device":
-      return { ...model, devices: model.devices.with([[id, facts]]) };
+      return { ...model, devices: model.devices.with([[id, new CompiledDevice(facts)]]) };
     case "gateway":
       return { ...model, gateways: model.gateways.with([[id, facts]]) };
     case "resource":

@@ -1,6 +1,7 @@
 import type { PolicyType } from "@gatehouse/contract/records/policy";
 import { CompiledPolicy, placeOfRank, replaced } from "./compiled-policy.ts";
 import type { PolicyFacts } from "./facts.ts";
+import { nextGeneration } from "./generation.ts";
 import { SourceIndex } from "./source-index.ts";
 import { Table } from "./table.ts";
 
@@ -23,6 +24,7 @@ export class PolicyList {
   readonly anywhere: SourceIndex;
   /** What decides when no other policy did; active or not. */
   readonly fallback: CompiledPolicy | undefined;
+  readonly generation = nextGeneration();
 
   private constructor(fields: Pick<PolicyList, "type" | "policies" | "everywhere" | "byResource" | "anywhere">) {
     this.type = fields.type;

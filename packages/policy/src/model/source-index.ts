@@ -1,16 +1,18 @@
 import { type CompiledPolicy, replaced } from "./compiled-policy.ts";
+import { nextGeneration } from "./generation.ts";
+import { anyonesHash, hasHash, type Source } from "./source.ts";
 import { Table } from "./table.ts";
 
 type Policies = readonly CompiledPolicy[];
 
 const none: Policies = [];
-const noMarks = new Int32Array();
 
-/** Up to this many policies are asked one by one; more are looked up by who is named in them. */
+/** Up to so many policies, which name so many sources together, are asked one by one; others are looked up by who is named in them. */
 const mostAskedInTurn = 12;
+const mostSourcesInTurn = 64;
 
 /** Policies by what in a source makes them apply, each list in order of rank. A policy stands wherever one of its sources leads. */
-export interface Parts {
+interface Parts {
   readonly anyone: Policies;
   readonly anyGroup: Policies;
   readonly anyDevice: Policies;
@@ -28,38 +30,72 @@ export class SourceIndex {
 
   /** In order of rank. */
   readonly policies: Policies;
-  /** The marks of each. */
-  readonly marks: Int32Array;
+  readonly generation = nextGeneration();
+  /** The hashes of all policies, and for each the place of its policy; empty where there are parts. */
+  readonly #hashes: readonly number[];
+  readonly #places: readonly number[];
   /** Undefined while there are so few that each is asked. */
-  readonly parts: Parts | undefined;
+  readonly #parts: Parts | undefined;
 
   private constructor(policies: Policies, parts: Parts | undefined) {
     this.policies = policies;
-    this.marks = parts === undefined ? Int32Array.from(policies, ({ marks }) => marks) : noMarks;
-    this.parts = parts;
+    const inTurn = parts === undefined ? policies : none;
+    this.#hashes = inTurn.flatMap(({ hashes }) => hashes);
+    this.#places = inTurn.flatMap(({ hashes }, place) => hashes.map(() => place));
+    this.#parts = parts;
   }
 
   /** @param policies in order of rank */
   static of(policies: Policies): SourceIndex {
-    return new SourceIndex(policies, policies.length <= mostAskedInTurn ? undefined : partsOf(policies));
+    return new SourceIndex(policies, areFew(policies) ? undefined : partsOf(policies));
   }
 
   /** The same without one policy and with another; either may be undefined. */
   with(before: CompiledPolicy | undefined, after: CompiledPolicy | undefined): SourceIndex {
     const policies = replaced(this.policies, before, after);
-    if (this.parts === undefined || policies.length <= mostAskedInTurn) return SourceIndex.of(policies);
-    return new SourceIndex(policies, partsWith(this.parts, before, after));
+    if (this.#parts === undefined || areFew(policies)) return SourceIndex.of(policies);
+    return new SourceIndex(policies, partsWith(this.#parts, before, after));
   }
 
-  /** The policies that name a user or one of some groups, in order of rank. Only of an index with parts. */
-  naming(userId: string, groupIds: readonly string[]): Policies {
-    if (this.parts === undefined) return none;
-    const { byUser, byGroup } = this.parts;
-    const lists = [byUser.get(userId), ...groupIds.map((id) => byGroup.get(id))].filter((list) => list !== undefined);
-    const [first = none, ...others] = lists;
-    if (others.length === 0) return first;
-    return [...new Set(lists.flat())].sort((a, b) => a.rank - b.rank);
+  /** Policies that apply to every source, in order of rank. */
+  get forAnyone(): Policies {
+    return this.#parts === undefined ? none : this.#parts.anyone;
   }
+
+  /** The other policies that apply to a source, in order of rank. */
+  naming(source: Source): Policies {
+    return this.#parts === undefined ? this.#askedInTurn(source) : lookedUp(this.#parts, source);
+  }
+
+  #askedInTurn(source: Source): Policies {
+    const hashes = this.#hashes;
+    let naming: CompiledPolicy[] | undefined;
+    for (let index = 0; index < hashes.length; index += 1) {
+      const hash = hashes[index] ?? anyonesHash;
+      if (hash !== anyonesHash && !hasHash(source, hash)) continue;
+      const policy = this.policies[this.#places[index] ?? 0];
+      // One that names the source twice was found before.
+      if (policy === undefined || policy === naming?.at(-1) || !policy.appliesTo(source)) continue;
+      if (naming === undefined) naming = [policy];
+      else naming.push(policy);
+    }
+    return naming ?? none;
+  }
+}
+
+function areFew(policies: Policies): boolean {
+  if (policies.length > mostAskedInTurn) return false;
+  return policies.reduce((sum, { hashes }) => sum + hashes.length, 0) <= mostSourcesInTurn;
+}
+
+function lookedUp(parts: Parts, { userId, groupIds, deviceId }: Source): Policies {
+  const { anyGroup, anyDevice, byUser, byGroup, byDevice } = parts;
+  const lists = [byUser.get(userId), ...groupIds.map((id) => byGroup.get(id))];
+  if (groupIds.length > 0) lists.push(anyGroup);
+  if (deviceId !== undefined) lists.push(anyDevice, byDevice.get(deviceId));
+  const [first = none, ...others] = lists.filter((list) => list !== undefined && list.length > 0);
+  if (others.length === 0) return first;
+  return [...new Set([first, ...others].flatMap((list) => list ?? none))].sort((a, b) => a.rank - b.rank);
 }
 
 function partsOf(policies: Policies): Parts {

@@ -5,29 +5,41 @@ export interface Source {
   /** Ids of the user's groups, those that there are. */
   readonly groupIds: readonly string[];
   readonly deviceId: string | undefined;
-  /** The marks of all these ids together. */
+  /** The hashes of all these ids. */
+  readonly hashes: readonly number[];
+  /**
+   * One bit of 32 for each of these hashes, in two ways: a hash whose bits are not both there is not among them. Most are told by that,
+   * without reaching for the hashes.
+   */
   readonly marks: number;
+  readonly otherMarks: number;
 }
 
-/**
- * One bit of 32 for an id. Where the marks of a source and of a policy have none in common, the policy names nothing of the source;
- * most policies are passed over by that alone, without being looked at.
- */
-export function markOf(id: string): number {
+/** In place of the hashes of a policy that may apply to anybody. */
+export const anyonesHash = 0;
+
+/** A number of 32 bits for an id, other than that for anybody. Where a source and a policy share none, the policy names nothing of it. */
+export function hashOf(id: string): number {
   let hash = 0x811c9dc5;
   // The end of a UUIDv7 is random.
   for (let index = Math.max(0, id.length - 8); index < id.length; index += 1) {
     hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193);
   }
-  return 1 << ((hash >>> 15) & 31);
+  return hash === anyonesHash ? 1 : hash;
 }
 
-/** The marks of several ids together. */
-export function marksOf(ids: Iterable<string>): number {
-  let marks = 0;
-  for (const id of ids) marks |= markOf(id);
-  return marks;
+/** Whether a hash is among those of a source. */
+export function hasHash(source: Source, hash: number): boolean {
+  if ((source.marks & markOf(hash)) === 0 || (source.otherMarks & otherMarkOf(hash)) === 0) return false;
+  return source.hashes.includes(hash);
 }
 
-/** The marks of a policy that may apply to anybody. */
-export const everyMark = -1;
+/** Bits 27 to 31 of a hash. */
+export function markOf(hash: number): number {
+  return 1 << (hash >>> 27);
+}
+
+/** Bits 22 to 26: a shift is by its distance's last five bits. */
+export function otherMarkOf(hash: number): number {
+  return 1 << (hash >>> 22);
+}

@@ -1,3 +1,5 @@
+import { nextGeneration } from "./generation.ts";
+
 /**
  * An immutable map by id. A change is laid over what there was instead of copying it: a tenant's hundred thousand users are changed one
  * at a time, and readers of the former state keep it.
@@ -9,6 +11,7 @@ export class Table<Value> {
   /** What differs from the base; undefined stands for what is gone. */
   readonly #changed: ReadonlyMap<string, Value | undefined>;
   readonly size: number;
+  readonly generation = nextGeneration();
 
   private constructor(base: ReadonlyMap<string, Value>, changed: ReadonlyMap<string, Value | undefined>, size: number) {
     this.#base = base;
@@ -39,7 +42,7 @@ export class Table<Value> {
       changed.set(key, value);
     }
     // As many changes as this are worth one copy of everything: a single change then costs at most that, and rarely.
-    if (changed.size <= Math.max(64, Math.sqrt(this.#base.size) * 4)) return new Table(this.#base, changed, size);
+    if (changed.size <= Math.max(64, Math.sqrt(this.#base.size) * 10)) return new Table(this.#base, changed, size);
     const base = new Map(this.#base);
     for (const [key, value] of changed) {
       if (value === undefined) base.delete(key);

@@ -61,9 +61,7 @@ function replaceCall(node: ASTNode): void {
   if (node.op !== "rcall") return;
   const [name, , args] = node.args;
   if (name === "matches") node.args[0] = "matchesRe2";
-  else if (TIME_PARTS.has(name) && args.length === 1) node.args[0] = `${name}InZone`;
-  // The others without a zone are right, and some of them are of durations as well.
-  else if (name === "getDayOfYear") node.args[0] = "getDayOfYearInUtc";
+  else if (TIME_PARTS.has(name)) node.args[0] = args.length === 0 ? `${name}InUtc` : `${name}InZone`;
 }
 
 function ruleLanguage(): Environment {
@@ -73,13 +71,19 @@ function ruleLanguage(): Environment {
       RE2JS.compile(pattern).matcher(text).find(),
     );
   for (const [name, part] of Object.entries(timeParts)) {
-    language.registerFunction(`google.protobuf.Timestamp.${name}InZone(string): int`, (at: Date, zone: string) =>
-      BigInt(part(localTime(at, zone))),
+    language
+      .registerFunction(`google.protobuf.Timestamp.${name}InUtc(): int`, (at: Date) =>
+        BigInt(part(localTime(at, "UTC"))),
+      )
+      .registerFunction(`google.protobuf.Timestamp.${name}InZone(string): int`, (at: Date, zone: string) =>
+        BigInt(part(localTime(at, zone))),
+      );
+  }
+  for (const [name, lengthMs] of Object.entries(durationPartsMs)) {
+    language.registerFunction(`google.protobuf.Duration.${name}InUtc(): int`, (duration: { valueOf(): number }) =>
+      BigInt(Math.trunc(duration.valueOf() / lengthMs)),
     );
   }
-  language.registerFunction("google.protobuf.Timestamp.getDayOfYearInUtc(): int", (at: Date) =>
-    BigInt(timeParts.getDayOfYear?.(at) ?? 0),
-  );
   return language;
 }
 
@@ -128,4 +132,11 @@ const timeParts: Readonly<Record<string, (local: Date) => number>> = {
   getMinutes: (local) => local.getUTCMinutes(),
   getSeconds: (local) => local.getUTCSeconds(),
   getMilliseconds: (local) => local.getUTCMilliseconds(),
+};
+
+/** Durations have methods of the same names: the whole of it in hours, minutes and so on. */
+const durationPartsMs: Readonly<Record<string, number>> = {
+  getHours: 3_600_000,
+  getMinutes: 60_000,
+  getSeconds: 1_000,
 };

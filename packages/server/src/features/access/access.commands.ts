@@ -78,7 +78,7 @@ export async function searchSubjects(call: Call<typeof operations.searchSubjects
   }
   const { model } = tenant;
   const found = pageOf(candidates(type, destination, circumstances, tenant), start, (id) => {
-    const name = type === "user" ? model.users.get(id)?.facts.email : model.devices.get(id)?.name;
+    const name = type === "user" ? model.users.get(id)?.facts.email : model.devices.get(id)?.facts.name;
     const asking = readSubject({ ...subject, id }, circumstances, tenant);
     return name === undefined || typeof asking === "string"
       ? undefined
@@ -95,7 +95,7 @@ function candidates(
   { model }: TenantModel,
 ): readonly string[] {
   if (type === "device" || deviceId === undefined) return possibleSubjects(model, type, destination);
-  const owner = model.devices.get(deviceId)?.userId ?? undefined;
+  const owner = model.devices.get(deviceId)?.facts.userId ?? undefined;
   return owner === undefined ? [] : [owner];
 }
 

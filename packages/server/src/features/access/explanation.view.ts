@@ -56,7 +56,7 @@ function matchView(match: SourceMatch, model: Model): ConsideredPolicy["sourceMa
 const namesOf = {
   user: (model: Model, id: string) => model.users.get(id)?.facts.email,
   group: (model: Model, id: string) => model.groups.get(id)?.name,
-  device: (model: Model, id: string) => model.devices.get(id)?.name,
+  device: (model: Model, id: string) => model.devices.get(id)?.facts.name,
 } as const;
 
 /** Of what is gone, nothing is shown. */

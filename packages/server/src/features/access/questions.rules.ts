@@ -83,7 +83,7 @@ export function readSubject(
 
 /** @param properties what is given of the device directly; what is given under `posture` adds to it */
 function withPosture({ model }: TenantModel, deviceId: string, properties: Given, { posture }: Given): Properties {
-  const direct = standIns(model.devices.get(deviceId)?.posture, properties);
+  const direct = standIns(model.devices.get(deviceId)?.facts.posture, properties);
   return posture === undefined ? direct : standIns(direct, posture as Given); // the schema demands an object
 }
 
