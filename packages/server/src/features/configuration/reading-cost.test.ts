@@ -1,5 +1,7 @@
 /** Reading a tenant as a whole must not cost its size squared, whatever PostgreSQL believes that size to be. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { migrate } from "../../platform/db/migrations.ts";
+import { createDatabase } from "../../testing/database-setup.ts";
 import { explained, misled, type PlanNode } from "../../testing/query-plans.queries.ts";
 import { startTestServer, type TestServer } from "../../testing/test-server.ts";
 import { readTenantRecords } from "./tenant-records.ts";
@@ -7,11 +9,19 @@ import { readTenantRecords } from "./tenant-records.ts";
 const size = 60;
 
 let server: TestServer;
+let drop: () => Promise<void>;
 
+/** A database of its own: where other tests put rows, what is thrown away may be theirs. */
 beforeAll(async () => {
-  server = await startTestServer();
+  const database = await createDatabase(inject("server"));
+  drop = database.drop;
+  await migrate(database.connection);
+  server = await startTestServer({ connection: database.connection });
 });
-afterAll(() => server.close());
+afterAll(async () => {
+  await server.close();
+  await drop();
+});
 
 /** Rows that were looked at and thrown away, over all parts of a plan and all their repetitions. */
 function discarded(node: PlanNode): number {
