@@ -1,92 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { reportStatus } from "../../testing/network-rows.queries.ts";
-import { publicKey, unique, uniqueEmail } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { createAccessNetwork, created } from "../../testing/access-network.ts";
+import { publicKey } from "../../testing/operations/test-records.ts";
+import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 
 let server: TestServer;
 /** Over the same database. */
 let replica: TestServer;
 let tenant: TestTenant;
-let world: Awaited<ReturnType<typeof createNetwork>>;
+let world: Awaited<ReturnType<typeof createAccessNetwork>>;
 
 beforeAll(async () => {
   [server, replica] = await Promise.all([startTestServer(), startTestServer()]);
   tenant = await server.newTenant();
-  world = await createNetwork(tenant);
+  world = await createAccessNetwork(server, tenant);
 });
 afterAll(() => Promise.all([server.close(), replica.close()]));
 
 const action = { name: "connect" };
-
-async function created(client: TestClient, path: string, body: object) {
-  const reply = await client.post(path, body);
-  expect(reply.status, reply.text).toBe(201);
-  return reply.body;
-}
-
-/** Engineers reach Git over SSH from an encrypted disk; contractors do not, whatever else they are. */
-async function createNetwork({ id: tenantId, client }: TestTenant) {
-  const protocols = (await client.get("/tenants/protocols")).body;
-  const ssh = protocols.find(({ name }: { name: string }) => name === "SSH").id;
-  const engineers = await created(client, "/tenants/groups", { name: "Engineers" });
-  const contractors = await created(client, "/tenants/groups", { name: "Contractors" });
-  const person = async (groups: readonly string[]) => {
-    const email = uniqueEmail();
-    const user = await created(client, "/tenants/users", { email, groups });
-    const device = await created(client, "/tenants/devices", {
-      name: `Laptop of ${email}`,
-      userId: user.id,
-      hardwareId: "SERIAL-1",
-      publicKey: publicKey(),
-      posture: { diskEncrypted: true },
-    });
-    return { id: String(user.id), email, device: String(device.id) };
-  };
-  const gateways = [];
-  for (const name of ["Frankfurt", "Dublin"]) {
-    const gateway = await created(client, "/tenants/gateways", { name, wireguardPort: "51820" });
-    await reportStatus(server, tenantId, gateway.id, "ONLINE");
-    gateways.push({ id: String(gateway.id), name });
-  }
-  const git = await created(client, "/tenants/resources", {
-    name: "Git",
-    type: "PRIVATE",
-    addresses: [{ address: "git.example.com", protocols: [ssh] }],
-  });
-  const loadBalancing = { loadBalancingMode: "MANUAL", gateways: gateways.map(({ id }) => id) };
-  await client.post(`/tenants/resources/${git.id}/loadBalancing`, loadBalancing);
-  const wiki = await created(client, "/tenants/resources", { name: "Wiki", type: "PRIVATE", addresses: [] });
-  const rule = await created(client, "/tenants/admission-rules", {
-    name: "Encrypted disk",
-    rule: "device.posture.diskEncrypted == true && now < timestamp('2030-01-01T00:00:00Z')",
-    hasTimeConstraint: true,
-  });
-  const denying = await created(client, "/tenants/policies", {
-    name: "Contractors stay out",
-    type: "PRIVATE",
-    action: false,
-    groups: [contractors.id],
-    resources: [git.id],
-  });
-  const allowing = await created(client, "/tenants/policies", {
-    name: "Engineers use Git",
-    type: "PRIVATE",
-    action: true,
-    groups: [engineers.id],
-    resources: [git.id],
-    rule: rule.id,
-  });
-  return {
-    ann: await person([engineers.id]),
-    bob: await person([engineers.id, contractors.id]),
-    engineers: { id: String(engineers.id), name: "Engineers" },
-    gateways,
-    git: { id: String(git.id), name: "Git" },
-    wiki: { id: String(wiki.id), name: "Wiki" },
-    denying: { id: String(denying.id), name: "Contractors stay out" },
-    allowing: { id: String(allowing.id), name: "Engineers use Git" },
-  };
-}
 
 const time = "2026-03-04T10:00:00Z";
 
@@ -372,86 +302,6 @@ describe("malformed requests are refused, and told what is wrong:", () => {
     const { status, body } = await evaluate(question(changes));
     expect({ status, code: body.code }).toEqual({ status: 400, code: "invalid_body" });
     expect(body.errors).toMatchObject([{ pointer }]);
-  });
-});
-
-describe("a search", () => {
-  const search = (what: string, body: object, client = tenant.client) => client.post(`/access/v1/search/${what}`, body);
-
-  test("finds the devices that may", async () => {
-    const { body } = await search("subject", question({ subject: { type: "device" }, context: { time } }));
-    expect(body.results).toEqual([{ type: "device", id: world.ann.device }]);
-    expect(body.page).toEqual({ next_token: "", count: 1 });
-    expect(body.context.found).toMatchObject([{ id: world.ann.device, policy: world.allowing }]);
-  });
-
-  test("finds users: without a device nobody, with one its owner, whatever id is given", async () => {
-    const without = await search("subject", question({ subject: { type: "user", id: "ignored" }, context: { time } }));
-    expect(without.body.results).toEqual([]);
-    const owner = await search("subject", question({ subject: { type: "user", id: "ignored" } }));
-    expect(owner.body.results).toEqual([{ type: "user", id: world.ann.id }]);
-    expect(owner.body.context.found).toMatchObject([{ name: world.ann.email }]);
-  });
-
-  test("finds resources, whatever id is given", async () => {
-    const { body } = await search("resource", question({ resource: { type: "resource", id: "ignored" } }));
-    expect(body.results).toEqual([{ type: "resource", id: world.git.id }]);
-    expect(body.context.found).toMatchObject([{ name: "Git", gateways: world.gateways }]);
-  });
-
-  test("finds actions", async () => {
-    expect((await search("action", question())).body.results).toEqual([{ name: "connect" }]);
-    const refused = await search("action", question({ resource: { type: "resource", id: "Wiki" } }));
-    expect(refused.body).toEqual({ page: { next_token: "", count: 0 }, results: [] });
-  });
-
-  test.each([
-    ["subject", { subject: { type: "group" } }],
-    ["subject", { subject: { type: "device" }, action: { name: "delete" } }],
-    ["subject", { subject: { type: "device" }, resource: { type: "account", id: "1" } }],
-    ["resource", { resource: { type: "address" } }],
-    ["resource", { subject: { type: "group", id: "x" }, resource: { type: "resource" } }],
-  ])("for a %s finds nothing where nothing is known: %j", async (what, changes) => {
-    const { status, body } = await search(what, question(changes));
-    expect({ status, results: body.results }).toEqual({ status: 200, results: [] });
-  });
-
-  test("is read page by page, with the token of the same request only", async () => {
-    const own = await server.newTenant();
-    const ids: string[] = [];
-    for (let count = 0; count < 5; count += 1) {
-      ids.push(
-        (await created(own.client, "/tenants/resources", { name: unique("R"), type: "SAAS", addresses: [] })).id,
-      );
-    }
-    const policy = { name: "All", type: "SAAS", action: true, allUsers: true, allResources: true };
-    await created(own.client, "/tenants/policies", policy);
-    const asked = { subject: { type: "user", id: "owner@example.com" }, action, resource: { type: "resource" } };
-    const read = async (page: object, changes: object = {}) =>
-      search("resource", { ...asked, ...changes, page }, own.client);
-
-    const found: string[] = [];
-    let token = "";
-    do {
-      // The limit may be told again or not.
-      const { body } = await read(token === "" ? { limit: 2 } : { token });
-      expect(body.results.length).toBeLessThanOrEqual(2);
-      found.push(...body.results.map(({ id }: { id: string }) => id));
-      token = body.page.next_token;
-    } while (token !== "");
-    expect(found).toEqual(ids.sort());
-
-    const first = (await read({ limit: 2 })).body.page.next_token;
-    expect((await read({ token: first, limit: 2 })).body.results).toHaveLength(2);
-    expect((await read({ limit: 0 })).body).toMatchObject({ results: [], page: { count: 0 } });
-    for (const reply of [
-      await read({ token: first, limit: 3 }),
-      await read({ token: first }, { context: { country: "DE" } }),
-      await read({ token: "nonsense" }),
-    ]) {
-      expect(reply.body).toMatchObject({ status: 400, errors: [{ pointer: "/page/token" }] });
-    }
-    expect((await read({ limit: -1 })).status).toBe(400);
   });
 });
 
