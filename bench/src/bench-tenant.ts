@@ -9,6 +9,7 @@ export interface ServerAnnouncement {
 }
 
 export interface BenchTenant {
+  readonly id: string;
   readonly key: string;
   /** @throws when the answer is not the one expected */
   call(method: "GET" | "POST", path: string, body?: string): Promise<string>;
@@ -22,8 +23,13 @@ export async function makeBenchTenant({ url, operatorKey }: ServerAnnouncement, 
       body: JSON.stringify({ name, ownerEmail: "owner@example.com" }),
     }),
   );
-  const { apiKey } = JSON.parse(made) as { readonly apiKey: { readonly key: string } }; // as the operation declares it
+  // As the operation declares it.
+  const { tenant, apiKey } = JSON.parse(made) as {
+    readonly tenant: { readonly id: string };
+    readonly apiKey: { readonly key: string };
+  };
   return {
+    id: tenant.id,
     key: apiKey.key,
     async call(method, path, body) {
       const headers = { apikey: apiKey.key, ...(body === undefined ? {} : { "content-type": "application/json" }) };

@@ -13,6 +13,8 @@ export interface ChildServer<Announcement> {
   readonly announcement: Announcement;
   /** Resident memory of the process now and at its highest, in MiB. Undefined where there is no /proc. */
   memory(): { readonly now: number; readonly highest: number } | undefined;
+  /** Processor time that the process has used, in seconds. Undefined where there is no /proc. */
+  processorSeconds(): number | undefined;
   stop(): Promise<void>;
 }
 
@@ -33,12 +35,26 @@ export async function startChild<Announcement>(module: string, input = ""): Prom
       const [now, highest] = [memoryOf(child.pid, "VmRSS"), memoryOf(child.pid, "VmHWM")];
       return now === undefined || highest === undefined ? undefined : { now, highest };
     },
+    processorSeconds: () => processorSecondsOf(child.pid),
     async stop() {
       if (child.exitCode !== null) return;
       child.kill("SIGTERM");
       await once(child, "exit");
     },
   };
+}
+
+/** User and system time, which Linux counts in hundredths of a second for whoever reads /proc. */
+function processorSecondsOf(pid: number | undefined): number | undefined {
+  if (process.platform !== "linux" || pid === undefined) return undefined;
+  try {
+    // The second field, the program's name, may hold anything: the others are counted from its closing parenthesis.
+    const [, fields = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(/\) (?!.*\) )/s);
+    const [userTime, systemTime] = fields.split(" ").slice(11, 13).map(Number);
+    return userTime === undefined || systemTime === undefined ? undefined : (userTime + systemTime) / 100;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Resident memory of a running process at its highest, in MiB; undefined where there is no /proc, or no such process. */

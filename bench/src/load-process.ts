@@ -4,7 +4,7 @@ import autocannon from "autocannon";
 import type { Load, LoadResult } from "./load.ts";
 
 const load = JSON.parse(await text(process.stdin)) as Load; // as `run` writes it
-const { url, paths, method = "GET", headers = {}, body, connections, seconds } = load;
+const { url, paths, method = "GET", headers = {}, body, bodies, connections, seconds } = load;
 const result = await autocannon({
   url,
   method,
@@ -12,14 +12,14 @@ const result = await autocannon({
   connections,
   duration: seconds,
   ...(body === undefined ? {} : { body, idReplacement: true }),
-  ...(paths === undefined ? {} : { setupClient: askInTurn(paths) }),
+  ...(paths === undefined ? {} : { setupClient: inTurn(paths.map((path) => ({ method, path, headers }))) }),
+  ...(bodies === undefined ? {} : { setupClient: inTurn(bodies.map((body) => ({ method, headers, body }))) }),
 });
 /** Each connection starts somewhere else, so that none finds what another has just asked for. */
-function askInTurn(list: readonly string[]): (client: { setRequests(requests: readonly object[]): void }) => void {
+function inTurn(requests: readonly object[]): (client: { setRequests(requests: readonly object[]): void }) => void {
   return (client) => {
-    const start = Math.floor(Math.random() * list.length);
-    const turned = [...list.slice(start), ...list.slice(0, start)];
-    client.setRequests(turned.slice(0, 5_000).map((path) => ({ method, path, headers })));
+    const start = Math.floor(Math.random() * requests.length);
+    client.setRequests([...requests.slice(start), ...requests.slice(0, start)].slice(0, 5_000));
   };
 }
 

@@ -10,6 +10,8 @@ export interface Load {
   readonly headers?: Readonly<Record<string, string>>;
   /** `[<id>]` in it is replaced by something different for each request. */
   readonly body?: string;
+  /** Sent in turn, in place of `body`. */
+  readonly bodies?: readonly string[];
   readonly connections: number;
   readonly seconds: number;
 }

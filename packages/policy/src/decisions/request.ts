@@ -42,9 +42,9 @@ export interface AccessRequest {
   readonly subject: Subject;
   readonly destination: Destination;
   /** The IP address that the request comes from, where it is known. */
-  readonly sourceIp?: string;
+  readonly sourceIp?: string | undefined;
   /** ISO 3166-1 alpha-2, where it is known. */
-  readonly country?: string;
+  readonly country?: string | undefined;
   /** Milliseconds since 1970, UTC: the moment that the decision is for. */
   readonly now: number;
 }

@@ -3,7 +3,7 @@ import { mostExplanations } from "@gatehouse/contract/operations/access.operatio
 import type { AccessDecision, FoundAccess } from "@gatehouse/contract/records/decision";
 import { decide } from "@gatehouse/policy/decisions/decide";
 import { explain } from "@gatehouse/policy/decisions/explain";
-import type { AccessRequest, Destination, Subject } from "@gatehouse/policy/decisions/request";
+import type { AccessRequest, Destination } from "@gatehouse/policy/decisions/request";
 import { possibleSubjects, resourceIds } from "@gatehouse/policy/decisions/search";
 import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
@@ -18,6 +18,7 @@ import {
   type Circumstances,
   type ContextEntity,
   connect,
+  deviceNamed,
   type QuestionProblem,
   type QuestionReason,
   type ResourceEntity,
@@ -32,7 +33,7 @@ interface Question {
   readonly subject: SubjectEntity;
   readonly action: ActionEntity;
   readonly resource: ResourceEntity;
-  readonly context?: ContextEntity;
+  readonly context?: ContextEntity | undefined;
 }
 
 export async function evaluateAccess(call: Call<typeof operations.evaluateAccess>): Promise<Outcome> {
@@ -44,13 +45,13 @@ export async function evaluateAccessBatch(call: Call<typeof operations.evaluateA
   const tenant = await call.model();
   const { evaluations = [], options, ...defaults } = call.body;
   if (evaluations.length === 0) {
-    return answer(call, decisionOn(prepared(whole(defaults, ""), "", call.now, tenant), tenant));
+    return answer(call, decisionOn(prepared(whole(defaults, {}, ""), "", call.now, tenant), tenant));
   }
   const questions = evaluations.map((evaluation, index) => {
     const pointer = `/evaluations/${index}`;
-    return prepared(whole({ ...defaults, ...evaluation }, pointer), pointer, call.now, tenant);
+    return prepared(whole(evaluation, defaults, pointer), pointer, call.now, tenant);
   });
-  if (questions.filter(({ circumstances }) => circumstances.explain).length > mostExplanations) {
+  if (questions.filter(({ explain: isExplained }) => isExplained).length > mostExplanations) {
     throw invalid("/context/explain", `may be asked for ${mostExplanations} evaluations at most`);
   }
   const last = lastOf[options?.evaluations_semantic ?? "execute_all"];
@@ -95,7 +96,7 @@ function candidates(
   { model }: TenantModel,
 ): readonly string[] {
   if (type === "device" || deviceId === undefined) return possibleSubjects(model, type, destination);
-  const owner = model.devices.get(deviceId)?.facts.userId ?? undefined;
+  const owner = model.devices.get(deviceNamed(model, deviceId))?.facts.userId ?? undefined;
   return owner === undefined ? [] : [owner];
 }
 
@@ -127,10 +128,9 @@ export async function searchActions(call: Call<typeof operations.searchActions>)
 
 /** A question that is sound, as far as a request can be wrong. */
 interface PreparedQuestion {
-  readonly circumstances: Circumstances;
-  readonly asked:
-    | { readonly refused: QuestionReason }
-    | { readonly refused?: undefined; readonly subject: Subject; readonly destination: Destination };
+  readonly explain: boolean;
+  /** What is decided, or why nothing is. */
+  readonly asked: AccessRequest | QuestionReason;
 }
 
 /**
@@ -141,23 +141,23 @@ function prepared(question: Question, pointer: string, now: Date, tenant: Tenant
   const circumstances = requireCircumstances(question.context, pointer, now);
   const destination = requireSound(readDestination(question.resource, tenant), `${pointer}/resource`);
   const subject = readSubject(question.subject, circumstances, tenant);
-  if (question.action.name !== connect) return { circumstances, asked: { refused: "unknown_action" } };
-  if (typeof subject === "string") return { circumstances, asked: { refused: subject } };
-  if (typeof destination === "string") return { circumstances, asked: { refused: destination } };
-  return { circumstances, asked: { subject, destination } };
+  const { explain, now: moment, sourceIp, country } = circumstances;
+  if (question.action.name !== connect) return { explain, asked: "unknown_action" };
+  if (typeof subject === "string") return { explain, asked: subject };
+  if (typeof destination === "string") return { explain, asked: destination };
+  return { explain, asked: { subject, destination, now: moment, sourceIp, country } };
 }
 
-function decisionOn({ asked, circumstances }: PreparedQuestion, { model }: TenantModel): AccessDecision {
-  if (asked.refused !== undefined) {
-    const explanation = circumstances.explain ? { explanation: { policies: [], otherPolicies: 0 } } : {};
-    return { decision: false, context: { ...refusalView(asked.refused), ...explanation } };
+function decisionOn({ asked, explain: isExplained }: PreparedQuestion, { model }: TenantModel): AccessDecision {
+  if (typeof asked === "string") {
+    const explanation = isExplained ? { explanation: { policies: [], otherPolicies: 0 } } : {};
+    return { decision: false, context: { ...refusalView(asked), ...explanation } };
   }
-  const request: AccessRequest = { ...circumstances, subject: asked.subject, destination: asked.destination };
-  if (!circumstances.explain) {
-    const decision = decide(model, request);
+  if (!isExplained) {
+    const decision = decide(model, asked);
     return { decision: decision.allowed, context: decisionView(decision, model) };
   }
-  const explained = explain(model, request);
+  const explained = explain(model, asked);
   const { decision } = explained;
   const context = { ...decisionView(decision, model), explanation: explanationView(explained, model) };
   return { decision: decision.allowed, context };
@@ -176,13 +176,16 @@ function pageView({ found, nextToken }: FoundPage<FoundAccess>, type: string): o
   };
 }
 
-/** @throws AppError invalid_body */
-function whole(question: Partial<Question>, pointer: string): Question {
-  const { subject, action, resource, context } = question;
+/**
+ * @param defaults what holds where the question does not say otherwise
+ * @throws AppError invalid_body
+ */
+function whole(question: Partial<Question>, defaults: Partial<Question>, pointer: string): Question {
+  const { subject = defaults.subject, action = defaults.action, resource = defaults.resource } = question;
   if (subject === undefined) throw invalid(`${pointer}/subject`, "is required");
   if (action === undefined) throw invalid(`${pointer}/action`, "is required");
   if (resource === undefined) throw invalid(`${pointer}/resource`, "is required");
-  return { subject, action, resource, ...(context === undefined ? {} : { context }) };
+  return { subject, action, resource, context: question.context ?? defaults.context };
 }
 
 /** @throws AppError invalid_body */

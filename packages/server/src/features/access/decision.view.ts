@@ -5,15 +5,14 @@ import type { Model } from "@gatehouse/policy/model/model";
 /** A decision as the API tells it. */
 export function decisionView(decision: Decision, model: Model): Omit<DecisionContext, "explanation"> {
   const { reasons, policy, resource, gateways, mode, validUntil } = decision;
-  return {
-    reason: reasons[0],
-    reasons: [...reasons],
-    ...(policy === undefined ? {} : { policy }),
-    ...(resource === undefined ? {} : { resource }),
-    ...(policy === undefined ? {} : { gateways: gateways.flatMap((id) => gatewayNamed(model, id)) }),
-    ...(mode === undefined ? {} : { mode }),
-    ...(validUntil === undefined ? {} : { validUntil: momentView(validUntil) }),
-  };
+  // Thousands are made in a second: fields are put in one by one, not spread from objects of their own.
+  const view: Omit<DecisionContext, "explanation"> = { reason: reasons[0], reasons: [...reasons] };
+  if (policy !== undefined) view.policy = policy;
+  if (resource !== undefined) view.resource = resource;
+  if (policy !== undefined) view.gateways = gateways.flatMap((id) => gatewayNamed(model, id));
+  if (mode !== undefined) view.mode = mode;
+  if (validUntil !== undefined) view.validUntil = momentView(validUntil);
+  return view;
 }
 
 /** A denial that no policy was asked about. */

@@ -11,6 +11,7 @@ import { peerAddress } from "@gatehouse/policy/addresses/source-ips";
 import type { Destination, Subject, TransportProtocol } from "@gatehouse/policy/decisions/request";
 import type { SearchCircumstances } from "@gatehouse/policy/decisions/search";
 import type { Properties } from "@gatehouse/policy/model/facts";
+import type { Model } from "@gatehouse/policy/model/model";
 import type { Static } from "typebox";
 import { isUuid } from "../../platform/ids.ts";
 import type { TenantModel } from "../../platform/tenancy/tenant-models.ts";
@@ -35,27 +36,29 @@ export interface QuestionProblem {
 }
 
 export interface Circumstances extends SearchCircumstances {
+  /** As it was given. */
   readonly deviceId: string | undefined;
   readonly explain: boolean;
 }
 
 /** @param now for requests that name no time */
 export function readCircumstances(context: ContextEntity | undefined, now: Date): Circumstances | QuestionProblem {
-  const { deviceId, sourceIp, country, time, explain = false } = context ?? {};
-  const moment = time === undefined ? now.toISOString() : time.includes("T") ? canonicalTimestamp(time) : undefined;
+  const { deviceId, sourceIp, country, time, explain = false } = context ?? none;
+  const moment = time === undefined ? now.getTime() : readMoment(time);
   if (moment === undefined) {
     return { pointer: "/time", message: "must be a time in ISO 8601 with a zone, such as 2026-01-31T12:00Z" };
   }
   if (sourceIp !== undefined && peerAddress(sourceIp) === undefined) {
     return { pointer: "/sourceIp", message: "must be an IP address" };
   }
-  return {
-    now: Date.parse(moment),
-    ...(sourceIp === undefined ? {} : { sourceIp }),
-    ...(country === undefined ? {} : { country }),
-    deviceId: deviceId === undefined ? undefined : canonicalId(deviceId),
-    explain,
-  };
+  return { now: moment, sourceIp, country, deviceId, explain };
+}
+
+const none: ContextEntity = {};
+
+function readMoment(time: string): number | undefined {
+  const canonical = time.includes("T") ? canonicalTimestamp(time) : undefined;
+  return canonical === undefined ? undefined : Date.parse(canonical);
 }
 
 /** Who asks. Whoever is not known keeps the text as id: the engine knows no such record, and says so. */
@@ -66,19 +69,41 @@ export function readSubject(
 ): Subject | QuestionReason {
   const { model } = tenant;
   if (type === "device") {
-    const subject: Subject = { kind: "device", deviceId: canonicalId(id) };
+    const subject: Subject = { kind: "device", deviceId: deviceNamed(model, id) };
     return properties === undefined
       ? subject
       : { ...subject, posture: withPosture(tenant, subject.deviceId, properties, properties) };
   }
   if (type !== "user") return "unknown_subject_type";
-  const given = canonicalId(id);
-  const userId = model.users.get(given) === undefined ? (tenant.userIdOf(id) ?? given) : given;
-  const subject: Subject = { kind: "user", userId, ...(deviceId === undefined ? {} : { deviceId }) };
+  const userId = userNamed(tenant, id);
+  const device = deviceId === undefined ? undefined : deviceNamed(model, deviceId);
+  const subject: Subject = device === undefined ? { kind: "user", userId } : { kind: "user", userId, deviceId: device };
   if (properties === undefined) return subject;
   const attributes = standIns(model.users.get(userId)?.facts.attributes, properties);
-  const posture = deviceId === undefined ? undefined : withPosture(tenant, deviceId, {}, properties);
+  const posture = device === undefined ? undefined : withPosture(tenant, device, {}, properties);
   return { ...subject, attributes, ...(posture === undefined ? {} : { posture }) };
+}
+
+/** What a record is found by is its id as the model has it: to find it again by that costs less than by a text of the same letters. */
+function userNamed(tenant: TenantModel, text: string): string {
+  const { users } = tenant.model;
+  const id = users.get(text)?.facts.id;
+  if (id !== undefined) return id;
+  const given = canonicalId(text);
+  return users.get(given)?.facts.id ?? tenant.userIdOf(text) ?? given;
+}
+
+/** The id of a device, as the model has it. */
+export function deviceNamed({ devices }: Model, text: string): string {
+  return devices.get(text)?.facts.id ?? canonicalId(text);
+}
+
+function resourceNamed(tenant: TenantModel, text: string): string {
+  const { resources } = tenant.model;
+  const id = resources.get(text)?.facts.id;
+  if (id !== undefined) return id;
+  const given = canonicalId(text);
+  return resources.get(given)?.facts.id ?? tenant.resourceIdOf(text) ?? given;
 }
 
 /** @param properties what is given of the device directly; what is given under `posture` adds to it */
@@ -102,16 +127,12 @@ function standIns(stored: Properties | undefined, given: Given): Properties {
 
 /** What is asked for. */
 export function readDestination(
-  { type, id, properties = {} }: ResourceEntity,
+  { type, id, properties }: ResourceEntity,
   tenant: TenantModel,
 ): Destination | QuestionReason | QuestionProblem {
-  if (type === "resource") {
-    const given = canonicalId(id);
-    const isKnown = tenant.model.resources.get(given) !== undefined;
-    return { kind: "resource", resourceId: isKnown ? given : (tenant.resourceIdOf(id) ?? given) };
-  }
+  if (type === "resource") return { kind: "resource", resourceId: resourceNamed(tenant, id) };
   if (type !== "address") return "unknown_resource_type";
-  const { protocol, port } = properties as Given; // an open object
+  const { protocol, port } = (properties ?? {}) as Given; // an open object
   if (protocol !== undefined && !isTransportProtocol(protocol)) {
     return { pointer: "/properties/protocol", message: `must be one of ${transportProtocols.join(", ")}` };
   }

@@ -1,0 +1,63 @@
+/**
+ * Decisions over HTTP, in batches: `POST /access/v1/evaluations`.
+ *
+ *     npm run bench:evaluations [-- --quick]
+ */
+import { cpus } from "node:os";
+import { makeBenchTenant, type ServerAnnouncement } from "./bench-tenant.ts";
+import { startChild } from "./child-server.ts";
+import { addPolicies, makeDirectory, makeQuestions } from "./decisions-tenant.ts";
+import { run } from "./load.ts";
+import { seedFacts } from "./seed-facts.ts";
+
+const quick = process.argv.includes("--quick");
+const batch = 50;
+/** Different bodies, sent in turn. */
+const bodyCount = 200;
+const seconds = quick ? 3 : 8;
+
+const print = (line: string) => process.stdout.write(`${line}\n`);
+const facts = addPolicies(makeDirectory(), 10_000, 0.2);
+const questions = makeQuestions(facts, bodyCount * batch);
+const server = await startChild<ServerAnnouncement>("./server-process.js");
+try {
+  const { announcement } = server;
+  const tenant = await makeBenchTenant(announcement, "Evaluations");
+  await seedFacts(announcement.database, tenant.id, facts);
+  const bodies = Array.from({ length: bodyCount }, (_, index) => JSON.stringify(batchOf(index)));
+  await tenant.call("POST", "/access/v1/evaluations", bodies[0]);
+  const load = {
+    url: `${announcement.url}/access/v1/evaluations`,
+    method: "POST" as const,
+    headers: { apikey: tenant.key, "content-type": "application/json" },
+    bodies,
+    connections: 16,
+  };
+  await run({ ...load, seconds: 2 });
+  const before = server.processorSeconds() ?? Number.NaN;
+  const { perSecond, p50, p99, failures } = await run({ ...load, seconds });
+  const used = (server.processorSeconds() ?? Number.NaN) - before;
+  const decisions = perSecond * seconds * batch;
+  print(`Node ${process.version}, ${cpus().length} cores; batches of ${batch}, ${load.connections} connections`);
+  print(
+    `${Math.round(perSecond * batch).toLocaleString("en")} decisions/s; a batch p50 ${p50} ms, p99 ${p99} ms; failures ${failures}`,
+  );
+  print(`${((used / decisions) * 1e6).toFixed(1)} µs of the server's processor time for each decision`);
+  const memory = server.memory();
+  if (memory !== undefined) {
+    print(`the server's memory (RSS): ${memory.now.toFixed(0)} MiB now, ${memory.highest.toFixed(0)} MiB at most`);
+  }
+} finally {
+  await server.stop();
+}
+
+function batchOf(index: number): object {
+  return {
+    action: { name: "connect" },
+    evaluations: questions.slice(index * batch, (index + 1) * batch).map(({ subject, destination, country }) => ({
+      subject: { type: "user", id: subject.userId },
+      resource: { type: "resource", id: destination.resourceId },
+      context: { deviceId: subject.deviceId, country },
+    })),
+  };
+}
