@@ -1,48 +1,41 @@
 import Type, { type Static } from "typebox";
 import { component, oneOf, Timestamp, Uuid } from "../schema.ts";
+import { NamedRecord } from "./decision.ts";
 
 /** Whether somebody may reach something: whatever the circumstances, under some of them, or not at all. */
 export const accessLevels = ["never", "sometimes", "always"] as const;
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
-export const AccessCounts = component("AccessCounts", "How many gain, or lose, access to how much.", {
-  users: count("Users, without a device."),
-  devices: count("Devices, for their users."),
+export const AccessCounts = component("AccessCounts", "How many gain, or lose, access to how much; each counts once.", {
+  users: count("Users, whether without a device or with any of theirs."),
+  devices: count("Devices, with their users."),
   sites: count("Gateways, as the sites that traffic enters at."),
-  resources: count("Resources; the internet counts as one."),
-  pairs: count("Who, and what: each with each."),
+  resources: count("Resources."),
+  internet: Type.Boolean({ description: "Whether access to what is no resource is among it." }),
+  pairs: count("Who and what: each with each."),
 });
 export type AccessCounts = Static<typeof AccessCounts>;
 
-export const effectSubjectKinds = ["user", "device", "site"] as const;
-
 export const EffectSubject = component("EffectSubject", "Somebody whose access changes.", {
-  kind: oneOf(effectSubjectKinds),
+  kind: oneOf(["user", "device", "site"]),
   id: Type.String(),
   name: Type.String({ description: "Of a user, the e-mail address." }),
-  user: Type.Optional(Type.String({ description: "Of a device, the e-mail address of its user." })),
+  user: Type.Optional(NamedRecord),
 });
-export type EffectSubject = Static<typeof EffectSubject>;
-
-export const EffectDestination = component("EffectDestination", "What access changes to.", {
-  kind: oneOf(["resource", "internet"]),
-  id: Type.Optional(Type.String({ description: "Absent for the internet: whatever no resource covers." })),
-  name: Type.String(),
-});
-export type EffectDestination = Static<typeof EffectDestination>;
 
 export const EffectGroup = component(
   "EffectGroup",
-  "Subjects and destinations whose access changes alike: each of these subjects to each of these destinations.",
+  "Subjects and resources whose access changes alike: of each of these subjects to each of these resources.",
   {
     change: oneOf(["gained", "lost"]),
     before: oneOf(accessLevels),
     after: oneOf(accessLevels),
-    subjectCount: count("How many subjects."),
+    subjectCount: count("How many subjects: a user counts once without a device, and once with each."),
     subjects: Type.Array(EffectSubject, { description: "The first 20 of them." }),
-    destinationCount: count("How many destinations."),
-    destinations: Type.Array(EffectDestination, { description: "The first 20 of them." }),
+    resourceCount: count("How many resources."),
+    resources: Type.Array(NamedRecord, { description: "The first 20 of them." }),
+    internet: Type.Boolean({ description: "Whether it is so, too, of what is no resource." }),
   },
 );
 export type EffectGroup = Static<typeof EffectGroup>;

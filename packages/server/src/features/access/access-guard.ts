@@ -1,8 +1,8 @@
 /** Where what a command does to access may be refused: access tests have their say here. */
 import type { BrokenAccessTest } from "@gatehouse/contract/records/effect";
+import type { AccessDifference } from "@gatehouse/policy/effects/access-difference";
 import type { TenantModel } from "../../platform/tenancy/tenant-models.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import type { AccessDifference } from "./effect-summary.ts";
 
 /** A command's effect, before it is stored. */
 export interface EffectToJudge {

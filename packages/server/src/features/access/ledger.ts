@@ -1,5 +1,6 @@
 /** Writes down what each command does to access: the facts that it leaves, and who gains and loses by them. */
 import type { PolicyType } from "@gatehouse/contract/records/policy";
+import { compareAccess } from "@gatehouse/policy/effects/compare-access";
 import type { FactChange, FactsByKind } from "@gatehouse/policy/model/facts";
 import type { Change } from "../../platform/audit/change.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -7,7 +8,7 @@ import type { AccessLedger, LedgerPage, WeighedEffect } from "../../platform/ten
 import { lockGeneration } from "../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import type { AccessGuard } from "./access-guard.ts";
-import { effectOf } from "./effect-summary.ts";
+import { effectSummary } from "./effect-summary.ts";
 import {
   type FactRows,
   type NamedFacts,
@@ -22,6 +23,9 @@ import { type KeptModel, kindOfRows } from "./kept-model.ts";
 import { factsFinder, factsOf, isSame } from "./model-facts.ts";
 import type { ModelStore } from "./model-store.ts";
 import { namedByChanges } from "./named-facts.ts";
+
+/** What a command does to access must not depend on when it ran. */
+const anyCircumstances = {};
 
 export interface LedgerOptions {
   readonly models: ModelStore;
@@ -63,9 +67,9 @@ export class Ledger implements AccessLedger {
     const before = generation === base.generation ? base : base.with(generation, changesOfHistory(past));
     const changes = left(before);
     const after = before.with(generation + 1, changes);
-    const summary = effectOf(before.model, after.model, changes, (difference) =>
-      judge({ before, after, difference, overrideReason }),
-    );
+    const difference = compareAccess(before.model, after.model, changes, anyCircumstances);
+    const brokenTests = judge({ before, after, difference, overrideReason });
+    const summary = effectSummary(difference, before.model, after.model, brokenTests);
     return {
       async write(writing) {
         await Promise.all([
