@@ -38,21 +38,42 @@ export function accessLevel(
   if (typeof asker === "string") return "never";
   const reached = reachedBy(model, destination);
   if (reached.denied !== undefined) return "never";
-  return weighAccess(model, asker, reached.resource, knownCircumstances(circumstances)).level;
+  return weighAccess(
+    model,
+    asker,
+    reached.resource,
+    knownCircumstances(circumstances),
+    standInsOf(model, subject, asker),
+  ).level;
+}
+
+/** Variables of admission rules, in place of those that the model has. */
+export interface StandIns {
+  readonly user?: object | undefined;
+  readonly device?: object | undefined;
+}
+
+function standInsOf({ users, groups, devices }: Model, subject: Subject, { userId, deviceId }: Asker): StandIns {
+  if (subject.kind === "site") return {};
+  const { attributes, posture } = subject;
+  const device = deviceId === undefined ? undefined : devices.get(deviceId);
+  return {
+    user: attributes === undefined ? undefined : users.get(userId)?.forRulesWith(attributes, groups),
+    device: posture === undefined ? undefined : device?.forRulesWith(posture),
+  };
 }
 
 /**
  * Goes through the policies as a decision does (contract, "Policy evaluation", steps 3 and 4), past each that may or may not qualify.
  *
  * @param asker active
- * @param device the variable `device` of admission rules, in place of what the model has
  */
 export function weighAccess(
   model: Model,
   asker: Asker,
   resource: CompiledResource | undefined,
   circumstances: KnownCircumstances,
-  device?: object,
+  standIns?: StandIns,
 ): WeighedAccess {
   const type = listFor(asker, resource);
   if (type === undefined) return { level: "never" };
@@ -65,7 +86,7 @@ export function weighAccess(
     let certainty = sourceCertainty(policy, circumstances);
     if (certainty === "no") continue;
     if (policy.facts.action) {
-      context ??= contextOf(model, asker, resource, circumstances, device);
+      context ??= contextOf(model, asker, resource, circumstances, standIns);
       certainty = least(certainty, ruleCertainty(model, policy, context, circumstances));
       if (certainty === "no") continue;
     }
@@ -122,11 +143,11 @@ export function contextOf(
   { userId, deviceId }: Asker,
   resource: CompiledResource | undefined,
   { source, now }: KnownCircumstances,
-  device?: object,
+  standIns?: StandIns,
 ): RuleContext {
   return {
-    user: users.get(userId)?.forRulesIn(groups),
-    device: device ?? (deviceId === undefined ? undefined : devices.get(deviceId)?.forRules),
+    user: standIns?.user ?? users.get(userId)?.forRulesIn(groups),
+    device: standIns?.device ?? (deviceId === undefined ? undefined : devices.get(deviceId)?.forRules),
     source,
     resource: resource?.forRules,
     now,

@@ -3,12 +3,13 @@ import { reachedBy } from "../decisions/destination.ts";
 import type { Destination, TransportProtocol } from "../decisions/request.ts";
 import { isOffered, offersOf } from "../model/address-directory.ts";
 import type { Asker } from "../model/asker.ts";
+import { CompiledDevice } from "../model/compiled-device.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { CompiledUser } from "../model/compiled-user.ts";
 import type { DeviceFacts, Properties } from "../model/facts.ts";
 import { devicesByUser, usersByGroup } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
-import { type AccessLevel, type WeighedAccess, weighAccess } from "./access-level.ts";
+import { type AccessLevel, type StandIns, type WeighedAccess, weighAccess } from "./access-level.ts";
 import { knownCircumstances, type OpenCircumstances } from "./open-circumstances.ts";
 
 /** What an access test expects. */
@@ -20,7 +21,7 @@ export interface AccessExpectation {
     | { readonly kind: "device"; readonly id: string };
   /**
    * What users have with them. "any": for "denied", nothing, and each of their active devices; for "allowed", each of their active
-   * devices, or nothing where they have none. A posture: an active device that is made up, of which nothing else is known.
+   * devices, or nothing where they have none. A posture: an active device that is made up, of which nothing else is known: its other fields are empty.
    */
   readonly device: "any" | "none" | { readonly posture: Properties };
   readonly destination: ExpectedDestination;
@@ -75,13 +76,13 @@ export function checkExpectation(model: Model, expectation: AccessExpectation): 
   const broken: BrokenExpectation[] = [];
   let asked = 0;
   let brokenCount = 0;
-  for (const { asker, device } of askersOf(model, expectation, users)) {
+  for (const { asker, standIns } of askersOf(model, expectation, users)) {
     asked += 1;
     const access =
-      asker.isActive && target.open ? weighAccess(model, asker, target.resource, circumstances, device) : closed;
+      asker.isActive && target.open ? weighAccess(model, asker, target.resource, circumstances, standIns) : closed;
     if (access.level === (expectation.expected === "allowed" ? "always" : "never")) continue;
     brokenCount += 1;
-    if (broken.length < mostBroken) broken.push(brokenBy(asker, access, expectation, device !== undefined));
+    if (broken.length < mostBroken) broken.push(brokenBy(asker, access, expectation));
   }
   return { holds: brokenCount === 0, asked, broken, brokenCount };
 }
@@ -91,8 +92,7 @@ const closed: WeighedAccess = { level: "never" };
 
 interface Asking {
   readonly asker: Asker;
-  /** The variable `device` of rules, in place of what the model has. */
-  readonly device?: object;
+  readonly standIns?: StandIns;
 }
 
 function usersOf(model: Model, { subject }: AccessExpectation): Iterable<CompiledUser> | undefined {
@@ -124,10 +124,10 @@ function* askersOf(model: Model, expectation: AccessExpectation, users: Iterable
     if (subject.kind === "device") {
       const own = model.devices.get(subject.id);
       if (own === undefined || !isExpectedOf(asker.with(own.facts))) continue;
-      const posed = typeof device === "object" ? { device: own.forRulesWith(device.posture) } : {};
+      const posed = typeof device === "object" ? { standIns: { device: own.forRulesWith(device.posture) } } : {};
       yield { asker: asker.with(own.facts), ...posed };
     } else if (made !== undefined) {
-      yield { asker: asker.with(made.facts), device: made.forRules };
+      yield { asker: asker.with(made.facts), standIns: { device: made.forRules } };
     } else {
       const devices = (owned?.get(user.facts.id) ?? []).filter(({ facts }) => facts.active);
       if (expected === "denied" || devices.length === 0) yield { asker };
@@ -136,10 +136,12 @@ function* askersOf(model: Model, expectation: AccessExpectation, users: Iterable
   }
 }
 
-/** No policy can name it: it has no id that any device has. */
+/** No device has it, so no policy names it. */
+const madeUpId = "";
+
 function madeUpDevice(posture: Properties): { readonly facts: DeviceFacts; readonly forRules: object } {
   const facts: DeviceFacts = {
-    id: "",
+    id: madeUpId,
     userId: null,
     active: true,
     name: "",
@@ -149,7 +151,7 @@ function madeUpDevice(posture: Properties): { readonly facts: DeviceFacts; reado
     hardwareId: "",
     posture,
   };
-  return { facts, forRules: { posture: new Map(Object.entries(posture)) } };
+  return { facts, forRules: new CompiledDevice(facts).forRules };
 }
 
 /** @returns undefined for what does not exist */
@@ -171,12 +173,11 @@ function brokenBy(
   { userId, deviceId }: Asker,
   { level, allowing, denying }: WeighedAccess,
   { expected }: AccessExpectation,
-  isMadeUp: boolean,
 ): BrokenExpectation {
   const policy = expected === "denied" ? allowing : denying;
   return {
     userId,
-    ...(deviceId === undefined || (isMadeUp && deviceId === "") ? {} : { deviceId }),
+    ...(deviceId === undefined || deviceId === madeUpId ? {} : { deviceId }),
     level,
     ...(policy === undefined ? {} : { decidedBy: policy.named }),
   };

@@ -96,7 +96,15 @@ function differenceOf(all: readonly AccessRow[]): AccessDifference {
   return {
     gained: countsOf(gained),
     lost: countsOf(rows.slice(gained.length)),
-    groups: groups.sort((a, b) => order(a) - order(b) || b.pairs - a.pairs),
+    groups: groups.sort(
+      (a, b) =>
+        order(a) - order(b) ||
+        b.pairs - a.pairs ||
+        rows.findIndex(({ resourceId }) => resourceId === a.resourceIds[0]) -
+          rows.findIndex(({ resourceId }) => resourceId === b.resourceIds[0]) ||
+        ranks[a.before] - ranks[b.before] ||
+        ranks[a.after] - ranks[b.after],
+    ),
     rows: ({ offset, limit }: Page) => rows.slice(offset, offset + limit),
   };
 }
