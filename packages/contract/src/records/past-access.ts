@@ -9,6 +9,9 @@ export const PastAccess = component("PastAccess", "What somebody could reach at 
   resource: NamedRecord,
   policy: NamedRecord,
   mode: Type.Optional(oneOf(policyModes)),
-  gateways: Type.Array(NamedRecord, { description: "Those that carry it, in the order to try." }),
+  gateways: Type.Array(NamedRecord, {
+    description:
+      "Those that could carry it, in the order to try, whether or not they could be reached then; none that were in maintenance.",
+  }),
 });
 export type PastAccess = Static<typeof PastAccess>;

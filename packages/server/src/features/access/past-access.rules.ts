@@ -3,7 +3,9 @@ import type { PastAccess } from "@gatehouse/contract/records/past-access";
 import { decide } from "@gatehouse/policy/decisions/decide";
 import type { AccessRequest, Subject } from "@gatehouse/policy/decisions/request";
 import { possibleSubjects, resourceIds } from "@gatehouse/policy/decisions/search";
+import type { GatewayFacts } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
+import { Table } from "@gatehouse/policy/model/table";
 
 export interface PastQuestion {
   readonly userId?: string;
@@ -22,7 +24,8 @@ interface Asking {
  * Each access that there was, in the order of users, devices and resources; undefined for each that there was not, so that
  * whoever takes them may rest between any two.
  */
-export function* pastAccess(model: Model, question: PastQuestion): Iterable<PastAccess | undefined> {
+export function* pastAccess(past: Model, question: PastQuestion): Iterable<PastAccess | undefined> {
+  const model = withoutReports(past);
   const resources = question.resourceId === undefined ? resourceIds(model) : [question.resourceId];
   for (const asking of askingOf(model, question)) {
     const { userId, deviceId } = asking;
@@ -30,6 +33,15 @@ export function* pastAccess(model: Model, question: PastQuestion): Iterable<Past
     for (const resourceId of resources)
       yield accessTo(model, asking, resourceId, { ...question.circumstances, subject });
   }
+}
+
+/** Whether a gateway could be reached, its reports told, and no history holds them; maintenance is somebody's decision. */
+function withoutReports(model: Model): Model {
+  const gateways = Array.from(model.gateways.values(), (gateway): [string, GatewayFacts] => {
+    const status = gateway.status === "MAINTENANCE" ? gateway.status : "ONLINE";
+    return [gateway.id, { ...gateway, status, load: null, roundTripTimeMs: null }];
+  });
+  return { ...model, gateways: Table.of(gateways) };
 }
 
 function askingOf(model: Model, { userId, deviceId, resourceId }: PastQuestion): readonly Asking[] {
