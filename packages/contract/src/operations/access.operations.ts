@@ -239,7 +239,7 @@ export const listPastAccess = operation({
   tag,
   summary: "List what could be reached at a moment",
   description:
-    "Decided from the tenant as it was then, for that time: by a user without a device and with each of theirs, by a device, or by everybody to a resource. At least one of `user`, `device` and `resource` has to be given. Ordered by user, device and resource.",
+    "Decided from the tenant as it was then, for that time: by a user without a device and with each of theirs, by a device, or by everybody to a resource. At least one of `user`, `device` and `resource` has to be given. Ordered by user, device and resource. Who reads more than a page names the moment.",
   access: "decisions:read",
   success: {
     status: 200,

@@ -65,10 +65,12 @@ describe.each(namedCases)("$id", ({ operation, prepare }) => {
 
 /** What can change access says so, and is answered with the entry whose effect can be read. */
 async function expectDeclaredEffect(
-  { changesAccess = false, method, access }: Operation,
+  operation: Operation,
   { headers, body }: TestReply,
   { outbox, events }: Traces,
 ): Promise<void> {
+  const { method, access } = operation;
+  const changesAccess = operation.changesAccess === true;
   const changed = outbox.flatMap(({ changes }) => changes).map(({ type }) => type);
   const isDeletion = access === "operator" && method === "DELETE";
   const concerned = concernsAccess(changed.map((type) => ({ type }))) && !isDeletion;
