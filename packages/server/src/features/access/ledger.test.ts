@@ -4,14 +4,24 @@ import type { TenantFacts } from "@gatehouse/policy/model/facts";
 import { compile, type Model } from "@gatehouse/policy/model/model";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { AppError } from "../../platform/app-error.ts";
+import { grantedToSystem } from "../../platform/authorization/granted.ts";
+import { systemClock } from "../../platform/clock.ts";
+import { runCommand } from "../../platform/command.ts";
+import { newId } from "../../platform/ids.ts";
+import { empty } from "../../platform/outcome.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { createAccessNetwork } from "../../testing/access-network.ts";
 import { Administrator, administeredKinds, administratorStep } from "../../testing/administrator.ts";
 import { unique, uniqueEmail } from "../../testing/operations/test-records.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { insertGroups } from "../groups/groups.api.ts";
+import type { AccessGuard } from "./access-guard.ts";
 import { readAllFacts } from "./facts.queries.ts";
 import { readEffects, readHistoryAt } from "./history.queries.ts";
 import { factsOfHistory } from "./history.ts";
+import { Ledger } from "./ledger.ts";
+import type { ModelStore } from "./model-store.ts";
 
 let server: TestServer;
 let replica: TestServer;
@@ -198,6 +208,20 @@ describe("a write that can change access", () => {
     expect(comparable(await factsAt(tenant.id, generation))).toEqual(comparable(live.facts));
   });
 
+  test("of configurations that make and delete everything leaves the history that is live", async () => {
+    const other = await server.newTenant();
+    const empty = (await other.client.get("/tenants/configuration")).body;
+    const full = (await tenant.client.get("/tenants/configuration")).body;
+    for (const document of [full, empty]) {
+      // Devices are enrolled, and no document makes any.
+      const applied = await other.client.post("/tenants/configuration/apply", document);
+      expect(applied.status, applied.text).toBe(200);
+      const live = await read(other.id, readAllFacts);
+      expect(comparable(await factsAt(other.id, applied.body.generation))).toEqual(comparable(live.facts));
+    }
+    await expectExactEffects(other.id, await read(other.id, (tx) => readEffects(tx, 0)));
+  });
+
   test.each(["an entry of a command that cannot change access", "no entry"])("there is none for %s", async (what) => {
     const hook = { name: unique("Hook"), url: "https://hooks.example.com/" };
     const made = await tenant.client.post("/tenants/webhooks", hook);
@@ -241,6 +265,83 @@ describe("Gatehouse-Override-Reason", () => {
     const { status, body } = await create(reason);
     expect({ status, code: body.code }).toEqual({ status: 400, code: "invalid_parameter" });
     expect(body.errors).toMatchObject([{ pointer: "Gatehouse-Override-Reason" }]);
+  });
+});
+
+describe("a guard", () => {
+  const origin = { actor: { type: "system", name: "Test" }, operation: "test", requestId: "test" } as const;
+  /** Makes a group, past a guard. */
+  const create = (tenantId: string, guard: AccessGuard, reason?: string) => {
+    const { models } = server.runner;
+    const ledger = new Ledger({ models: models as ModelStore, clock: systemClock, guard }); // as it is composed
+    const at = new Date();
+    const id = newId();
+    const command = {
+      scope: { kind: "tenant", tenantId },
+      tenantId,
+      origin: { ...origin, at, reason },
+      idempotency: undefined,
+      changesAccess: true,
+    } as const;
+    const made = runCommand({ ...server.runner, ledger }, command, async (tx) => {
+      await insertGroups(tx, grantedToSystem(), [{ ...group, id, name: unique("Group") }], at);
+      tx.record({ type: "group", id, after: { id } });
+      return empty();
+    });
+    return made.then(({ event }) => event);
+  };
+  const group = {
+    description: "",
+    maxDevices: 5,
+    isSamlDefaultGroup: false,
+    idpMapping: [],
+    roles: [],
+  };
+
+  test("sees what the command wrote, and both models", async () => {
+    const tenant = await server.newTenant();
+    const seen: object[] = [];
+    const guard: AccessGuard = {
+      prepare: async (tx) => {
+        const { facts } = await readAllFacts(tx);
+        return ({ before, after, overrideReason }) => {
+          const counts = [before.model.groups.size, after.model.groups.size, facts.groups.length];
+          seen.push({ counts, generations: [before.generation, after.generation], overrideReason });
+          return [{ id: tenant.id, name: "Broken", brokenCount: 3 }];
+        };
+      },
+    };
+    const event = await create(tenant.id, guard, "Because");
+    expect(seen).toEqual([{ counts: [1, 2, 2], generations: [1, 2], overrideReason: "Because" }]);
+    const effect = await tenant.client.get(`/tenants/events/${event}/effect`);
+    expect(effect.body).toMatchObject({ overrideReason: "Because", brokenTests: [{ name: "Broken", brokenCount: 3 }] });
+  });
+
+  test("refuses a command, of which nothing is left", async () => {
+    const tenant = await server.newTenant();
+    const refuse = () => {
+      throw new AppError("permission_denied");
+    };
+    await expect(create(tenant.id, { prepare: async () => refuse })).rejects.toThrow(AppError);
+    const { generation, facts } = await read(tenant.id, readAllFacts);
+    expect({ generation, groups: facts.groups.length }).toEqual({ generation: 1, groups: 1 });
+    expect(await read(tenant.id, (tx) => readEffects(tx, 1))).toEqual([]);
+    expect((await server.runner.models.current(tenant.id)).generation).toBe(1);
+  });
+
+  test("is not passed by a command that does not say that it can change access", async () => {
+    const tenant = await server.newTenant();
+    const command = {
+      scope: { kind: "tenant", tenantId: tenant.id },
+      tenantId: tenant.id,
+      origin: { ...origin, at: new Date() },
+      idempotency: undefined,
+    } as const;
+    const undeclared = runCommand(server.runner, command, async (tx) => {
+      tx.record({ type: "group", id: newId(), after: {} });
+      return empty();
+    });
+    await expect(undeclared).rejects.toThrow("does not say that it can");
   });
 });
 

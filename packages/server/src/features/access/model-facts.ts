@@ -3,9 +3,6 @@ import { policyTypes } from "@gatehouse/contract/records/policy";
 import type { FactChange, FactsByKind, TenantFacts } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
 
-/** A fact that has an id, with its kind. */
-export type FactOfKind = Extract<FactChange, { readonly facts: unknown }>;
-
 /** Whether facts of one record are the same. */
 export function isSame(a: object, b: object | undefined): boolean {
   return b !== undefined && JSON.stringify(a) === JSON.stringify(b);
