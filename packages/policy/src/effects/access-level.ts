@@ -140,7 +140,7 @@ function least(one: Certainty, other: Certainty): Certainty {
 /** What rules are evaluated with, without what is open. */
 export function contextOf(
   { users, groups, devices }: Model,
-  { userId, deviceId }: Asker,
+  { userId, deviceId }: Pick<Asker, "userId" | "deviceId">,
   resource: CompiledResource | undefined,
   { source, now }: KnownCircumstances,
   standIns?: StandIns,

@@ -1,7 +1,7 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { type Evaluation, preparePart, type RuleContext } from "../admission-rules/evaluate-rule.ts";
 import { TIME_VARIABLE } from "../admission-rules/rule-language.ts";
-import { asFreeVariable, asSelection, walkRule } from "../admission-rules/rule-syntax.ts";
+import { asFreeVariable, asSelection, type BoundNames, walkRule } from "../admission-rules/rule-syntax.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
 import type { Openness } from "./open-circumstances.ts";
 
@@ -15,8 +15,15 @@ export interface RuleReading {
   readonly now: boolean;
   readonly user: boolean;
   readonly device: boolean;
-  /** More of the resource than its type. */
-  readonly resourceName: boolean;
+  readonly resource: boolean;
+  /** All values that it reads of these three; undefined where it reads one of them as a whole. */
+  readonly paths: readonly ReadPath[] | undefined;
+}
+
+/** One value that a rule reads; "posture" is that of a device. */
+export interface ReadPath {
+  readonly variable: "user" | "device" | "posture" | "resource";
+  readonly name: string;
 }
 
 const nothing: RuleReading = {
@@ -25,7 +32,8 @@ const nothing: RuleReading = {
   now: false,
   user: false,
   device: false,
-  resourceName: false,
+  resource: false,
+  paths: [],
 };
 
 const readings = new WeakMap<CompiledRule, RuleReading>();
@@ -144,37 +152,48 @@ function both(left: Possible, right: Possible, deciding: number, neutral: number
 
 function readingOfNode(root: ASTNode): RuleReading {
   const reading = { ...nothing };
+  const paths = new Map<string, ReadPath>();
+  let isWhole = false;
   walkRule(root, (node, bound) => {
-    const selection = asSelection(node);
-    const owner = selection?.name === undefined ? undefined : asFreeVariable(selection.operand, bound);
-    if (owner === "source" && selection?.name === "ip") {
+    const variable = asFreeVariable(node, bound);
+    if (variable === "source") {
       reading.sourceIp = true;
-      return false;
-    }
-    if (owner === "source" && selection?.name === "country") {
       reading.country = true;
-      return false;
+    } else if (variable === TIME_VARIABLE) {
+      reading.now = true;
+    } else if (variable === "user" || variable === "device" || variable === "resource") {
+      reading[variable] = true;
+      isWhole = true;
     }
-    // All resources that a list of policies decides about have one type, but for sites.
-    switch (asFreeVariable(node, bound)) {
+    const [owner, name] = ownerOf(node, bound);
+    if (name === undefined) return true;
+    switch (owner) {
       case "source":
-        reading.sourceIp = true;
-        reading.country = true;
-        break;
-      case TIME_VARIABLE:
-        reading.now = true;
-        break;
+        // Another field is none that a rule can have.
+        if (name !== "ip" && name !== "country") return true;
+        reading[name === "ip" ? "sourceIp" : "country"] = true;
+        return false;
       case "user":
-        reading.user = true;
-        break;
       case "device":
-        reading.device = true;
-        break;
+      case "posture":
       case "resource":
-        reading.resourceName = true;
-        break;
+        if (owner === "device" && name === "posture") return true;
+        reading[owner === "posture" ? "device" : owner] = true;
+        paths.set(`${owner}.${name}`, { variable: owner, name });
+        return false;
+      default:
+        return true;
     }
-    return true;
   });
-  return reading;
+  return { ...reading, paths: isWhole ? undefined : [...paths.values()] };
+}
+
+/** Of `user.department`, user and department; of `device.posture.encrypted`, posture and encrypted. */
+function ownerOf(node: ASTNode, bound: BoundNames): readonly [owner: string | undefined, name: string | undefined] {
+  const selection = asSelection(node);
+  if (selection?.name === undefined) return [undefined, undefined];
+  const variable = asFreeVariable(selection.operand, bound);
+  if (variable !== undefined) return [variable, selection.name];
+  const [owner, part] = ownerOf(selection.operand, bound);
+  return owner === "device" && part === "posture" ? ["posture", selection.name] : [undefined, undefined];
 }

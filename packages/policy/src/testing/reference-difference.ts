@@ -105,10 +105,11 @@ function groupsOf(rows: readonly AccessRow[]): readonly WholeGroup[] {
     const resourceIds = [...new Set(own.flatMap(({ resourceId }) => resourceId ?? []))];
     return { direction, before, after, ...countsOf(own), resourceIds, subjectCount: subjects.length, subjects };
   });
+  const destinations = [...new Set(rows.map(({ resourceId }) => resourceId ?? "the internet, behind all ids"))].sort();
   const placeOf = (group: WholeGroup) => [
     group.direction === "gained" ? 0 : 1,
     -group.pairs,
-    rows.findIndex(({ resourceId }) => resourceId === group.resourceIds[0]),
+    destinations.indexOf(group.resourceIds[0] ?? "the internet, behind all ids"),
     ranks[group.before],
     ranks[group.after],
   ];
