@@ -116,7 +116,12 @@ test("after any commands on two replicas, the history is what was live, and effe
       Object.assign(administrators[1].ids, administrators[0].ids);
       const [one, other] = administrators;
       for (const [index, kind] of Array(4).fill(administeredKinds).flat().entries()) {
-        await (index % 2 === 0 ? one : other).do({ do: "create", kind, a: index, b: 3, c: 2 });
+        await (index % 2 === 0 ? one : other).do({ do: "create", kind, a: index, b: index + 3, c: index });
+      }
+      // Users are pending until they have a device; and somebody may reach something.
+      for (const a of [0, 1, 2, 3]) {
+        await one.do({ do: "create", kind: "device", a, b: 3, c: 2 });
+        await other.do({ do: "create", kind: "policy", a, b: a * 4 + 5, c: 4 });
       }
       let seen = Math.max(...(await read(tenant.id, (tx) => readEffects(tx, 0))).map(({ generation }) => generation));
       for (const [index, step] of steps.entries()) {
