@@ -19,11 +19,17 @@ test("the client's types are those of the contract; where they are not, npm run 
 
 /** What the client knows of lists, beyond what OpenAPI can say. */
 function lists(): string {
-  const paged = operations.filter(({ success }) => success.kind === "page").map(({ path }) => `  "${path}",\n`);
+  const lists = operations.flatMap(({ path, success }) => (success.kind === "page" ? [{ path, ...success }] : []));
+  const lines = (some: typeof lists) => some.map(({ path }) => `  "${path}",\n`).join("");
+  const counted = lists.filter(({ list }) => !(list.sort as readonly string[]).includes("id"));
   return `
 /** Lists that are read page by page. */
 export const pagedPaths: readonly string[] = [
-${paged.join("")}];
+${lines(lists)}];
+
+/** Those of them whose items have no ids. */
+export const countedPaths: readonly string[] = [
+${lines(counted)}];
 
 /** \`filter[field][operator]\` compares by one of these; which ones fit a field, its description says. */
 export type FilterOperator = ${filterOperators.map((operator) => `"${operator}"`).join(" | ")};

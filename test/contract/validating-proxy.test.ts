@@ -6,7 +6,7 @@
  * reported for exactly that, and one that was not, or that breaks something else, fails its test.
  */
 import { randomUUID } from "node:crypto";
-import { createWorld, pathOf, type TestWorld } from "@gatehouse/server/testing/operations/operation-case";
+import { createWorld, type TestWorld, targetOf } from "@gatehouse/server/testing/operations/operation-case";
 import { namedCases } from "@gatehouse/server/testing/operations/operation-cases";
 import { makeId } from "@gatehouse/server/testing/operations/test-records";
 import { startTestServer } from "@gatehouse/server/testing/test-server";
@@ -59,12 +59,12 @@ test("the proxy knows every operation", () => {
 });
 
 test.each(cases)("$id keeps to the document, in its request and in its answer", async ({ operation, prepare }) => {
-  const { parameters, body } = await prepare(world.ours);
+  const request = await prepare(world.ours);
   const reply = await demandingProxy.send({
     method: operation.method,
-    target: pathOf(operation, parameters),
+    target: targetOf(operation, request),
     apiKey: operation.access === "operator" ? world.server.operatorKey : world.ours.tenant.key,
-    body,
+    body: request.body,
   });
   expect(reply.status, reply.text).toBe(operation.success.status);
   expect(reply.violations).toEqual([

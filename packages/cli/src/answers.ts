@@ -5,6 +5,7 @@
 import type { ApiKey, NewApiKey } from "@gatehouse/contract/records/api-key";
 import type { Configuration, ConfigurationPlan } from "@gatehouse/contract/records/configuration";
 import type { AccessDecision, FoundAccess } from "@gatehouse/contract/records/decision";
+import type { PastAccess } from "@gatehouse/contract/records/past-access";
 import type { NewTenant, Tenant } from "@gatehouse/contract/records/tenant";
 
 export type AnswerCheck<T> = (answer: unknown) => answer is T;
@@ -76,6 +77,12 @@ export interface FoundPage {
 export function isFoundPage(answer: unknown): answer is FoundPage {
   if (!isObject(answer) || !isObject(answer.context) || !hasStrings(answer.page, ["next_token"])) return false;
   return isArrayOf((item): item is FoundAccess => hasStrings(item, ["id", "name", "reason"]))(answer.context.found);
+}
+
+export function isPastAccess(answer: unknown): answer is PastAccess {
+  if (!isObject(answer) || !isArrayOf((item) => hasStrings(item, ["name"]))(answer.gateways)) return false;
+  const named = [answer.user, answer.resource, answer.policy, ...(answer.device === undefined ? [] : [answer.device])];
+  return named.every((item) => hasStrings(item, ["id", "name"]));
 }
 
 export function isArrayOf<T>(isItem: AnswerCheck<T>): AnswerCheck<readonly T[]> {

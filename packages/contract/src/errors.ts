@@ -72,6 +72,13 @@ export const errorDefinitions = {
       "The tenant has no record with this id. A record of another tenant is answered in the same way, so that ids tell nothing.",
     remedy: "Check the id, and that the key belongs to the tenant you mean.",
   },
+  before_history: {
+    status: 404,
+    title: "The history does not reach back that far",
+    explanation:
+      "What could be reached at a moment is worked out from recorded history. It begins with the tenant, with the upgrade to the version that records it, or where the retention of the audit record ends; `detail` names the moment.",
+    remedy: "Ask for a later moment.",
+  },
   no_such_operation: {
     status: 404,
     title: "No such operation",

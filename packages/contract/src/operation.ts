@@ -16,10 +16,11 @@ export type Access = Permission | "operator";
  */
 export type ParameterKind = "uuid" | "string";
 
-/** A query parameter of an operation that is no list: one of these values, or where there are none, a whole number. */
+/** A query parameter with a name of its own: one of these values, or a text up to a length; without either, a whole number. */
 export interface QueryParameter {
   readonly description: string;
   readonly values?: readonly string[];
+  readonly maxLength?: number;
   /** What its absence means. */
   readonly default?: string;
 }
@@ -42,7 +43,14 @@ export type Success =
   // `located`: the answer has the Location of what was made, although the path is that of another record.
   | { readonly status: 200 | 201; readonly kind: "record"; readonly body: TSchema; readonly located?: true }
   | { readonly status: 200 | 201; readonly kind: "records"; readonly body: TSchema }
-  | { readonly status: 200; readonly kind: "page"; readonly item: TSchema; readonly list: ListDeclaration }
+  | {
+      readonly status: 200;
+      readonly kind: "page";
+      readonly item: TSchema;
+      readonly list: ListDeclaration;
+      /** What the list is asked for besides. */
+      readonly query?: Readonly<Record<string, QueryParameter>>;
+    }
   | { readonly status: 200; readonly kind: "array"; readonly item: TSchema }
   // What is worked out and not kept: a POST that changes nothing and has no version.
   | { readonly status: 200; readonly kind: "report"; readonly body: TSchema }
@@ -68,6 +76,11 @@ export interface Operation {
   readonly bodyLimitBytes?: number;
   /** True where `If-Match` is taken although no record stands in the path: what is written is the tenant as a whole. */
   readonly conditional?: true;
+  /**
+   * True where it can change who may reach what: what it does to access is stored, the answer names the audit entry in
+   * `Gatehouse-Event`, and `Gatehouse-Override-Reason` is taken.
+   */
+  readonly changesAccess?: true;
   /** True where no body at all means the same as `{}`. */
   readonly bodyOptional?: true;
   readonly success: Success;
@@ -90,6 +103,9 @@ export type ParametersOf<O extends Operation> = O extends { readonly parameters:
 
 /** How long a body may be where its operation says nothing, in bytes: 1 MiB (contract). */
 export const defaultBodyLimitBytes = 1_048_576;
+
+/** How long the reason in `Gatehouse-Override-Reason` may be, in characters. */
+export const mostReasonCharacters = 500;
 
 /** The names of an operation's flags. */
 export type FlagsOf<O extends Operation> = O extends { readonly flags: infer F } ? keyof F & string : never;

@@ -70,9 +70,35 @@ test("who-can and what-can list what is found", async () => {
   expect(JSON.parse(json.output)).toMatchObject([{ name: "Git", reason: "allowed_by_policy" }]);
 });
 
+test("at lists what could be reached at a moment, however much it is", async () => {
+  const moment = new Date().toISOString();
+  const found = await access("at", moment, "--user", "ann@example.com", "--country", "DE");
+  expect(found.output).toMatch(
+    /^USER +DEVICE +RESOURCE +POLICY +THROUGH *\nann@example.com +Laptop +Git +Engineers use Git *\n$/,
+  );
+  expect((await access("at", moment, "--user", "ann@example.com")).output).toBe("Nothing was found.\n");
+  const json = await access("at", moment, "--resource", "Git", "--country", "DE", "--json");
+  expect(JSON.parse(json.output)).toMatchObject([{ device: { id: device }, resource: { name: "Git" } }]);
+  const early = await access("at", "2000-01-01T00:00Z", "--resource", "Git");
+  expect(early.code).not.toBe(0);
+  expect(early.errors).toContain("begins at");
+  // More than a page of a list without ids.
+  const sites = await Promise.all(
+    Array.from({ length: 120 }, (_, index) =>
+      tenant.client.post("/tenants/resources", { name: `Site ${index}`, type: "SAAS", addresses: [] }),
+    ),
+  );
+  const users = [(await tenant.client.get("/tenants/users?filter[email]=ann@example.com")).body.data[0].id];
+  const resources = sites.map(({ body }) => body.id);
+  await tenant.client.post("/tenants/policies", { name: "Sites", type: "SAAS", action: true, users, resources });
+  const all = await access("at", new Date().toISOString(), "--user", "ann@example.com", "--json");
+  expect(new Set(JSON.parse(all.output).map((one: object) => JSON.stringify(one))).size).toBe(240);
+});
+
 test.each([
   [["explain", "--resource", "Git"], "Say who asks"],
   [["explain", "--user", "x"], "Say what is asked for"],
+  [["at", "2026-03-04T10:00Z"], "Say whose access"],
   [["explain", "--user", "x", "--resource", "Git", "--port", "22"], "belong to --address"],
   [["who-can", "--address", "192.0.2.1", "--protocol", "TCP", "--port", "99999"], "from 1 to 65535"],
   [["who-can", "--resource", "Git", "--address", "192.0.2.1"], "cannot be used with"],

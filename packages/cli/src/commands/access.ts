@@ -11,6 +11,7 @@ import { type FoundPage, isAccessDecision, isFoundPage } from "../answers.ts";
 import { CommandFailure, exitCodes } from "../failure.ts";
 import { tableLines, writeJson, writeLines } from "../output.ts";
 import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
+import { addPastAccessCommand } from "./past-access.ts";
 
 interface CircumstanceOptions extends ApiOptions {
   readonly from?: string;
@@ -73,6 +74,7 @@ Examples:
       .option("--at <time>", "The moment to decide for, such as 2026-03-04T10:00Z; absent: now.");
     addApiOptions(command, "apiKey");
   }
+  addPastAccessCommand(access);
 }
 
 const action = { name: "connect" };

@@ -234,6 +234,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/access": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List what could be reached at a moment
+         * @description Decided from the tenant as it was then, for that time: by a user without a device and with each of theirs, by a device, or by everybody to a resource. At least one of `user`, `device` and `resource` has to be given. Ordered by user, device and resource. Who reads more than a page names the moment.
+         *
+         *     Needs a key with the permission `decisions:read`.
+         */
+        readonly get: operations["listPastAccess"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/users": {
         readonly parameters: {
             readonly query?: never;
@@ -1448,6 +1470,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/events/{id}/effect": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read what the command of an entry did to access
+         * @description Who gained and who lost access to what by the whole command that the entry belongs to; worked out and stored when it ran. `Gatehouse-Event` of a write names the entry. 404 also for commands that cannot change access, and for those from before effects were stored.
+         *
+         *     Needs a key with the permission `events:read`.
+         */
+        readonly get: operations["readEventEffect"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/events/signing-key": {
         readonly parameters: {
             readonly query?: never;
@@ -1723,6 +1767,21 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
+        /** @description How many gain, or lose, access to how much; each counts once. */
+        readonly AccessCounts: {
+            /** @description Users, whether without a device or with any of theirs. */
+            readonly users: number;
+            /** @description Devices, with their users. */
+            readonly devices: number;
+            /** @description Gateways, as the sites that traffic enters at. */
+            readonly sites: number;
+            /** @description Resources. */
+            readonly resources: number;
+            /** @description Whether access to what is no resource is among it. */
+            readonly internet: boolean;
+            /** @description Who and what: each with each. */
+            readonly pairs: number;
+        };
         /** @description A decision (AuthZEN Authorization API 1.0). */
         readonly AccessDecision: {
             readonly decision: boolean;
@@ -1853,6 +1912,14 @@ export interface components {
              * @description The key that took this one's place by rotation.
              */
             readonly replacedBy?: string;
+        };
+        /** @description An access test that holds no more. */
+        readonly BrokenAccessTest: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            /** @description For how many subjects it does not hold. */
+            readonly brokenCount: number;
         };
         /** @description A tenant's configuration. A list that is present is the whole truth about its kind; an absent one is left alone. */
         readonly Configuration: {
@@ -2201,6 +2268,34 @@ export interface components {
             readonly firstName?: string;
             readonly lastName?: string;
         };
+        /** @description Subjects and resources whose access changes alike: of each of these subjects to each of these resources. */
+        readonly EffectGroup: {
+            /** @enum {string} */
+            readonly change: "gained" | "lost";
+            /** @enum {string} */
+            readonly before: "never" | "sometimes" | "always";
+            /** @enum {string} */
+            readonly after: "never" | "sometimes" | "always";
+            /** @description How many subjects: a user counts once without a device, and once with each. */
+            readonly subjectCount: number;
+            /** @description The first 20 of them. */
+            readonly subjects: readonly components["schemas"]["EffectSubject"][];
+            /** @description How many resources. */
+            readonly resourceCount: number;
+            /** @description The first 20 of them. */
+            readonly resources: readonly components["schemas"]["NamedRecord"][];
+            /** @description Whether it is so, too, of what is no resource. */
+            readonly internet: boolean;
+        };
+        /** @description Somebody whose access changes. */
+        readonly EffectSubject: {
+            /** @enum {string} */
+            readonly kind: "user" | "device" | "site";
+            readonly id: string;
+            /** @description Of a user, the e-mail address. */
+            readonly name: string;
+            readonly user?: components["schemas"]["NamedRecord"];
+        };
         /** @description An entry of the audit record: one change, who made it, and from where. */
         readonly Event: {
             /** Format: uuid */
@@ -2225,6 +2320,27 @@ export interface components {
             };
             readonly requestId: string;
             readonly sourceAddress?: string;
+            /** @description What the caller gave as the reason for overriding access tests. */
+            readonly reason?: string;
+        };
+        /** @description What the command of an audit entry did to access. */
+        readonly EventEffect: {
+            /** Format: uuid */
+            readonly event: string;
+            /** @description The tenant's generation that the command made. */
+            readonly generation: number;
+            /** Format: date-time */
+            readonly createdAt: string;
+            /** @description Why access tests were to be overridden. */
+            readonly overrideReason?: string;
+            readonly gained: components["schemas"]["AccessCounts"];
+            readonly lost: components["schemas"]["AccessCounts"];
+            /** @description How many groups there are. */
+            readonly groupCount: number;
+            /** @description The first 100 of them. */
+            readonly groups: readonly components["schemas"]["EffectGroup"][];
+            /** @description Access tests that the change broke. */
+            readonly brokenTests: readonly components["schemas"]["BrokenAccessTest"][];
         };
         /** @description What was changed. */
         readonly EventTarget: {
@@ -2442,6 +2558,17 @@ export interface components {
             /** @description `whsec_` and the signing key in base64 (Standard Webhooks). */
             readonly secret: string;
         };
+        /** @description What somebody could reach at a moment, and by which policy. */
+        readonly PastAccess: {
+            readonly user: components["schemas"]["NamedRecord"];
+            readonly device?: components["schemas"]["NamedRecord"];
+            readonly resource: components["schemas"]["NamedRecord"];
+            readonly policy: components["schemas"]["NamedRecord"];
+            /** @enum {string} */
+            readonly mode?: "LOCAL" | "RESTRICTED" | "INTERNET_ACCESS_POINT";
+            /** @description Those that could carry it, in the order to try, whether or not they could be reached then; none that were in maintenance. */
+            readonly gateways: readonly components["schemas"]["NamedRecord"][];
+        };
         /** @description Who may access which resources under which conditions. */
         readonly Policy: {
             /** Format: uuid */
@@ -2587,7 +2714,7 @@ export interface components {
             /** @description The path that was called. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
             /** @description Also in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -2822,6 +2949,8 @@ export interface components {
     parameters: {
         /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
         readonly IfMatch: string;
+        /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+        readonly OverrideReason: string;
         /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
         readonly IdempotencyKey: string;
     };
@@ -2829,6 +2958,8 @@ export interface components {
     headers: {
         /** @description The record's version, for If-Match. */
         readonly ETag: string;
+        /** @description The id of the audit entry of a write that can change access: its effect is at `/tenants/events/{id}/effect`. Absent where nothing was changed. */
+        readonly "Gatehouse-Event": string;
         /** @description `true` where the request was done before, under the same Idempotency-Key, and is answered again. */
         readonly "Idempotent-Replayed": "true";
         /** @description The path of what was created. */
@@ -2919,6 +3050,8 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
             readonly cookie?: never;
@@ -2974,6 +3107,7 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3016,6 +3150,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -3031,6 +3167,7 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -3043,6 +3180,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -3098,6 +3237,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -3112,6 +3252,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -3128,6 +3270,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -3144,6 +3287,8 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -3160,6 +3305,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3175,6 +3321,8 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
             readonly cookie?: never;
@@ -3197,6 +3345,7 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3447,6 +3596,63 @@ export interface operations {
             };
         };
     };
+    readonly listPastAccess: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The moment, in ISO 8601 with a zone; absent: now. */
+                readonly at?: string;
+                /** @description The id or the e-mail address, as it was then. */
+                readonly user?: string;
+                /** @description The id of a device. */
+                readonly device?: string;
+                /** @description The id or the name, as it was then. */
+                readonly resource?: string;
+                /** @description The IP address that the requests come from; absent: none. */
+                readonly sourceIp?: string;
+                /** @description The country that they come from, such as DE; absent: none. */
+                readonly country?: string;
+                /** @description Items on a page; above 100 it is taken for 100. */
+                readonly limit?: number;
+                /** @description Items to skip. */
+                readonly offset?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+                /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: . */
+                readonly sort?: readonly string[];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["PastAccess"][];
+                        /** @description Items that match, on all pages together. */
+                        readonly total: number;
+                        /** @description The page's number from 0: floor(offset / limit). */
+                        readonly page: number;
+                        /** @description Items on a page; at most 100, whatever was asked for. */
+                        readonly limit: number;
+                        readonly hasNext: boolean;
+                        readonly hasPrevious: boolean;
+                    };
+                };
+            };
+        };
+    };
     readonly listUsers: {
         readonly parameters: {
             readonly query?: {
@@ -3508,6 +3714,8 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
             readonly cookie?: never;
@@ -3527,6 +3735,7 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3569,6 +3778,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -3594,6 +3805,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -3608,6 +3820,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -3623,6 +3837,7 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -3635,6 +3850,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -3661,6 +3878,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -3675,6 +3893,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -3691,6 +3911,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -3707,6 +3928,8 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -3723,6 +3946,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3740,6 +3964,8 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -3756,6 +3982,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3771,6 +3998,8 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -3787,6 +4016,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3831,6 +4061,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -3856,6 +4088,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -3870,6 +4103,8 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -3893,6 +4128,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3908,6 +4144,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -3924,6 +4162,7 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -3989,6 +4228,8 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
             readonly cookie?: never;
@@ -4019,6 +4260,7 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4061,6 +4303,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -4092,6 +4336,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4106,6 +4351,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -4121,6 +4368,7 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -4213,6 +4461,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -4229,6 +4479,7 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -4296,6 +4547,8 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
             readonly cookie?: never;
@@ -4330,6 +4583,7 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4372,6 +4626,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -4387,6 +4643,7 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -4399,6 +4656,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -4415,6 +4674,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4431,6 +4691,8 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -4447,6 +4709,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4462,6 +4725,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -4484,6 +4749,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4522,6 +4788,8 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
             readonly cookie?: never;
@@ -4548,6 +4816,7 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4590,6 +4859,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -4617,6 +4888,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4631,6 +4903,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -4646,6 +4920,7 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -4660,6 +4935,8 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -4676,6 +4953,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4693,6 +4971,8 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -4709,6 +4989,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4726,6 +5007,8 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -4742,6 +5025,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4759,6 +5043,8 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -4775,6 +5061,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4792,6 +5079,8 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -4818,6 +5107,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4922,6 +5212,8 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
             readonly cookie?: never;
@@ -4947,6 +5239,7 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4989,6 +5282,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -5004,6 +5299,7 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5016,6 +5312,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -5039,6 +5337,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5053,6 +5352,8 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -5081,6 +5382,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -5096,6 +5398,8 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -5117,6 +5421,7 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -5132,6 +5437,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -5148,6 +5455,7 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5160,6 +5468,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -5177,6 +5487,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5189,6 +5500,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -5205,6 +5518,7 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5268,6 +5582,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -5293,6 +5609,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5307,6 +5624,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -5322,6 +5641,7 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5499,6 +5819,8 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
             readonly cookie?: never;
@@ -5524,6 +5846,7 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -5566,6 +5889,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -5592,6 +5917,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5606,6 +5932,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -5621,6 +5949,7 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5891,6 +6220,8 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
             readonly cookie?: never;
@@ -5909,6 +6240,7 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -6095,6 +6427,32 @@ export interface operations {
                 };
                 content: {
                     readonly "text/event-stream": string;
+                };
+            };
+        };
+    };
+    readonly readEventEffect: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What was found. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["EventEffect"];
                 };
             };
         };
@@ -6580,6 +6938,8 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
             readonly cookie?: never;
@@ -6603,6 +6963,7 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -6671,6 +7032,7 @@ export interface operations {
 /** Lists that are read page by page. */
 export const pagedPaths: readonly string[] = [
   "/tenants/policies",
+  "/tenants/access",
   "/tenants/users",
   "/tenants/groups",
   "/tenants/devices",
@@ -6678,6 +7040,11 @@ export const pagedPaths: readonly string[] = [
   "/tenants/events",
   "/tenants/webhooks/{id}/deliveries",
   "/operator/tenants",
+];
+
+/** Those of them whose items have no ids. */
+export const countedPaths: readonly string[] = [
+  "/tenants/access",
 ];
 
 /** `filter[field][operator]` compares by one of these; which ones fit a field, its description says. */

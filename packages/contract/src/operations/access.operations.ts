@@ -1,7 +1,9 @@
 /** The policy decision point: OpenID AuthZEN Authorization API 1.0. Its objects are open: fields that it does not know are ignored. */
 import Type, { type TProperties } from "typebox";
+import { list } from "../list.ts";
 import { operation } from "../operation.ts";
 import { AccessDecision, AccessDecisions, FoundAccess } from "../records/decision.ts";
+import { PastAccess } from "../records/past-access.ts";
 import { closedObject, component, componentKeyword, oneOf } from "../schema.ts";
 
 const tag = "Access";
@@ -228,4 +230,30 @@ export const searchActions = operation({
       results: Type.Array(component("FoundAction", "An action that is permitted.", { name: Type.String() })),
     }),
   },
+});
+
+export const listPastAccess = operation({
+  id: "listPastAccess",
+  method: "GET",
+  path: "/tenants/access",
+  tag,
+  summary: "List what could be reached at a moment",
+  description:
+    "Decided from the tenant as it was then, for that time: by a user without a device and with each of theirs, by a device, or by everybody to a resource. At least one of `user`, `device` and `resource` has to be given. Ordered by user, device and resource. Who reads more than a page names the moment.",
+  access: "decisions:read",
+  success: {
+    status: 200,
+    kind: "page",
+    item: PastAccess,
+    list: list({ sort: [], filter: {} }),
+    query: {
+      at: { description: "The moment, in ISO 8601 with a zone; absent: now.", maxLength: 40 },
+      user: { description: "The id or the e-mail address, as it was then.", maxLength: 256 },
+      device: { description: "The id of a device.", maxLength: 64 },
+      resource: { description: "The id or the name, as it was then.", maxLength: 256 },
+      sourceIp: { description: "The IP address that the requests come from; absent: none.", maxLength: 64 },
+      country: { description: "The country that they come from, such as DE; absent: none.", maxLength: 2 },
+    },
+  },
+  errors: ["not_found", "before_history"],
 });

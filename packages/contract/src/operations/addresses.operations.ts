@@ -42,6 +42,7 @@ export const updateAddress = operation({
   tag,
   summary: "Replace an address and its protocols",
   access: "addresses:write",
+  changesAccess: true,
   parameters: { id: "string" },
   body: closedObject({
     protocols: idList("The protocols that the address is reached by.", 100),
@@ -59,6 +60,7 @@ export const deleteAddress = operation({
   summary: "Delete an address",
   description: "Takes it out of every resource that uses it.",
   access: "addresses:write",
+  changesAccess: true,
   parameters: { id: "string" },
   success: { status: 204, kind: "empty" },
 });

@@ -29,6 +29,7 @@ export const createAdmissionRule = operation({
   tag,
   summary: "Create an admission rule",
   access: "admission-rules:write",
+  changesAccess: true,
   body: closedObject({ name: Name, rule: RuleText, hasTimeConstraint: HasTimeConstraint }),
   success: { status: 201, kind: "record", body: AdmissionRule },
   errors: ["name_taken", "invalid_rule", "invalid_combination"],
@@ -53,6 +54,7 @@ export const updateAdmissionRule = operation({
   summary: "Update an admission rule",
   description: "Absent fields stay as they are.",
   access: "admission-rules:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   body: closedObject({
     name: Type.Optional(Name),
@@ -70,6 +72,7 @@ export const deleteAdmissionRule = operation({
   tag,
   summary: "Delete an admission rule",
   access: "admission-rules:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
   errors: ["admission_rule_in_use", "predefined_record"],

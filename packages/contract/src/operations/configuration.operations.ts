@@ -40,6 +40,7 @@ export const applyConfiguration = operation({
   description:
     "All or nothing, in one transaction. Needs the right to write each kind of record that changes. With `If-Match`, the ETag of a plan or an export, what was shown is what is applied. Takes up to 32 MiB.",
   access: "configuration:write",
+  changesAccess: true,
   body: Configuration,
   bodyLimitBytes: configurationLimitBytes,
   conditional: true,

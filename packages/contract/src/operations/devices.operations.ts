@@ -38,6 +38,7 @@ export const enrolDevice = operation({
   summary: "Enrol a device of a user",
   description: "A pending user becomes active with the first device.",
   access: "devices:write",
+  changesAccess: true,
   body: closedObject({
     name: Name,
     userId: Uuid,
@@ -77,6 +78,7 @@ export const deleteDevice = operation({
   summary: "Delete a device",
   description: "It is taken out of every policy that names it. The user may then enrol another in its place.",
   access: "devices:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
 });
@@ -89,6 +91,7 @@ export const deactivateDevice = operation({
   summary: "Cut a device off",
   description: "Idempotent. The record stays, in policies too, and counts against the user's device limit.",
   access: "devices:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 200, kind: "record", body: Device },
 });
@@ -101,6 +104,7 @@ export const reactivateDevice = operation({
   summary: "Restore a deactivated device",
   description: "While its user is deactivated, the device stays cut off all the same.",
   access: "devices:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 201, kind: "record", body: Device },
   errors: ["device_not_deactivated", "device_without_user"],
@@ -114,6 +118,7 @@ export const replaceDevicePosture = operation({
   summary: "Replace what a device reports about its own security",
   description: "The body is the posture itself: entries that it does not have are gone afterwards.",
   access: "devices:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   body: Posture,
   success: { status: 200, kind: "record", body: Device },

@@ -1,5 +1,6 @@
 import { list } from "../list.ts";
 import { operation } from "../operation.ts";
+import { EventEffect } from "../records/effect.ts";
 import { actorTypes, Event, SigningKey } from "../records/event.ts";
 
 const filter = {
@@ -75,6 +76,19 @@ export const streamEvents = operation({
     live: true,
   },
   errors: ["too_many_streams", "no_stream_free"],
+});
+
+export const readEventEffect = operation({
+  id: "readEventEffect",
+  method: "GET",
+  path: "/tenants/events/{id}/effect",
+  tag: "Events",
+  summary: "Read what the command of an entry did to access",
+  description:
+    "Who gained and who lost access to what by the whole command that the entry belongs to; worked out and stored when it ran. `Gatehouse-Event` of a write names the entry. 404 also for commands that cannot change access, and for those from before effects were stored.",
+  access: "events:read",
+  parameters: { id: "string" },
+  success: { status: 200, kind: "report", body: EventEffect },
 });
 
 export const readSigningKey = operation({

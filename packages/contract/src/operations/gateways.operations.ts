@@ -33,6 +33,7 @@ export const createGateway = operation({
   tag,
   summary: "Create a gateway",
   access: "gateways:write",
+  changesAccess: true,
   body: closedObject({
     name: Name,
     wireguardPort: WireguardPort,
@@ -62,6 +63,7 @@ export const updateGateway = operation({
   summary: "Update a gateway",
   description: 'Absent fields stay as they are; `""` clears an optional one.',
   access: "gateways:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   body: closedObject({
     name: Type.Optional(Name),
@@ -80,6 +82,7 @@ export const deleteGateway = operation({
   tag,
   summary: "Delete a gateway",
   access: "gateways:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
   errors: ["gateway_in_use"],
@@ -93,6 +96,7 @@ export const enableGatewayRelay = operation({
   summary: "Let a gateway relay traffic between devices and other gateways",
   description: "Idempotent.",
   access: "gateways:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 200, kind: "record", body: Gateway },
 });
@@ -105,6 +109,7 @@ export const disableGatewayRelay = operation({
   summary: "Stop a gateway from relaying traffic",
   description: "Idempotent.",
   access: "gateways:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 200, kind: "record", body: Gateway },
 });
@@ -118,6 +123,7 @@ export const enterGatewayMaintenance = operation({
   description:
     "Idempotent. Its status is MAINTENANCE, whatever it was, until it leaves maintenance; no traffic is sent through it.",
   access: "gateways:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 200, kind: "record", body: Gateway },
 });
@@ -130,6 +136,7 @@ export const exitGatewayMaintenance = operation({
   summary: "Put a gateway back into service",
   description: "Idempotent. Its status is then what its heartbeat says.",
   access: "gateways:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 200, kind: "record", body: Gateway },
 });
@@ -143,6 +150,7 @@ export const rotateGatewayToken = operation({
   description:
     "The gateway's earlier tokens go on working for `graceSeconds`, and none of them longer than it would have anyway; 0 ends them at once. The new token is shown to keys that hold `gateways:token`, now and later.",
   access: "gateways:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   bodyOptional: true,
   body: closedObject({ graceSeconds: Type.Optional(GraceSeconds) }),

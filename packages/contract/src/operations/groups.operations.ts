@@ -51,6 +51,7 @@ export const createGroup = operation({
   tag: "Groups",
   summary: "Create a group",
   access: "groups:write",
+  changesAccess: true,
   body: closedObject({
     name: Name,
     roles: GroupRoles,
@@ -80,6 +81,7 @@ export const updateGroup = operation({
   description:
     'Absent fields stay as they are; `""` clears the description. There is always one SAML default group: making another one it takes the mark off the one before, and the mark cannot be taken off otherwise.',
   access: "groups:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   body: closedObject({ name: Type.Optional(Name), roles: GroupRoles, ...groupSettings }),
   success: { status: 200, kind: "record", body: Group },
@@ -101,6 +103,7 @@ export const deleteGroup = operation({
   description:
     "Members keep their other groups; policies no longer name the group. Default groups, and a group that is some user's only one, stay.",
   access: "groups:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
   errors: ["group_is_default", "last_group"],
@@ -148,6 +151,7 @@ export const removeRoleFromUser = operation({
   description:
     "Only what the user holds directly; what comes through a group stays for as long as the user is in it. `If-Match` takes the user's ETag.",
   access: "roles:write",
+  changesAccess: true,
   parameters: { id: "uuid", userId: "uuid" },
   success: { status: 204, kind: "empty" },
   errors: ["owner_role_stays", "role_inherited"],

@@ -48,6 +48,7 @@ export const createResource = operation({
   tag,
   summary: "Create a resource",
   access: "resources:write",
+  changesAccess: true,
   body: closedObject({
     name: Name,
     type: oneOf(resourceTypes),
@@ -76,6 +77,7 @@ export const updateResource = operation({
   tag,
   summary: "Rename or describe a resource",
   access: "resources:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   body: closedObject({ name: Name, description: Type.Optional(Description) }),
   success: { status: 204, kind: "empty" },
@@ -90,6 +92,7 @@ export const deleteResource = operation({
   summary: "Delete a resource",
   description: "Only while no active policy names it. Its gateways are disconnected from it.",
   access: "resources:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
   errors: ["resource_in_use"],
@@ -103,6 +106,7 @@ export const configureLoadBalancing = operation({
   summary: "Set how traffic to a resource is spread over its gateways",
   description: "Replaces the ordered list of gateways; for MANUAL the order is the priority.",
   access: "resources:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   body: closedObject({
     loadBalancingMode: oneOf(loadBalancingModes, { default: "MANUAL" }),
@@ -125,6 +129,7 @@ export const addResourceAddress = operation({
   description:
     "Raises the resource's version; `ETag` and `Location` are those of the address. `If-Match` takes the resource's.",
   access: "resources:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   body: CreateAddress,
   success: { status: 201, kind: "record", body: Address, located: true },
@@ -139,6 +144,7 @@ export const removeResourceAddress = operation({
   summary: "Take an address from a resource",
   description: "The address is deleted. `If-Match` takes the resource's `ETag`.",
   access: "resources:write",
+  changesAccess: true,
   parameters: { id: "uuid", addressId: "uuid" },
   success: { status: 204, kind: "empty" },
 });
@@ -151,6 +157,7 @@ export const connectGateway = operation({
   summary: "Connect a gateway to a resource",
   description: "Idempotent. A gateway that is not connected yet comes last in the order of priority.",
   access: "resources:write",
+  changesAccess: true,
   parameters: { id: "uuid", gatewayId: "uuid" },
   success: { status: 204, kind: "empty" },
   errors: ["resource_full"],
@@ -164,6 +171,7 @@ export const disconnectGateway = operation({
   summary: "Disconnect a gateway from a resource",
   description: "The gateways that are left keep their order. One that is not connected is not found.",
   access: "resources:write",
+  changesAccess: true,
   parameters: { id: "uuid", gatewayId: "uuid" },
   success: { status: 204, kind: "empty" },
 });

@@ -14,6 +14,7 @@ export const createTenant = operation({
   description:
     "With its owner user, default group, system roles, built-in admission rules, predefined protocols, default internet policy and a first key.",
   access: "operator",
+  changesAccess: true,
   body: closedObject({ name: Name, ownerEmail: Email }),
   success: { status: 201, kind: "record", body: NewTenant },
   errors: ["name_taken"],

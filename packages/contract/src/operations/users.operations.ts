@@ -45,6 +45,7 @@ export const createUsers = operation({
   summary: "Invite one user, or up to 100 at once",
   description: "An array is all or nothing, and is answered with an array in the same order.",
   access: "users:write",
+  changesAccess: true,
   body: Type.Unsafe<Static<typeof CreateUser> | Static<typeof CreateUser>[]>({
     anyOf: [CreateUser, Type.Array(CreateUser, { minItems: 1, maxItems: 100 })],
   }),
@@ -75,6 +76,7 @@ export const updateUserProfile = operation({
   summary: "Update a user's profile",
   description: 'First name, last name and image only. Absent fields stay as they are; `""` clears one.',
   access: "users:write",
+  changesAccess: true,
   parameters: { id: "string" },
   body: closedObject({
     firstName: Type.Optional(shortText(120)),
@@ -92,6 +94,7 @@ export const updateUserSettings = operation({
   summary: "Set a user's device limit and attributes",
   description: "`attributes`, where given, replaces all of them. `maxDevices` null means: as the user's groups say.",
   access: "users:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   body: closedObject({
     maxDevices: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: 1000 }))),
@@ -108,6 +111,7 @@ export const deleteUser = operation({
   summary: "Delete a user",
   description: "The user's devices stay as records, deactivated and without user. This cannot be undone.",
   access: "users:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
 });
@@ -120,6 +124,7 @@ export const deactivateUser = operation({
   summary: "Cut a user and all of the user's devices off",
   description: "Idempotent. Data and settings are kept; reactivate restores the state from before.",
   access: "users:write",
+  changesAccess: true,
   parameters: { id: "string" },
   success: { status: 200, kind: "record", body: User },
 });
@@ -131,6 +136,7 @@ export const reactivateUser = operation({
   tag,
   summary: "Restore a deactivated user",
   access: "users:write",
+  changesAccess: true,
   parameters: { id: "string" },
   success: { status: 201, kind: "record", body: User },
   errors: ["user_not_deactivated"],
@@ -144,6 +150,7 @@ export const inviteUser = operation({
   summary: "Renew a pending user's invitation",
   description: "The invitation can be accepted for seven days from now.",
   access: "users:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
   errors: ["user_not_pending"],
@@ -157,6 +164,7 @@ export const transferOwnership = operation({
   summary: "Make an active user the tenant's only owner",
   description: "The owner's role leaves the owner before. Takes a key that holds every permission.",
   access: "users:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
   errors: ["user_not_active", "grants_exceed_caller"],
@@ -187,6 +195,7 @@ export const updateUserRoles = operation({
   description:
     "Changes what the user holds directly. Adding a role that is held, and removing one that is not, changes nothing; a role that the user only inherits cannot be removed here. The owner's role can be neither added nor removed.",
   access: "users:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   body: closedObject({
     addedRoles: Type.Optional(idList("Roles to give the user.", 20)),
@@ -204,6 +213,7 @@ export const addUserToGroup = operation({
   summary: "Put a user into a group",
   description: "Changes nothing for a user who is in it.",
   access: "users:write",
+  changesAccess: true,
   parameters: { id: "uuid" },
   body: closedObject({ groupId: Uuid }),
   success: { status: 201, kind: "record", body: User },
@@ -218,6 +228,7 @@ export const removeUserFromGroup = operation({
   summary: "Take a user out of a group",
   description: "A user keeps at least one group. `If-Match` takes the user's ETag.",
   access: "users:write",
+  changesAccess: true,
   parameters: { id: "uuid", groupId: "uuid" },
   success: { status: 204, kind: "empty" },
   errors: ["last_group"],

@@ -33,6 +33,9 @@ export const Event = component("Event", "An entry of the audit record: one chang
   after: recordState("The record after the change, in the same form; absent when it was deleted."),
   requestId: Type.String(),
   sourceAddress: Type.Optional(Type.String()),
+  reason: Type.Optional(
+    Type.String({ description: "What the caller gave as the reason for overriding access tests." }),
+  ),
 });
 export type Event = Static<typeof Event>;
 

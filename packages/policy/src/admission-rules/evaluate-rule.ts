@@ -24,6 +24,8 @@ export type Evaluation = (context: RuleContext) => unknown;
 export interface PreparedRule {
   readonly ast: ASTNode;
   readonly evaluate: Evaluation;
+  /** Whether the types within the rule fit; where they do not, every evaluation ends in an error. */
+  hasType(): boolean;
 }
 
 /**
@@ -40,12 +42,17 @@ export function prepareRule(text: string): PreparedRule {
     if (name !== undefined) replacements.push([placeOf(node), name]);
     return true;
   });
-  if (replacements.length === 0) return { ast, evaluate: environment.parse(text) };
+  if (replacements.length === 0) return prepared(ast, text);
   let rewritten = text;
   for (const [at, name] of replacements) {
     rewritten = rewritten.slice(0, at) + name + rewritten.slice(at + name.length);
   }
-  return { ast, evaluate: environment.parse(rewritten) };
+  return prepared(ast, rewritten);
+}
+
+function prepared(ast: ASTNode, text: string): PreparedRule {
+  const evaluate = environment.parse(text);
+  return { ast, evaluate, hasType: () => evaluate.check().valid };
 }
 
 /** Makes a part of a rule ready by itself; it must not use variables that comprehensions around it bind. */

@@ -104,6 +104,11 @@ export function isOffered(
   );
 }
 
+/** What a resource offers at all of its addresses together. */
+export function offersOf({ id, addresses }: ResourceFacts): AddressEntry {
+  return { resourceId: id, offers: addresses.flatMap(({ protocols }) => protocols.map(offerOf)) };
+}
+
 /** Collects changes, so that each part of a directory is copied once. */
 class Changes {
   readonly #directories: Directories;

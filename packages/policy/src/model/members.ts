@@ -15,6 +15,27 @@ export function devicesByUser(devices: Table<CompiledDevice>): ReadonlyMap<strin
   return kept(possessions, devices, ({ userId }) => (userId === null ? [] : [userId]));
 }
 
+/** For fewer users than this, devices are looked through rather than indexed. */
+const fewUsers = 50;
+
+/** The devices of some users, by the user's id. @param userIds undefined: all */
+export function devicesOfUsers(
+  devices: Table<CompiledDevice>,
+  userIds: ReadonlySet<string> | undefined,
+): ReadonlyMap<string, readonly CompiledDevice[]> {
+  const known = possessions.get(devices);
+  if (known !== undefined) return known;
+  if (userIds === undefined || userIds.size >= fewUsers) return devicesByUser(devices);
+  const owned = new Map<string, CompiledDevice[]>();
+  for (const device of devices.values()) {
+    if (device.userId === null || !userIds.has(device.userId)) continue;
+    const own = owned.get(device.userId);
+    if (own === undefined) owned.set(device.userId, [device]);
+    else own.push(device);
+  }
+  return owned;
+}
+
 function kept<Value>(
   cache: WeakMap<Table<Value>, ReadonlyMap<string, readonly Value[]>>,
   table: Table<Value>,

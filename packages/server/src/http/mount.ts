@@ -1,7 +1,12 @@
 /** Mounts an operation: authentication, authorization, validation, the call, the reply; in the order the contract sets. */
 import { createHash } from "node:crypto";
 import type { ListDeclaration } from "@gatehouse/contract/list";
-import { defaultBodyLimitBytes, type Operation, type StreamSuccess } from "@gatehouse/contract/operation";
+import {
+  defaultBodyLimitBytes,
+  mostReasonCharacters,
+  type Operation,
+  type QueryParameter,
+} from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
@@ -55,6 +60,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     checkUuids(operation, parameters);
     const { listQuery, flags, query } = checkQuery(operation, request.query as QueryParameters); // the parser gives texts and lists
     const idempotency = idempotencyOf(operation, request, caller);
+    const overrideReason = overrideReasonOf(operation, request);
     checkBody(request.body, request.bodyText?.length ?? 0);
     checkStringIds(operation, parameters);
     const call = new Call<Operation>(
@@ -75,6 +81,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
         requestId: request.id,
         sourceAddress: request.ip,
         ifMatch: request.headers["if-match"],
+        overrideReason,
         idempotency,
         now: options.clock.now(),
       } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just checked against the declaration
@@ -127,8 +134,10 @@ interface CheckedQuery {
 const noFlags: ReadonlySet<string> = new Set();
 
 function checkQuery({ success, flags = {} }: Operation, parameters: QueryParameters): CheckedQuery {
-  if (success.kind === "page")
-    return { listQuery: requireListQuery(success.list, parameters), flags: noFlags, query: {} };
+  if (success.kind === "page") {
+    const { query, rest } = requireNamed(success.query ?? {}, parameters);
+    return { listQuery: requireListQuery(success.list, rest), flags: noFlags, query };
+  }
   if (success.kind === "stream") {
     const { query, rest } = requireNamed(success.query, parameters);
     const other = Object.keys(rest).find((name) => !name.startsWith("filter["));
@@ -158,17 +167,22 @@ function requireListQuery(declaration: ListDeclaration, parameters: QueryParamet
 
 /** Takes the declared parameters out of the query; what is left may be filters. */
 function requireNamed(
-  declared: StreamSuccess["query"],
+  declared: Readonly<Record<string, QueryParameter>>,
   parameters: QueryParameters,
 ): { readonly query: Readonly<Record<string, string>>; readonly rest: QueryParameters } {
   const query: Record<string, string> = {};
   const rest: Record<string, QueryParameters[string]> = { ...parameters };
-  for (const [name, { values, default: fallback }] of Object.entries(declared)) {
+  for (const [name, { values, maxLength, default: fallback }] of Object.entries(declared)) {
     const text = parameters[name] ?? fallback;
     delete rest[name];
     if (text === undefined) continue;
-    const fits = typeof text === "string" && (values?.includes(text) ?? /^\d{1,15}$/.test(text));
-    if (!fits) throw invalidParameter(name, `must be ${values?.join(" or ") ?? "a whole number"}, once`);
+    if (typeof text !== "string") throw invalidParameter(name, "must be given once");
+    if (maxLength !== undefined) {
+      if (text === "" || text.length > maxLength)
+        throw invalidParameter(name, `must have 1 to ${maxLength} characters, not ${text.length}`);
+    } else if (!(values?.includes(text) ?? /^\d{1,15}$/.test(text))) {
+      throw invalidParameter(name, `must be ${values?.join(" or ") ?? "a whole number"}, once`);
+    }
     query[name] = text;
   }
   return { query, rest };
@@ -207,6 +221,28 @@ function idempotencyOf(operation: Operation, request: FastifyRequest, caller: Ca
     // A repeated request is the same bytes again.
     requestHash: sha256(`${operation.id}\n${path}\n${request.bodyText ?? ""}`),
   };
+}
+
+/** @throws AppError invalid_parameter */
+function overrideReasonOf(operation: Operation, request: FastifyRequest): string | undefined {
+  const given = request.headers["gatehouse-override-reason"];
+  if (operation.changesAccess !== true || given === undefined) return undefined;
+  const text = typeof given === "string" ? headerInUtf8(given).trim() : "";
+  const length = [...text].length;
+  if (length > 0 && length <= mostReasonCharacters) return text;
+  throw invalidParameter(
+    "Gatehouse-Override-Reason",
+    `must have 1 to ${mostReasonCharacters} characters, not ${length}`,
+  );
+}
+
+/** Header values are handed over byte by byte as Latin-1; most programs that say more than ASCII mean UTF-8. */
+function headerInUtf8(text: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(text, "latin1"));
+  } catch {
+    return text;
+  }
 }
 
 function sha256(text: string): Buffer {

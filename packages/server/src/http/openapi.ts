@@ -66,6 +66,11 @@ const tagDescriptions: Readonly<Record<string, string>> = {
 
 const headers = {
   ETag: { description: "The record's version, for If-Match.", schema: { type: "string" } },
+  "Gatehouse-Event": {
+    description:
+      "The id of the audit entry of a write that can change access: its effect is at `/tenants/events/{id}/effect`. Absent where nothing was changed.",
+    schema: { type: "string", format: "uuid" },
+  },
   "Idempotent-Replayed": {
     description: "`true` where the request was done before, under the same Idempotency-Key, and is answered again.",
     schema: { type: "string", enum: ["true"] },
@@ -93,6 +98,13 @@ const headerParameters = {
     in: "header",
     description: "The ETag of the version that the change is meant for; another one is refused with 412.",
     schema: { type: "string" },
+  },
+  OverrideReason: {
+    name: "Gatehouse-Override-Reason",
+    in: "header",
+    description:
+      "Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8.",
+    schema: { type: "string", minLength: 1, maxLength: 500 },
   },
   IdempotencyKey: {
     name: "Idempotency-Key",
@@ -161,33 +173,41 @@ function parametersOf(operation: Operation): unknown[] {
   }));
   const query =
     operation.success.kind === "page"
-      ? listParameters(operation.success.list)
+      ? [...namedParameters(operation.success.query ?? {}), ...listParameters(operation.success.list)]
       : operation.success.kind === "stream"
         ? streamParameters(operation.success)
         : flags;
   const headers: unknown[] = [];
   if (takesIfMatch(operation)) headers.push({ $ref: "#/components/parameters/IfMatch" });
   if (operation.method === "POST") headers.push({ $ref: "#/components/parameters/IdempotencyKey" });
+  if (operation.changesAccess === true) headers.push({ $ref: "#/components/parameters/OverrideReason" });
   return [...path, ...query, ...headers];
 }
 
-function streamParameters({ query, filter, live }: StreamSuccess): unknown[] {
-  const own = Object.entries(query).map(([name, { description, values, default: fallback }]) => ({
+function namedParameters(query: StreamSuccess["query"]): unknown[] {
+  return Object.entries(query).map(([name, { description, values, maxLength, default: fallback }]) => ({
     name,
     in: "query",
     description,
     schema: {
-      ...(values === undefined ? { type: "integer", minimum: 0 } : { type: "string", enum: [...values] }),
+      ...(maxLength !== undefined
+        ? { type: "string", minLength: 1, maxLength }
+        : values === undefined
+          ? { type: "integer", minimum: 0 }
+          : { type: "string", enum: [...values] }),
       ...(fallback === undefined ? {} : { default: fallback }),
     },
   }));
+}
+
+function streamParameters({ query, filter, live }: StreamSuccess): unknown[] {
   const lastEventId = {
     name: "Last-Event-ID",
     in: "header",
     description: "The position to go on after.",
     schema: { type: "integer", minimum: 0 },
   };
-  return [...own, ...(live === true ? [lastEventId] : []), ...filterParameters(filter)];
+  return [...namedParameters(query), ...(live === true ? [lastEventId] : []), ...filterParameters(filter)];
 }
 
 function filterParameters(filter: ListDeclaration["filter"]): unknown[] {
@@ -261,6 +281,7 @@ function successOf(operation: Operation, schemas: Json): Json {
   if (success.kind === "record" || success.kind === "records" || changes) names.push("ETag");
   const located = success.kind === "record" && success.located === true;
   if (located || (success.status === 201 && operation.parameters === undefined)) names.push("Location");
+  if (operation.changesAccess === true) names.push("Gatehouse-Event");
   if (operation.method === "POST") names.push("Idempotent-Replayed");
   const shown = headersNamed(...names);
   if (success.kind === "empty") return { description: "Done; there is nothing to show.", headers: shown };

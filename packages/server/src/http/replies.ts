@@ -14,6 +14,7 @@ export async function replyWithOutcome(
 ): Promise<FastifyReply> {
   reply.status(operation.success.status);
   if ("version" in outcome && outcome.version !== undefined) reply.header("ETag", entityTag(outcome.version));
+  if (outcome.event !== undefined) reply.header("Gatehouse-Event", outcome.event);
   if (outcome.replayed === true) reply.header("Idempotent-Replayed", "true");
   switch (outcome.kind) {
     case "empty":

@@ -4,7 +4,7 @@ import type { Permission } from "@gatehouse/contract/permissions";
 import { AppError } from "./app-error.ts";
 import type { Actor, Origin } from "./audit/change.ts";
 import type { Granted } from "./authorization/granted.ts";
-import { type CommandRunner, runCommand, type Secrets } from "./command.ts";
+import { type CommandRunner, type CommandScope, runCommand, type Secrets } from "./command.ts";
 import type { Scope, Transaction } from "./db/database.ts";
 import type { IdempotencyRequest } from "./idempotency.queries.ts";
 import type { ListQuery } from "./list-query.ts";
@@ -46,6 +46,8 @@ export interface CallOptions<O extends Operation> {
   readonly requestId: string;
   readonly sourceAddress: string | undefined;
   readonly ifMatch: string | undefined;
+  /** Why the caller would have access tests broken. */
+  readonly overrideReason: string | undefined;
   readonly idempotency: IdempotencyRequest | undefined;
   readonly now: Date;
 }
@@ -138,8 +140,8 @@ export class Call<O extends Operation> {
   }
 
   get origin(): Origin {
-    const { actor, operation, requestId, sourceAddress, now } = this.#options;
-    return { actor, operation: operation.id, requestId, sourceAddress, at: now };
+    const { actor, operation, requestId, sourceAddress, now, overrideReason: reason } = this.#options;
+    return { actor, operation: operation.id, requestId, sourceAddress, at: now, reason };
   }
 
   get idempotency(): IdempotencyRequest | undefined {
@@ -202,6 +204,11 @@ export class Call<O extends Operation> {
     return this.#options.runner.models.current(this.tenantId);
   }
 
+  /** As `model`, as of a moment that is past; or since when that is known. */
+  modelAt(at: Date): ReturnType<CommandRunner["models"]["at"]> {
+    return this.#options.runner.models.at(this.tenantId, at);
+  }
+
   /** As `read`, but over every tenant: for operations of the operator. */
   readAsOperator<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.#options.runner.database.snapshot({ kind: "operator" }, work);
@@ -218,18 +225,23 @@ export class Call<O extends Operation> {
 
   /** As `command`, but no other command of the tenant runs beside it: for one that reads and writes all of the tenant. */
   commandAlone(work: (tx: CommandTx) => Promise<Outcome>): Promise<Outcome> {
-    const { tenantId, origin, idempotency } = this;
-    const scope: Scope = { kind: "tenant", tenantId };
-    return runCommand(this.#options.runner, { scope, tenantId, origin, idempotency, alone: true }, work);
+    const { tenantId } = this;
+    return this.#run({ scope: { kind: "tenant", tenantId }, tenantId, alone: true }, work);
   }
 
   /** As `command`, in a scope of the caller's choosing: for operations of the operator. */
   commandIn(scope: Scope, tenantId: string, work: (tx: CommandTx) => Promise<Outcome>): Promise<Outcome> {
-    return runCommand(
-      this.#options.runner,
-      { scope, tenantId, origin: this.origin, idempotency: this.idempotency },
-      work,
-    );
+    return this.#run({ scope, tenantId }, work);
+  }
+
+  #run(
+    command: Pick<CommandScope, "scope" | "tenantId" | "alone">,
+    work: (tx: CommandTx) => Promise<Outcome>,
+  ): Promise<Outcome> {
+    const { runner, operation } = this.#options;
+    const { origin, idempotency } = this;
+    const changesAccess = operation.changesAccess === true;
+    return runCommand(runner, { ...command, origin, idempotency, changesAccess }, work);
   }
 
   /**

@@ -1,14 +1,17 @@
 /** The one way to change something: a transaction with its audit entry, its outbox entry and its stored reply. */
 import { appendToRecord } from "./audit/audit.queries.ts";
 import type { Change, Origin } from "./audit/change.ts";
+import { type Entry, newEntry } from "./audit/entry.ts";
 import type { EventStreams } from "./audit/event-streams.ts";
 import type { AuditSigner } from "./audit/signatures.ts";
 import type { Database, Scope, Transaction } from "./db/database.ts";
 import { claimReply, type IdempotencyRequest, storeReply } from "./idempotency.queries.ts";
+import { newId } from "./ids.ts";
 import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
 import type { Outcome } from "./outcome.ts";
 import type { RecordCache } from "./record-cache.ts";
 import type { SecretBox } from "./secrets/master-key.ts";
+import { type AccessLedger, concernsAccess, type WeighedEffect } from "./tenancy/access-ledger.ts";
 import type { GenerationReader } from "./tenancy/generation-reader.ts";
 import { holdTenant } from "./tenancy/tenant-lock.queries.ts";
 import type { TenantModels } from "./tenancy/tenant-models.ts";
@@ -31,6 +34,8 @@ export interface CommandRunner {
   readonly records: RecordCache;
   readonly generations: GenerationReader;
   readonly models: TenantModels;
+  /** What commands do to access. */
+  readonly ledger: AccessLedger;
   readonly audit: { readonly signer: AuditSigner; readonly streams: EventStreams };
   /** Where webhooks may lead besides the internet. */
   readonly webhookNetworks: AllowedNetworks;
@@ -46,6 +51,8 @@ export interface CommandScope {
   readonly idempotency: IdempotencyRequest | undefined;
   /** True for a command that reads and writes the whole tenant: no other command of the tenant runs beside it. */
   readonly alone?: boolean;
+  /** Whether the command may change who may reach what: then what it does to access is written down with it. */
+  readonly changesAccess?: boolean;
 }
 
 /** A command's outcome, and whether it was done before and is only told again. */
@@ -62,11 +69,15 @@ export async function runCommand(
   command: CommandScope,
   work: (tx: CommandTx) => Promise<Outcome>,
 ): Promise<Outcome & Replayed> {
-  const { scope, tenantId, origin, idempotency, alone = false } = command;
+  const { scope, tenantId, origin, idempotency, alone = false, changesAccess = false } = command;
+  const page = changesAccess ? await runner.ledger.open(tenantId) : undefined;
   let changes: Change[] = [];
+  let entries: readonly Entry[] = [];
+  let effect: WeighedEffect | undefined;
 
   const perform = async (transaction: Transaction): Promise<Outcome & Replayed> => {
     changes = [];
+    effect = undefined;
     // Both are asked for at once, and run one after the other. When the lock is not to be had, what comes after it fails
     // too, and is waited for: nothing may be sent once the transaction is over.
     const [held, performed] = await Promise.allSettled([
@@ -83,22 +94,29 @@ export async function runCommand(
       const earlier = await claimReply(transaction, runner.secrets.replies, idempotency, origin.at);
       if (earlier !== undefined) return { ...earlier, replayed: true };
     }
-    return work({
-      tenantId,
-      query: transaction.query,
-      record: (change) => changes.push(change),
-    });
+    const tx = { tenantId, query: transaction.query };
+    const outcome = await work({ ...tx, record: (change) => changes.push(change) });
+    entries = changes.map((change) => newEntry(newId(), origin, change));
+    if (!concernsAccess(changes)) return outcome;
+    if (page === undefined) throw new Error(`${origin.operation} changes access, and does not say that it can`);
+    effect = await page.weigh(tx, changes, origin.reason);
+    const [first] = entries;
+    return first === undefined ? outcome : { ...outcome, event: first.id };
   };
 
   const finish = (transaction: Transaction, outcome: Outcome & Replayed): Promise<unknown> => {
     if (outcome.replayed === true) return Promise.resolve();
     return Promise.all([
-      changes.length === 0 ? undefined : appendToRecord(transaction, tenantId, origin, changes),
+      effect?.write({ tenantId, query: transaction.query }),
+      entries.length === 0 ? undefined : appendToRecord(transaction, tenantId, origin, entries),
       idempotency === undefined ? undefined : storeReply(transaction, runner.secrets.replies, idempotency, outcome),
     ]);
   };
 
   const outcome = await runner.database.transaction(scope, perform, finish);
-  if (outcome.replayed !== true) runner.committed(changes.length);
+  if (outcome.replayed !== true) {
+    effect?.committed();
+    runner.committed(changes.length);
+  }
   return outcome;
 }

@@ -25,12 +25,16 @@ export interface StreamOutcome {
 }
 
 /** What an operation answers, before it is put into HTTP. */
-export type Outcome =
+export type Outcome = (
   | RecordOutcome
   | { readonly kind: "page"; readonly page: Page<unknown> }
   | { readonly kind: "array"; readonly batches: AsyncIterable<readonly unknown[]> }
   | StreamOutcome
-  | { readonly kind: "empty"; readonly version?: number };
+  | { readonly kind: "empty"; readonly version?: number }
+) & {
+  /** The id of the first audit entry of a command that can change access. */
+  readonly event?: string;
+};
 
 /** A record that was read or changed. */
 export function record(body: object, version: number): RecordOutcome {

@@ -1,6 +1,9 @@
 import * as operations from "@gatehouse/contract/operations/access.operations";
+import { readEventEffect as eventEffect } from "@gatehouse/contract/operations/events.operations";
 import { type Route, route } from "../../http/route.ts";
 import * as commands from "./access.commands.ts";
+import { readEventEffect } from "./effects.commands.ts";
+import { listPastAccess } from "./past-access.commands.ts";
 
 export const accessRoutes: readonly Route[] = [
   route(operations.evaluateAccess, commands.evaluateAccess),
@@ -8,4 +11,6 @@ export const accessRoutes: readonly Route[] = [
   route(operations.searchSubjects, commands.searchSubjects),
   route(operations.searchResources, commands.searchResources),
   route(operations.searchActions, commands.searchActions),
+  route(operations.listPastAccess, listPastAccess),
+  route(eventEffect, readEventEffect),
 ];

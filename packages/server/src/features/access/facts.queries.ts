@@ -85,10 +85,14 @@ const changed = (type: string) => `SELECT (change ->> 'id')::uuid
     FROM outbox AS news CROSS JOIN jsonb_array_elements(news.changes) AS change
     WHERE news.tenant_id = $1 AND news.generation > $2 AND change ->> 'type' = '${type}'`;
 
-/** Whether resources may have changed of which the news does not name the ids: they lost an address, or a gateway. */
-const resourcesLostParts = `EXISTS (SELECT FROM outbox AS news CROSS JOIN jsonb_array_elements(news.changes) AS change
-    WHERE news.tenant_id = $1 AND news.generation > $2 AND change ->> 'change' = 'deleted'
-      AND change ->> 'type' IN ('address', 'gateway'))`;
+/**
+ * Whether resources may have changed of which the news does not name the ids: they lost an address or a gateway, or have a
+ * protocol that is another now.
+ */
+const resourcesChangedUnnamed = `EXISTS (SELECT FROM outbox AS news CROSS JOIN jsonb_array_elements(news.changes) AS change
+    WHERE news.tenant_id = $1 AND news.generation > $2 AND (
+      (change ->> 'change' = 'deleted' AND change ->> 'type' IN ('address', 'gateway'))
+      OR (change ->> 'change' = 'updated' AND change ->> 'type' = 'protocol')))`;
 
 /** Which rows of each kind may be others than at a generation. */
 const changedRows: Readonly<Record<keyof FactRows, string>> = {
@@ -98,7 +102,7 @@ const changedRows: Readonly<Record<keyof FactRows, string>> = {
   gateways: `item.id IN (${changed("gateway")})`,
   resources: `(item.id IN (${changed("resource")}) OR item.id IN (
       SELECT address.resource_id FROM addresses AS address WHERE address.tenant_id = $1 AND address.id IN (${changed("address")})
-    ) OR ${resourcesLostParts})`,
+    ) OR ${resourcesChangedUnnamed})`,
   rules: `item.id IN (${changed("admission-rule")})`,
   policies: `item.id IN (${changed("policy")})`,
 };
@@ -126,6 +130,11 @@ function statements<Parameters extends readonly unknown[]>(
 const selectAll = statements<[tenantId: string]>("all", () => "");
 const selectChanged = statements<[tenantId: string, since: number]>("changed", (kind) => ` AND ${changedRows[kind]}`);
 
+const selectNamed = statements<[tenantId: string, ids: readonly string[]]>(
+  "named",
+  () => " AND item.id = ANY($2::uuid[])",
+);
+
 const selectNews = statement<News, [tenantId: string, since: number]>(
   "access.news",
   "SELECT generation, changes FROM outbox WHERE tenant_id = $1 AND generation > $2 ORDER BY generation",
@@ -136,6 +145,14 @@ const selectPlaces = statement<PolicyPlace, [tenantId: string, since: number]>(
   "access.policy_places",
   `SELECT id, type FROM policies WHERE tenant_id = $1 AND type IN (
      SELECT item.type FROM policies AS item WHERE item.tenant_id = $1 AND item.id IN (${changed("policy")})
+   ) ORDER BY type, "order"`,
+);
+
+/** The order of all policies whose type is among those of some of them. */
+const selectPlacesBeside = statement<PolicyPlace, [tenantId: string, ids: readonly string[]]>(
+  "access.policy_places_beside",
+  `SELECT id, type FROM policies WHERE tenant_id = $1 AND type IN (
+     SELECT item.type FROM policies AS item WHERE item.tenant_id = $1 AND item.id = ANY($2::uuid[])
    ) ORDER BY type, "order"`,
 );
 
@@ -184,6 +201,32 @@ export async function readChangedFacts(tx: TenantTx, since: number): Promise<Cha
     ask(policies),
   ]);
   return { generation, news, places, facts: factRows(rows) };
+}
+
+/** Ids of records by their kind of fact. */
+export type NamedFacts = { readonly [Kind in keyof FactRows]: readonly string[] };
+
+/** The facts of those records that are there; asks for all of them at once. */
+export async function readNamedFacts(tx: TenantTx, named: NamedFacts): Promise<FactRows> {
+  const ask = <Row>(select: Statement<Row, [tenantId: string, ids: readonly string[]]>, ids: readonly string[]) =>
+    ids.length === 0 ? [] : tx.query(select, tx.tenantId, ids);
+  const { users, groups, devices, gateways, resources, rules, policies } = selectNamed;
+  return factRows(
+    await Promise.all([
+      ask(users, named.users),
+      ask(groups, named.groups),
+      ask(devices, named.devices),
+      ask(gateways, named.gateways),
+      ask(resources, named.resources),
+      ask(rules, named.rules),
+      ask(policies, named.policies),
+    ]),
+  );
+}
+
+/** All policies of the types that some policies have, in their order; none where there are no such policies. */
+export async function readPlacesBeside(tx: TenantTx, ids: readonly string[]): Promise<readonly PolicyPlace[]> {
+  return ids.length === 0 ? [] : tx.query(selectPlacesBeside, tx.tenantId, ids);
 }
 
 function factRows([users, groups, devices, gateways, resources, rules, policies]: readonly [

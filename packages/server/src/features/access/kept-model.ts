@@ -3,13 +3,14 @@ import type { FactChange, FactsByKind, TenantFacts } from "@gatehouse/policy/mod
 import { compile, type Model, update } from "@gatehouse/policy/model/model";
 import { Table } from "@gatehouse/policy/model/table";
 import type { TenantModel } from "../../platform/tenancy/tenant-models.ts";
-import type { ChangedFacts, FactRows } from "./facts.queries.ts";
+import type { ChangedFacts, FactRows, PolicyPlace } from "./facts.queries.ts";
+import { changedFacts, isSame } from "./model-facts.ts";
 
 /** News of more changes than this is no cheaper to follow than to load everything anew. */
-const mostChanges = 2_000;
+export const mostChanges = 2_000;
 
 /** Which kind of fact a type of record is; of the others, decisions know nothing, or only through these. */
-const kindOfType: Readonly<Record<string, keyof FactsByKind>> = {
+export const kindOfType: Readonly<Record<string, keyof FactsByKind>> = {
   user: "user",
   group: "group",
   device: "device",
@@ -19,7 +20,7 @@ const kindOfType: Readonly<Record<string, keyof FactsByKind>> = {
   policy: "policy",
 };
 
-const kindOfRows: Readonly<Record<keyof FactRows, keyof FactsByKind>> = {
+export const kindOfRows: Readonly<Record<keyof FactRows, keyof FactsByKind>> = {
   users: "user",
   groups: "group",
   devices: "device",
@@ -87,10 +88,28 @@ export class KeptModel implements TenantModel {
       const kind = kindOfType[type];
       if (kind !== undefined && !present.has(`${kind} ${id}`)) gone.push({ kind, gone: id });
     }
-    const updated = update(this.model, [...gone, ...changes]);
-    const model = update(updated, newOrders(updated, places));
-    const users = [...gone, ...changes].flatMap(idOf("user"));
-    const resources = [...gone, ...changes].flatMap(idOf("resource"));
+    return this.with(generation, this.inOrder([...gone, ...changes], places));
+  }
+
+  /**
+   * Changes, and what they leave to say of the order of policies.
+   *
+   * @param places all policies of the types whose order may have changed, in their order
+   */
+  inOrder(changes: readonly FactChange[], places: readonly PolicyPlace[]): readonly FactChange[] {
+    return places.length === 0 ? changes : [...changes, ...newOrders(update(this.model, changes), places)];
+  }
+
+  /**
+   * The model of a later generation.
+   *
+   * @param changes in their order
+   */
+  with(generation: number, changes: readonly FactChange[]): KeptModel {
+    if (changes.length > mostChanges) return KeptModel.of(generation, changedFacts(this.model, changes));
+    const model = update(this.model, changes);
+    const users = changes.flatMap(idOf("user"));
+    const resources = changes.flatMap(idOf("resource"));
     return new KeptModel(
       generation,
       model,
@@ -113,10 +132,6 @@ function emailKey(email: string): string {
 
 function nameIn(text: string | undefined, key: (text: string) => string): string | undefined {
   return text === undefined ? undefined : key(text);
-}
-
-function isSame(a: object, b: object | undefined): boolean {
-  return b !== undefined && JSON.stringify(a) === JSON.stringify(b);
 }
 
 function idOf(kind: keyof FactsByKind) {

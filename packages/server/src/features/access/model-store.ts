@@ -4,8 +4,11 @@ import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { OutboxSubscriber } from "../../platform/outbox/outbox-follower.ts";
 import type { GenerationReader } from "../../platform/tenancy/generation-reader.ts";
 import type { TenantModel, TenantModels } from "../../platform/tenancy/tenant-models.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { readAllFacts, readChangedFacts } from "./facts.queries.ts";
+import { readHistoryAt, readHistoryBounds } from "./history.queries.ts";
 import { KeptModel } from "./kept-model.ts";
+import { PastModels } from "./past-models.ts";
 
 /** A model that nobody asks for is dropped after this long, in milliseconds: well before outbox entries are cleared away. */
 const idleMs = 10 * 60_000;
@@ -37,6 +40,8 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
   /** In order of use: the first was used longest ago. */
   readonly #entries = new Map<string, Entry>();
 
+  readonly #past = new PastModels();
+
   /** How often a model was made from everything, and how often from what changed. */
   readonly loads = { whole: 0, changes: 0 };
 
@@ -49,7 +54,7 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
     return [...this.#entries.keys()];
   }
 
-  async current(tenantId: string): Promise<TenantModel> {
+  async current(tenantId: string): Promise<KeptModel> {
     const generation = await this.#options.generations.current(tenantId);
     // A tenant that was deleted a moment ago: nobody in it may do anything.
     if (generation === undefined) return emptyModel;
@@ -64,6 +69,22 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
     return entry.kept;
   }
 
+  async at(tenantId: string, at: Date): Promise<TenantModel | { readonly begins: string }> {
+    const current = await this.current(tenantId);
+    const { begins, latest, held } = await this.#read(tenantId, (tx) => readHistoryBounds(tx, at));
+    if (held === null) return { begins: begins ?? at.toISOString() };
+    // Nothing that decisions are made from has changed since.
+    if (held === latest && held <= current.generation) return current;
+    return this.#past.at(tenantId, held, () => this.#read(tenantId, (tx) => readHistoryAt(tx, held)));
+  }
+
+  /** Keeps what a command that was committed here made of the model: the next question need not read it. */
+  take(tenantId: string, model: KeptModel): void {
+    const entry = this.#use(tenantId);
+    if (entry.kept === undefined || entry.kept.generation < model.generation) entry.kept = model;
+    if (this.#entries.size > mostModels) this.#makeRoom();
+  }
+
   changed({ tenantId, changes }: OutboxEntry): void {
     if (changes.some(({ type, change }) => type === "tenant" && change === "deleted")) this.#entries.delete(tenantId);
   }
@@ -71,6 +92,7 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
   /** Also when the database was restored from a backup: generations may have started over. */
   missed(): void {
     this.#entries.clear();
+    this.#past.clear();
   }
 
   /** Drops models that nobody asked for lately. */
@@ -88,24 +110,25 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
   }
 
   async #load(tenantId: string, entry: Entry): Promise<void> {
-    const { database } = this.#options;
     const { kept } = entry;
-    const read = <T>(work: Parameters<typeof database.snapshot<T>>[1]) =>
-      database.snapshot<T>({ kind: "tenant", tenantId }, work);
     const next =
       kept === undefined
         ? undefined
-        : kept.after(await read(({ query }) => readChangedFacts({ tenantId, query }, kept.generation)));
+        : kept.after(await this.#read(tenantId, (tx) => readChangedFacts(tx, kept.generation)));
     if (next !== undefined) {
       this.loads.changes += 1;
       entry.kept = next;
       return;
     }
-    const { generation, facts } = await read(({ query }) => readAllFacts({ tenantId, query }));
+    const { generation, facts } = await this.#read(tenantId, readAllFacts);
     this.loads.whole += 1;
     // Deleted meanwhile: nothing is left, and nothing comes after it.
     entry.kept = KeptModel.of(generation ?? Number.POSITIVE_INFINITY, facts);
     this.#makeRoom();
+  }
+
+  #read<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
+    return this.#options.database.snapshot({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
   }
 
   #makeRoom(): void {

@@ -152,6 +152,6 @@ function isTransportProtocol(value: unknown): value is TransportProtocol {
 }
 
 /** Ids as they are stored: in lower case (RFC 9562, section 4). */
-function canonicalId(text: string): string {
+export function canonicalId(text: string): string {
   return isUuid(text) ? text.toLowerCase() : text;
 }

@@ -47,7 +47,7 @@ export async function setUpInstallation(
   let made: Installation | undefined;
   await runCommand(
     runner,
-    { scope: { kind: "operator", tenantId }, tenantId, origin, idempotency: undefined },
+    { scope: { kind: "operator", tenantId }, tenantId, origin, idempotency: undefined, changesAccess: true },
     async (tx) => {
       await lockInstallation(tx);
       await checkMasterKey(tx, runner.secrets.masterKeyCheck);

@@ -1,9 +1,8 @@
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
-import { newId } from "../ids.ts";
 import { entryHash } from "./chain.ts";
-import type { Change, Origin } from "./change.ts";
-import { newEntry } from "./entry.ts";
+import type { Origin } from "./change.ts";
+import type { Entry } from "./entry.ts";
 
 type Texts = readonly (string | null)[];
 
@@ -32,6 +31,7 @@ const appendRecord = statement<
     changes: string,
     atMs: number,
     entryHashes: Buffer,
+    reason: string | null,
   ]
 >(
   "audit.append",
@@ -44,9 +44,10 @@ const appendRecord = statement<
      RETURNING generation, event_count - cardinality($9::uuid[]) AS last_position, chain_hash
    ), audited AS (
      INSERT INTO audit_events (tenant_id, id, created_at, generation, position, actor_type, actor_id, actor_name,
-                               operation, target_type, target_id, target_name, before, after, request_id, source_address)
+                               operation, target_type, target_id, target_name, before, after, request_id, source_address,
+                               reason)
      SELECT $1, entry.id, $2, bumped.generation, bumped.last_position + entry.place, $3, $4, $5, $6,
-            entry.target_type, entry.target_id, entry.target_name, entry.before::json, entry.after::json, $7, $8
+            entry.target_type, entry.target_id, entry.target_name, entry.before::json, entry.after::json, $7, $8, $18
      FROM bumped, unnest($9::uuid[], $10::text[], $11::uuid[], $12::text[], $13::text[], $14::text[]) WITH ORDINALITY
        AS entry (id, target_type, target_id, target_name, before, after, place)
    ), sealed AS (
@@ -57,24 +58,23 @@ const appendRecord = statement<
    SELECT $1, generation, $2, $15::jsonb FROM bumped`,
 );
 
-function kindOf(change: Change): "created" | "updated" | "deleted" {
-  if (change.before === undefined) return "created";
-  return change.after === undefined ? "deleted" : "updated";
+function kindOf(entry: Entry): "created" | "updated" | "deleted" {
+  if (entry.before === undefined) return "created";
+  return entry.after === undefined ? "deleted" : "updated";
 }
 
 /**
  * Writes what a command did into the audit record, sealed, and into the outbox.
  *
- * @param changes at least one
+ * @param entries at least one
  */
 export function appendToRecord(
   transaction: Transaction,
   tenantId: string,
   origin: Origin,
-  changes: readonly Change[],
+  entries: readonly Entry[],
 ): Promise<unknown> {
   const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value));
-  const entries = changes.map((change) => newEntry(newId(), origin, change));
   return transaction.query(
     appendRecord,
     tenantId,
@@ -91,8 +91,9 @@ export function appendToRecord(
     entries.map(({ target }) => target.name ?? null),
     entries.map(({ before }) => json(before)),
     entries.map(({ after }) => json(after)),
-    JSON.stringify(changes.map((change) => ({ type: change.type, id: change.id, change: kindOf(change) }))),
+    JSON.stringify(entries.map((entry) => ({ type: entry.target.type, id: entry.target.id, change: kindOf(entry) }))),
     origin.at.getTime(),
     Buffer.concat(entries.map(entryHash)),
+    origin.reason ?? null,
   );
 }

@@ -27,4 +27,6 @@ export interface Origin {
   readonly requestId: string;
   readonly sourceAddress?: string | undefined;
   readonly at: Date;
+  /** What the caller gave as the reason for overriding access tests. */
+  readonly reason?: string | undefined;
 }

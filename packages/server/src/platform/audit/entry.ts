@@ -18,6 +18,7 @@ export interface EntryRow {
   readonly after: Record<string, unknown> | null;
   readonly request_id: string;
   readonly source_address: string | null;
+  readonly reason: string | null;
 }
 
 const entryColumnNames = [
@@ -36,6 +37,7 @@ const entryColumnNames = [
   "after",
   "request_id",
   "source_address",
+  "reason",
 ];
 
 /** The columns of an EntryRow, of a row named `item`. */
@@ -58,6 +60,7 @@ export function eventView(row: EntryRow): Event {
     ...(row.after === null ? {} : { after: row.after }),
     requestId: row.request_id,
     ...(row.source_address === null ? {} : { sourceAddress: row.source_address }),
+    ...(row.reason === null ? {} : { reason: row.reason }),
   };
 }
 
@@ -69,7 +72,7 @@ export interface Entry extends Omit<Event, "position" | "generation" | "before" 
 
 /** @returns the entry, as `eventView` will show it once it is stored */
 export function newEntry(id: string, origin: Origin, change: Change): Entry {
-  const { actor, sourceAddress } = origin;
+  const { actor, sourceAddress, reason } = origin;
   return {
     id,
     createdAt: origin.at.toISOString(),
@@ -84,5 +87,7 @@ export function newEntry(id: string, origin: Origin, change: Change): Entry {
     ...(change.after === undefined ? {} : { after: change.after }),
     requestId: origin.requestId,
     ...(sourceAddress === undefined ? {} : { sourceAddress }),
+    // Entries without a reason keep the hash that they had before there were any: absent, not null.
+    ...(reason === undefined ? {} : { reason }),
   };
 }

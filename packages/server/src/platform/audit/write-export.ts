@@ -105,6 +105,7 @@ const csvColumns: Readonly<Record<string, (event: Event) => string | number | un
   sourceAddress: (event) => event.sourceAddress,
   before: (event) => (event.before === undefined ? undefined : JSON.stringify(event.before)),
   after: (event) => (event.after === undefined ? undefined : JSON.stringify(event.after)),
+  reason: (event) => event.reason,
 };
 
 /** RFC 4180. What a spreadsheet would take for a formula gets an apostrophe before it. */

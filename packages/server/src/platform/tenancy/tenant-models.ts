@@ -16,4 +16,11 @@ export interface TenantModels {
    * @throws AppError database_unavailable
    */
   current(tenantId: string): Promise<TenantModel>;
+
+  /**
+   * @param at a moment that is past
+   * @returns the tenant's model as it was; or where that is not known any more, or not yet, since when it is, in ISO 8601
+   * @throws AppError database_unavailable
+   */
+  at(tenantId: string, at: Date): Promise<TenantModel | { readonly begins: string }>;
 }

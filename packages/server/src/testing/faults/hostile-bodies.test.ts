@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.server.close());
 
-interface Sent extends OperationRequest {
+interface Sent extends Omit<OperationRequest, "query"> {
   readonly query?: string;
   readonly headers?: Record<string, string>;
 }

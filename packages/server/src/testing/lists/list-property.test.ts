@@ -49,7 +49,8 @@ const unshown: Readonly<Record<string, (records: Listed[]) => Promise<Listed[]>>
 };
 
 const lists = operations.flatMap(({ id, path, access, parameters, success }) =>
-  success.kind === "page" && access !== "operator" && parameters === undefined
+  // What has to be asked for something is no list of records; it takes neither filters nor an order.
+  success.kind === "page" && access !== "operator" && parameters === undefined && success.query === undefined
     ? [{ id, path, list: success.list as ListDeclaration }]
     : [],
 );

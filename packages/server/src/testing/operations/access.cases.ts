@@ -60,4 +60,12 @@ export const accessCases: readonly OperationCase[] = [
     },
   },
   { operation: access.searchActions, prepare: async (actors) => ({ body: await question(actors) }) },
+  {
+    operation: access.listPastAccess,
+    prepare: async (actors) => {
+      const { subject, context } = await question(actors);
+      const { deviceId, sourceIp, country } = context;
+      return { query: { user: subject.id, device: deviceId, sourceIp, country } };
+    },
+  },
 ];

@@ -35,6 +35,13 @@ export const administrationCases: readonly OperationCase[] = [
   { operation: events.exportEvents, prepare: nothing },
   { operation: events.streamEvents, prepare: nothing },
   { operation: events.readSigningKey, prepare: nothing },
+  {
+    operation: events.readEventEffect,
+    prepare: async ({ tenant }) => {
+      const { headers } = await tenant.client.post("/tenants/groups", { name: unique("Group") });
+      return { parameters: { id: headers["gatehouse-event"] ?? "none" } };
+    },
+  },
 
   { operation: tenants.listTenants, prepare: nothing },
   {

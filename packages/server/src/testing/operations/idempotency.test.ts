@@ -3,7 +3,15 @@ import { isWrite } from "@gatehouse/contract/operation";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createSecretBox } from "../../platform/secrets/master-key.ts";
 import { startTestServer, type TestReply, testMasterKey } from "../test-server.ts";
-import { callerOf, createWorld, nilUuid, type OperationRequest, pathOf, type TestWorld } from "./operation-case.ts";
+import {
+  callerOf,
+  createWorld,
+  nilUuid,
+  type OperationRequest,
+  pathOf,
+  type TestWorld,
+  targetOf,
+} from "./operation-case.ts";
 import { writeCases } from "./operation-cases.ts";
 import { generationOf, repliesTo, tenantsCalled } from "./recorded.queries.ts";
 
@@ -18,13 +26,20 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest();
 
 /** What two answers to one request have in common: everything but the request's own id and time. */
 function answerOf({ status, text, headers }: TestReply) {
-  return { status, text, etag: headers.etag, location: headers.location, type: headers["content-type"] };
+  return {
+    status,
+    text,
+    etag: headers.etag,
+    location: headers.location,
+    event: headers["gatehouse-event"],
+    type: headers["content-type"],
+  };
 }
 
 describe.each(writeCases.filter(({ operation }) => operation.method === "POST"))("$id", ({ operation, prepare }) => {
   const isOperators = operation.access === "operator";
   const send = (request: OperationRequest, key: string) =>
-    callerOf(operation, world.ours).send("POST", pathOf(operation, request.parameters), request.body, {
+    callerOf(operation, world.ours).send("POST", targetOf(operation, request), request.body, {
       "idempotency-key": key,
     });
   /** What one request adds to that: a report changes nothing. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer, type TestReply } from "../test-server.ts";
-import { callerOf, createWorld, type OperationRequest, pathOf, type TestWorld } from "./operation-case.ts";
+import { callerOf, createWorld, type OperationRequest, pathOf, type TestWorld, targetOf } from "./operation-case.ts";
 import { actsOnRecord, namedCases } from "./operation-cases.ts";
 import { eventsOf, generationOf } from "./recorded.queries.ts";
 import { makeId } from "./test-records.ts";
@@ -22,7 +22,7 @@ function withoutRequest(reply: TestReply, id: string) {
 
 describe.each(namedCases.filter(({ operation }) => actsOnRecord(operation)))("$id", ({ operation, prepare }) => {
   const send = (request: OperationRequest, body: unknown) =>
-    callerOf(operation, world.ours).send(operation.method, pathOf(operation, request.parameters), body);
+    callerOf(operation, world.ours).send(operation.method, targetOf(operation, request), body);
 
   for (const name of Object.keys(operation.parameters ?? {})) {
     test(`answers to the id of another tenant's record in {${name}} as to one that does not exist`, async () => {

@@ -1,7 +1,15 @@
 import { defaultBodyLimitBytes } from "@gatehouse/contract/operation";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer } from "../test-server.ts";
-import { callerOf, createWorld, nilUuid, type OperationRequest, pathOf, type TestWorld } from "./operation-case.ts";
+import {
+  callerOf,
+  createWorld,
+  nilUuid,
+  type OperationRequest,
+  pathOf,
+  type TestWorld,
+  targetOf,
+} from "./operation-case.ts";
 import { namedCases, refusesUnknownFields } from "./operation-cases.ts";
 import { generationOf } from "./recorded.queries.ts";
 
@@ -17,8 +25,9 @@ describe.each(namedCases)("$id", ({ operation, prepare }) => {
   let request: OperationRequest;
   let generation: number;
   const send = (body: unknown, options: { query?: string; headers?: Record<string, string>; path?: string } = {}) => {
-    const path = options.path ?? pathOf(operation, request.parameters);
-    return callerOf(operation, world.ours).send(method, path + (options.query ?? ""), body, options.headers);
+    const { query, path = targetOf(operation, request) } = options;
+    const target = query === undefined ? path : (path.split("?", 1)[0] ?? "") + query;
+    return callerOf(operation, world.ours).send(method, target, body, options.headers);
   };
 
   beforeAll(async () => {

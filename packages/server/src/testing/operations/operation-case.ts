@@ -10,9 +10,11 @@ export interface Actors {
   readonly operator: TestClient;
 }
 
-/** Path parameters and body of a request. */
+/** Path parameters, query and body of a request. */
 export interface OperationRequest {
   readonly parameters?: Readonly<Record<string, string>> | undefined;
+  /** What the query has to say for the request to succeed. */
+  readonly query?: Readonly<Record<string, string>> | undefined;
   readonly body?: unknown;
 }
 
@@ -46,6 +48,12 @@ export function pathOf(operation: Operation, parameters: Readonly<Record<string,
   return operation.path.replaceAll(/\{(\w+)\}/g, (_brace, name: string) =>
     encodeURIComponent(parameters[name] ?? nilUuid),
   );
+}
+
+/** The path and the query of a request to an operation. */
+export function targetOf(operation: Operation, { parameters, query }: OperationRequest): string {
+  const path = pathOf(operation, parameters);
+  return query === undefined ? path : `${path}?${new URLSearchParams(query)}`;
 }
 
 /** An id that no record has. */

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { errorDefinitions } from "@gatehouse/contract/errors";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer, type TestReply } from "../test-server.ts";
-import { callerOf, createWorld, type OperationRequest, pathOf, type TestWorld } from "./operation-case.ts";
+import { callerOf, createWorld, type OperationRequest, type TestWorld, targetOf } from "./operation-case.ts";
 import { actsOnRecord, refusesUnknownFields, writeCases } from "./operation-cases.ts";
 import { generationOf } from "./recorded.queries.ts";
 
@@ -24,7 +24,7 @@ const ordered = writeCases.filter(({ operation }) => actsOnRecord(operation) || 
 describe.each(ordered)("$id", ({ operation, prepare, references = [], conflict }) => {
   const { method } = operation;
   const send = (request: OperationRequest, headers: Record<string, string> = {}): Promise<TestReply> =>
-    callerOf(operation, world.ours).send(method, pathOf(operation, request.parameters), request.body, headers);
+    callerOf(operation, world.ours).send(method, targetOf(operation, request), request.body, headers);
   /** Refers to what does not exist, where the body can. */
   const dangling = (body: unknown) => references[0]?.body(randomUUID()) ?? body;
   const nowhere = { id: randomUUID() };

@@ -1,8 +1,10 @@
 /** What requests left behind in the database, beside what the API shows of it. */
+import type { TargetType } from "@gatehouse/contract/event-types";
 import { statement } from "../../platform/db/statement.ts";
 import type { TestServer } from "../test-server.ts";
 
 export interface RecordedEvent {
+  readonly id: string;
   readonly operation: string;
   readonly generation: number;
   readonly actor_type: string;
@@ -13,10 +15,11 @@ export interface RecordedEvent {
 
 export interface OutboxRow {
   readonly generation: number;
-  readonly changes: readonly object[];
+  readonly changes: readonly { readonly type: TargetType }[];
 }
 
 export interface OperatorEvent {
+  readonly id: string;
   readonly operation: string;
   readonly actor_type: string;
   readonly actor_name: string;
@@ -31,7 +34,7 @@ export interface StoredReply {
 
 const selectEvents = statement<RecordedEvent, [tenantId: string, requestId: string]>(
   "testing.events_of_request",
-  `SELECT operation, generation, actor_type, source_address, before, after FROM audit_events
+  `SELECT id, operation, generation, actor_type, source_address, before, after FROM audit_events
    WHERE tenant_id = $1 AND request_id = $2`,
 );
 const selectOutbox = statement<OutboxRow, [tenantId: string, generation: number]>(
@@ -40,7 +43,7 @@ const selectOutbox = statement<OutboxRow, [tenantId: string, generation: number]
 );
 const selectOperatorEvents = statement<OperatorEvent, [requestId: string]>(
   "testing.operator_events_of_request",
-  "SELECT operation, actor_type, actor_name, before, after FROM operator_events WHERE request_id = $1",
+  "SELECT id, operation, actor_type, actor_name, before, after FROM operator_events WHERE request_id = $1",
 );
 const selectGeneration = statement<{ generation: number }, [tenantId: string]>(
   "testing.generation",

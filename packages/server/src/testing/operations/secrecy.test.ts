@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createLog } from "../../platform/log.ts";
 import type { TestReply } from "../test-server.ts";
 import { startTestServer, TestClient } from "../test-server.ts";
-import { type Actors, callerOf, createWorld, pathOf, type TestWorld } from "./operation-case.ts";
+import { type Actors, callerOf, createWorld, type TestWorld, targetOf } from "./operation-case.ts";
 import { operationCases } from "./operation-cases.ts";
 
 const written: string[] = [];
@@ -35,7 +35,7 @@ test("every operation, done well and done badly, leaves none of them behind", as
   const spied = spyOn(actors);
   for (const { operation, prepare } of operationCases) {
     const request = await prepare(spied);
-    const path = pathOf(operation, request.parameters);
+    const path = targetOf(operation, request);
     const client = callerOf(operation, spied);
     const found = sensitive(JSON.stringify(request.body ?? {}))[0] ?? "ann@example.com";
     // What was sent once more, as a search and as something else than was asked for.

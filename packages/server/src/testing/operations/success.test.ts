@@ -1,7 +1,9 @@
-import { isWrite } from "@gatehouse/contract/operation";
+import type { TargetType } from "@gatehouse/contract/event-types";
+import { isWrite, type Operation } from "@gatehouse/contract/operation";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer } from "../test-server.ts";
-import { callerOf, createWorld, pathOf, type TestWorld } from "./operation-case.ts";
+import { concernsAccess } from "../../platform/tenancy/access-ledger.ts";
+import { startTestServer, type TestReply } from "../test-server.ts";
+import { callerOf, createWorld, type TestWorld, targetOf } from "./operation-case.ts";
 import { namedCases } from "./operation-cases.ts";
 import { eventsOf, generationOf, operatorEventsOf, outboxOf } from "./recorded.queries.ts";
 
@@ -25,7 +27,7 @@ describe.each(namedCases)("$id", ({ operation, prepare }) => {
     const client = callerOf(operation, world.ours);
 
     // The client holds status and body against the declaration.
-    const reply = await client.send(method, pathOf(operation, request.parameters), request.body);
+    const reply = await client.send(method, targetOf(operation, request), request.body);
 
     expect(reply.status, reply.text).toBe(success.status);
     if (success.kind === "record") expect(reply.headers.etag).toMatch(/^"\d+"$/);
@@ -42,6 +44,7 @@ describe.each(namedCases)("$id", ({ operation, prepare }) => {
     if (!isWrite(operation)) {
       expect(await eventsOf(database, world.ours.tenant.id, requestId)).toEqual([]);
       expect(await generationOf(database, world.ours.tenant.id)).toBe(generation);
+      expect(reply.headers["gatehouse-event"]).toBeUndefined();
       return;
     }
     const traces =
@@ -55,17 +58,42 @@ describe.each(namedCases)("$id", ({ operation, prepare }) => {
     }
     expect(traces.outbox).toHaveLength(1);
     expect(traces.outbox[0]?.changes.length).toBeGreaterThan(0);
+    await expectDeclaredEffect(operation, reply, traces);
     expect(JSON.stringify(traces)).not.toMatch(secrets);
   });
 });
 
+/** What can change access says so, and is answered with the entry whose effect can be read. */
+async function expectDeclaredEffect(
+  operation: Operation,
+  { headers, body }: TestReply,
+  { outbox, events }: Traces,
+): Promise<void> {
+  const { method, access } = operation;
+  const changesAccess = operation.changesAccess === true;
+  const changed = outbox.flatMap(({ changes }) => changes).map(({ type }) => type);
+  const isDeletion = access === "operator" && method === "DELETE";
+  const concerned = concernsAccess(changed.map((type) => ({ type }))) && !isDeletion;
+  expect(concerned, `it records changes of ${changed.join(", ")}`).toBe(changesAccess);
+  const event = headers["gatehouse-event"];
+  expect(event !== undefined).toBe(changesAccess);
+  if (event === undefined) return;
+  // The operator's key reads no tenant's record; the new tenant's own key does.
+  const reader = access === "operator" ? world.server.client(body.apiKey.key) : world.ours.tenant.client;
+  const effect = await reader.get(`/tenants/events/${event}/effect`);
+  expect(effect.status, effect.text).toBe(200);
+  expect(effect.body.event).toBe(event);
+  if (access !== "operator") expect(events.map(({ id }) => id)).toContain(event);
+}
+
 interface Traces {
   readonly events: readonly {
+    readonly id: string;
     readonly operation: string;
     readonly before: object | null;
     readonly after: object | null;
   }[];
-  readonly outbox: readonly { readonly changes: readonly object[] }[];
+  readonly outbox: readonly { readonly changes: readonly { readonly type: TargetType }[] }[];
 }
 
 /** @param before the tenant's generation before the command: it makes the next one, and its entries all bear it */

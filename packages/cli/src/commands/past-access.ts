@@ -1,0 +1,54 @@
+import type { PastAccess } from "@gatehouse/contract/records/past-access";
+import type { Command } from "commander";
+import { isPastAccess } from "../answers.ts";
+import { CommandFailure, exitCodes } from "../failure.ts";
+import { tableLines, writeJson, writeLines } from "../output.ts";
+import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
+
+interface PastOptions extends ApiOptions {
+  readonly user?: string;
+  readonly device?: string;
+  readonly resource?: string;
+  readonly from?: string;
+  readonly country?: string;
+}
+
+export function addPastAccessCommand(access: Command): void {
+  const past = access
+    .command("at")
+    .description("Lists what could be reached at a moment, and by which policy, from the recorded history.")
+    .argument("<time>", "the moment, such as 2026-03-04T10:00Z")
+    .option("--user <user>", "The user's id or e-mail address, as it was then.")
+    .option("--device <id>", "The id of a device.")
+    .option("--resource <resource>", "The resource's id or name, as it was then.")
+    .option("--from <address>", "The IP address that the requests come from.")
+    .option("--country <code>", "The country that they come from, such as DE.")
+    .action(listPastAccess);
+  addApiOptions(past, "apiKey");
+}
+
+async function listPastAccess(at: string, options: PastOptions): Promise<void> {
+  const { user, device, resource, from: sourceIp, country } = options;
+  if (user === undefined && device === undefined && resource === undefined) {
+    throw new CommandFailure("Say whose access, or access to what: --user, --device or --resource.", {
+      exitCode: exitCodes.usage,
+    });
+  }
+  const asked = { at, user, device, resource, sourceIp, country };
+  const given = Object.entries(asked).filter(([, value]) => value !== undefined);
+  const query = Object.fromEntries(given) as Record<string, string>; // what is undefined was left out
+  const found: PastAccess[] = [];
+  const client = apiClient(options, "apiKey");
+  const items = client.items((gatehouse) => gatehouse.list("/tenants/access", { query }), isPastAccess);
+  for await (const item of items) found.push(item);
+  if (options.json === true) return writeJson(found);
+  if (found.length === 0) return writeLines(["Nothing was found."]);
+  const rows = found.map((one) => [
+    one.user.name,
+    one.device?.name ?? "",
+    one.resource.name,
+    one.policy.name,
+    one.mode ?? one.gateways.map(({ name }) => name).join(", "),
+  ]);
+  return writeLines(tableLines(["USER", "DEVICE", "RESOURCE", "POLICY", "THROUGH"], rows));
+}

@@ -1,0 +1,172 @@
+import type { CompiledDevice } from "../model/compiled-device.ts";
+import type { CompiledUser } from "../model/compiled-user.ts";
+import type { DeviceFacts, UserFacts } from "../model/facts.ts";
+import { devicesOfUsers } from "../model/members.ts";
+import type { Model } from "../model/model.ts";
+import type { Table } from "../model/table.ts";
+import type { AccessSubject } from "./access-difference.ts";
+import type { Scope } from "./affected-access.ts";
+import { markOfSubject, otherMarkOfSubject } from "./difference-tally.ts";
+import type { ComparedSubject, Party } from "./lane-walk.ts";
+
+/** A subject of a comparison, and how requests name it. */
+export interface NamedSubject extends ComparedSubject {
+  readonly subject: AccessSubject;
+}
+
+/** The users of two models with their devices, and the sites: always the same in the same order, with the same marks. */
+export class ComparedSubjects {
+  readonly #before: Model;
+  readonly #after: Model;
+  readonly #userIds: readonly string[];
+  readonly #devices: readonly [
+    ReadonlyMap<string, readonly CompiledDevice[]>,
+    ReadonlyMap<string, readonly CompiledDevice[]>,
+  ];
+  readonly #areGroupsSame: boolean;
+
+  /** @param users of all that are compared anywhere */
+  constructor(before: Model, after: Model, users: Scope) {
+    this.#before = before;
+    this.#after = after;
+    this.#userIds = users.all ? allUserIds(before, after) : [...users.ids].sort();
+    const ids = users.all ? undefined : users.ids;
+    const devices = devicesOfUsers(after.devices, ids);
+    this.#devices = [before.devices === after.devices ? devices : devicesOfUsers(before.devices, ids), devices];
+    this.#areGroupsSame = before.groups === after.groups;
+  }
+
+  /** All subjects of each user in turn, those without a device first. */
+  *byUser(): Iterable<{ readonly userId: string; readonly subjects: readonly NamedSubject[] }> {
+    let number = 0;
+    let key = 0;
+    for (const userId of this.#userIds) {
+      key += 2;
+      const subjects = this.#subjectsOf(userId, key, number);
+      number += subjects.length;
+      yield { userId, subjects };
+    }
+  }
+
+  *sites(): Iterable<NamedSubject> {
+    const ids = new Set<string>();
+    for (const { gateways } of [this.#before, this.#after]) for (const { id } of gateways.values()) ids.add(id);
+    let number = -1;
+    for (const gatewayId of [...ids].sort()) {
+      const [before, after] = [this.#before, this.#after].map((model) =>
+        model.gateways.get(gatewayId) === undefined ? undefined : site(model),
+      );
+      const isSame = before !== undefined && after !== undefined && this.#before.rules === this.#after.rules;
+      yield {
+        subject: { kind: "site", gatewayId },
+        before: isSame ? after : before,
+        after,
+        isDevice: false,
+        mark: markOfSubject(number),
+        otherMark: otherMarkOfSubject(number),
+        gains: false,
+        loses: false,
+      };
+      number -= 1;
+    }
+  }
+
+  #subjectsOf(userId: string, key: number, first: number): readonly NamedSubject[] {
+    const was = this.#before.users.get(userId);
+    const is = this.#after.users.get(userId);
+    if (was === undefined && is === undefined) return [];
+    const areSame = was === is && this.#areGroupsSame;
+    const after = is === undefined ? undefined : party(this.#after, is, key);
+    const before = areSame ? after : was === undefined ? undefined : party(this.#before, was, key + 1);
+    const subjects = [named({ kind: "user", userId }, before, after, first)];
+    const [oldDevices, newDevices] = this.#devices.map((devices) => devices.get(userId) ?? none) as [Devices, Devices]; // both
+    if (oldDevices.length === 0 && newDevices.length === 0) return subjects;
+    for (const [deviceId, own, other] of pairedDevices(oldDevices, newDevices)) {
+      const now = withDevice(after, other, this.#after);
+      const isSame = before === after && own === other;
+      // What a rule reads of a device comes from the model that it is in.
+      const then = isSame ? now : withDevice(before, own, this.#before);
+      subjects.push(named({ kind: "user", userId, deviceId }, then, now, first + subjects.length));
+    }
+    return subjects;
+  }
+}
+
+type Devices = readonly CompiledDevice[];
+const none: Devices = [];
+
+function named(
+  subject: AccessSubject,
+  before: Party | undefined,
+  after: Party | undefined,
+  number: number,
+): NamedSubject {
+  return {
+    subject,
+    before,
+    after,
+    isDevice: subject.kind === "user" && subject.deviceId !== undefined,
+    mark: markOfSubject(number),
+    otherMark: otherMarkOfSubject(number),
+    gains: false,
+    loses: false,
+  };
+}
+
+/** @returns undefined for a user who may reach nothing */
+function party(model: Model, { facts }: CompiledUser, key: number): Party | undefined {
+  if (facts.status !== "active") return undefined;
+  return { model, user: facts, device: undefined, groupIds: groupsOf(facts, model), key };
+}
+
+function site(model: Model): Party {
+  return { model, user: undefined, device: undefined, groupIds: [], key: -1 };
+}
+
+function groupsOf({ groups }: UserFacts, model: Model): readonly string[] {
+  return groups.every((id) => model.groups.get(id) !== undefined)
+    ? groups
+    : groups.filter((id) => model.groups.get(id) !== undefined);
+}
+
+/** Every device of one list or both, by id. */
+function pairedDevices(
+  before: Devices,
+  after: Devices,
+): readonly (readonly [id: string, before: DeviceFacts | undefined, after: DeviceFacts | undefined])[] {
+  if (before === after) {
+    const own = after.map(({ facts }) => [facts.id, facts, facts] as const);
+    return own.length < 2 ? own : own.sort(byId);
+  }
+  const [was, is] = [before, after].map((devices) => new Map(devices.map(({ facts }) => [facts.id, facts])));
+  const ids = new Set([...(was?.keys() ?? []), ...(is?.keys() ?? [])]);
+  return [...ids].map((id) => [id, was?.get(id), is?.get(id)] as const).sort(byId);
+}
+
+function byId([one]: readonly [string, ...unknown[]], [other]: readonly [string, ...unknown[]]): number {
+  return one < other ? -1 : 1;
+}
+
+function withDevice(owner: Party | undefined, device: DeviceFacts | undefined, model: Model): Party | undefined {
+  return owner === undefined || device?.active !== true ? undefined : { ...owner, model, device };
+}
+
+const sortedUsers = new WeakMap<Table<CompiledUser>, readonly string[]>();
+
+/** In order. */
+function allUserIds(before: Model, after: Model): readonly string[] {
+  const ids = sortedUserIds(after.users);
+  if (before.users === after.users) return ids;
+  const gone: string[] = [];
+  for (const { facts } of before.users.values()) if (after.users.get(facts.id) === undefined) gone.push(facts.id);
+  return gone.length === 0 ? ids : [...ids, ...gone].sort();
+}
+
+function sortedUserIds(users: Table<CompiledUser>): readonly string[] {
+  let ids = sortedUsers.get(users);
+  if (ids === undefined) {
+    ids = Array.from(users.values(), ({ facts }) => facts.id).sort();
+    sortedUsers.set(users, ids);
+  }
+  return ids;
+}

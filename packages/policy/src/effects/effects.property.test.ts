@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import type { Model } from "../model/model.ts";
+import { checkDifferences, checkExpectations, checkLevels, destinationOf } from "../testing/effect-properties.ts";
+import type { LevelOf } from "../testing/reference-difference.ts";
+import { accessLevel } from "./access-level.ts";
+import { checkExpectation } from "./check-expectation.ts";
+import { compareAccess } from "./compare-access.ts";
+import type { OpenCircumstances } from "./open-circumstances.ts";
+
+const effects = { accessLevel, compareAccess, checkExpectation };
+const levelsOf =
+  (model: Model, circumstances: OpenCircumstances): LevelOf =>
+  (subject, resourceId) =>
+    accessLevel(model, subject, destinationOf(resourceId), circumstances);
+
+// Seconds of work, more on a machine that has other things to do.
+const timeoutMs = 120_000;
+
+test(
+  "levels hold in all circumstances that are open, and are decisions where none is",
+  () => {
+    const met = checkLevels(effects, { runs: 1_000 });
+    for (const level of ["never", "sometimes", "always"] as const) expect(met.get(level), level).toBeGreaterThan(500);
+  },
+  timeoutMs,
+);
+
+test(
+  "the difference is that of deciding for every subject and destination, before and after",
+  () => {
+    const { gained, lost, sometimes, largeGroups } = checkDifferences(effects, { runs: 1_500 }, levelsOf);
+    expect(gained).toBeGreaterThan(1_000);
+    expect(lost).toBeGreaterThan(1_000);
+    expect(sometimes).toBeGreaterThan(500);
+    expect(largeGroups).toBeGreaterThan(100);
+  },
+  timeoutMs,
+);
+
+test(
+  "an expectation is checked as by asking one by one",
+  () => {
+    const met = checkExpectations(effects, effects, { runs: 1_000 });
+    expect(met.get(true)).toBeGreaterThan(500);
+    expect(met.get(false)).toBeGreaterThan(500);
+  },
+  timeoutMs,
+);

@@ -1,0 +1,93 @@
+/** What could be reached at a moment, decided one by one from the tenant as it was. Pure. */
+import type { PastAccess } from "@gatehouse/contract/records/past-access";
+import { decide } from "@gatehouse/policy/decisions/decide";
+import type { AccessRequest, Subject } from "@gatehouse/policy/decisions/request";
+import { possibleSubjects, resourceIds } from "@gatehouse/policy/decisions/search";
+import type { GatewayFacts } from "@gatehouse/policy/model/facts";
+import type { Model } from "@gatehouse/policy/model/model";
+import { Table } from "@gatehouse/policy/model/table";
+
+export interface PastQuestion {
+  readonly userId?: string;
+  readonly deviceId?: string;
+  readonly resourceId?: string;
+  readonly circumstances: Pick<AccessRequest, "sourceIp" | "country" | "now">;
+}
+
+/** Who may ask for what: a user without a device, and then each of their devices. */
+interface Asking {
+  readonly userId: string;
+  readonly deviceId?: string;
+}
+
+/**
+ * Each access that there was, in the order of users, devices and resources; undefined for each that there was not, so that
+ * whoever takes them may rest between any two.
+ */
+export function* pastAccess(past: Model, question: PastQuestion): Iterable<PastAccess | undefined> {
+  const model = withoutReports(past);
+  const resources = question.resourceId === undefined ? resourceIds(model) : [question.resourceId];
+  for (const asking of askingOf(model, question)) {
+    const { userId, deviceId } = asking;
+    const subject: Subject = deviceId === undefined ? { kind: "user", userId } : { kind: "device", deviceId };
+    for (const resourceId of resources)
+      yield accessTo(model, asking, resourceId, { ...question.circumstances, subject });
+  }
+}
+
+/** Whether a gateway could be reached, its reports told, and no history holds them; maintenance is somebody's decision. */
+function withoutReports(model: Model): Model {
+  const gateways = Array.from(model.gateways.values(), (gateway): [string, GatewayFacts] => {
+    const status = gateway.status === "MAINTENANCE" ? gateway.status : "ONLINE";
+    return [gateway.id, { ...gateway, status, load: null, roundTripTimeMs: null }];
+  });
+  return { ...model, gateways: Table.of(gateways) };
+}
+
+function askingOf(model: Model, { userId, deviceId, resourceId }: PastQuestion): readonly Asking[] {
+  if (deviceId !== undefined) {
+    const owner = model.devices.get(deviceId)?.userId ?? undefined;
+    return owner === undefined || (userId !== undefined && userId !== owner) ? [] : [{ userId: owner, deviceId }];
+  }
+  if (userId !== undefined) {
+    const devices = Array.from(model.devices.values()).filter((device) => device.userId === userId);
+    return inOrder([{ userId }, ...devices.map(({ facts }) => ({ userId, deviceId: facts.id }))]);
+  }
+  if (resourceId === undefined) return [];
+  const destination = { kind: "resource", resourceId } as const;
+  const users = possibleSubjects(model, "user", destination).map((id) => ({ userId: id }));
+  const devices = possibleSubjects(model, "device", destination).flatMap((id): Asking[] => {
+    const owner = model.devices.get(id)?.userId ?? undefined;
+    return owner === undefined ? [] : [{ userId: owner, deviceId: id }];
+  });
+  return inOrder([...users, ...devices]);
+}
+
+function inOrder(asking: Asking[]): readonly Asking[] {
+  const key = ({ userId, deviceId = "" }: Asking) => `${userId} ${deviceId}`;
+  return asking.sort((a, b) => (key(a) < key(b) ? -1 : 1));
+}
+
+function accessTo(
+  model: Model,
+  { userId, deviceId }: Asking,
+  resourceId: string,
+  request: Omit<AccessRequest, "destination">,
+): PastAccess | undefined {
+  const decision = decide(model, { ...request, destination: { kind: "resource", resourceId } });
+  const { allowed, policy, gateways, mode } = decision;
+  const resource = model.resources.get(resourceId);
+  if (!allowed || policy === undefined || resource === undefined) return undefined;
+  const device = deviceId === undefined ? undefined : model.devices.get(deviceId)?.facts.name;
+  return {
+    user: { id: userId, name: model.users.get(userId)?.facts.email ?? "" },
+    ...(deviceId === undefined || device === undefined ? {} : { device: { id: deviceId, name: device } }),
+    resource: resource.named,
+    policy,
+    ...(mode === undefined ? {} : { mode }),
+    gateways: gateways.flatMap((id) => {
+      const gateway = model.gateways.get(id);
+      return gateway === undefined ? [] : [{ id, name: gateway.name }];
+    }),
+  };
+}
