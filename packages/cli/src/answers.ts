@@ -2,10 +2,12 @@
  * Whether an answer is what a command goes on with. Only the fields that commands show are looked at, so that a newer
  * Gatehouse, which answers with more, is understood too.
  */
+import type { AccessTestReport } from "@gatehouse/contract/records/access-test";
 import type { ApiKey, NewApiKey } from "@gatehouse/contract/records/api-key";
 import type { Configuration, ConfigurationPlan } from "@gatehouse/contract/records/configuration";
 import type { AccessDecision, FoundAccess } from "@gatehouse/contract/records/decision";
 import type { PastAccess } from "@gatehouse/contract/records/past-access";
+import type { AccessPreview } from "@gatehouse/contract/records/preview";
 import type { NewTenant, Tenant } from "@gatehouse/contract/records/tenant";
 
 export type AnswerCheck<T> = (answer: unknown) => answer is T;
@@ -83,6 +85,30 @@ export function isPastAccess(answer: unknown): answer is PastAccess {
   if (!isObject(answer) || !isArrayOf((item) => hasStrings(item, ["name"]))(answer.gateways)) return false;
   const named = [answer.user, answer.resource, answer.policy, ...(answer.device === undefined ? [] : [answer.device])];
   return named.every((item) => hasStrings(item, ["id", "name"]));
+}
+
+export function isAccessPreview(answer: unknown): answer is AccessPreview {
+  if (!isObject(answer)) return false;
+  const { gained, lost, groups, brokenTests } = answer;
+  const counts = [gained, lost].every((of) => isObject(of) && typeof of.pairs === "number");
+  return (
+    counts &&
+    isArrayOf(isEffectGroup)(groups) &&
+    isArrayOf((test): test is object => hasStrings(test, ["name"]))(brokenTests)
+  );
+}
+
+function isEffectGroup(value: unknown): value is object {
+  return hasStrings(value, ["change", "before", "after"]) && Array.isArray(value.subjects);
+}
+
+export function isAccessTestReport(answer: unknown): answer is AccessTestReport {
+  return (
+    isObject(answer) &&
+    isArrayOf((test): test is object => isObject(test) && isObject(test.state) && Array.isArray(test.state.broken))(
+      answer.tests,
+    )
+  );
 }
 
 export function isArrayOf<T>(isItem: AnswerCheck<T>): AnswerCheck<readonly T[]> {

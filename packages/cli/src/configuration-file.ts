@@ -47,6 +47,19 @@ export async function readConfigurationFile(path: string): Promise<Configuration
   return parseConfiguration(path === standardInput ? "standard input" : path, await readText(path));
 }
 
+/**
+ * As `readConfigurationFile`, of another kind of file.
+ *
+ * @param shape what the file has to be a mapping with
+ * @throws CommandFailure
+ */
+export async function readMappingFile(path: string, shape: string): Promise<ConfigurationFile> {
+  return parseMapping(path === standardInput ? "standard input" : path, await readText(path), {
+    refusal: "cannot be read as YAML",
+    shape,
+  });
+}
+
 async function readText(path: string): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -76,13 +89,21 @@ function tooLarge(name: string): CommandFailure {
  * @throws CommandFailure, with line and column
  */
 export function parseConfiguration(name: string, text: string): ConfigurationFile {
+  return parseMapping(name, text, { refusal: "is no configuration in YAML", shape: "version: 1 and the sections" });
+}
+
+function parseMapping(
+  name: string,
+  text: string,
+  { refusal, shape }: { readonly refusal: string; readonly shape: string },
+): ConfigurationFile {
   const lines = new LineCounter();
   const place = (offset: number) => {
     const { line, col } = lines.linePos(offset);
     return `${line}:${col}`;
   };
   const refused = (problems: readonly string[]) =>
-    new CommandFailure(`${name} is no configuration in YAML.`, {
+    new CommandFailure(`${name} ${refusal}.`, {
       details: [...problems.slice(0, reportedProblems), ...more(problems.length)],
     });
   try {
@@ -97,7 +118,7 @@ export function parseConfiguration(name: string, text: string): ConfigurationFil
     if (problems.length > 0) throw refused(problems.map(({ pos, message }) => `${name}:${place(pos[0])}  ${message}`));
     const document: unknown = parsed.toJS({ maxAliasCount: mostAliases });
     if (typeof document !== "object" || document === null || Array.isArray(document)) {
-      throw refused([`${name}:1:1  it must be a mapping with version: 1 and the sections`]);
+      throw refused([`${name}:1:1  it must be a mapping with ${shape}`]);
     }
     if (isTooLarge(document)) throw tooLarge(name);
     return { name, document, placeOf: (pointer) => place(offsetOf(parsed.contents, pointer)) };

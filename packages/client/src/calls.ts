@@ -56,6 +56,13 @@ type IdempotencyOption<O> = "Idempotency-Key" extends keyof Parameters<O, "heade
     }
   : unknown;
 
+type OverrideOption<O> = "Gatehouse-Override-Reason" extends keyof Parameters<O, "header">
+  ? {
+      /** Why access tests may be broken; it goes into the audit record. */
+      readonly overrideReason?: string;
+    }
+  : unknown;
+
 /** Options of every call. */
 export interface CommonOptions {
   readonly signal?: AbortSignal;
@@ -71,7 +78,8 @@ type Options<O, Body, Left extends string = never> = CommonOptions &
   QueryOption<O, Left> &
   BodyOption<O, Body> &
   IfMatchOption<O> &
-  IdempotencyOption<O>;
+  IdempotencyOption<O> &
+  OverrideOption<O>;
 
 export type OptionsOf<P extends keyof paths, M extends Method> = Options<
   OperationAt<P, M>,

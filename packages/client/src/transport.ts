@@ -43,6 +43,7 @@ export interface Outgoing {
   readonly body?: unknown;
   readonly ifMatch?: string | undefined;
   readonly idempotencyKey?: string | undefined;
+  readonly overrideReason?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
 }
@@ -161,12 +162,16 @@ export class Transport {
   }
 
   #ask(outgoing: Outgoing, parseAs: "text" | "stream", limit: TimeLimit): Promise<Reply> {
-    const { path, query, body, ifMatch, idempotencyKey } = outgoing;
+    const { path, query, body, ifMatch, idempotencyKey, overrideReason } = outgoing;
     return this.#within(limit, outgoing, (signal) =>
       this.#request(outgoing.method, outgoing.template, {
         params: { path, query },
         ...(body === undefined ? {} : { body }),
-        headers: { "If-Match": ifMatch, "Idempotency-Key": idempotencyKey },
+        headers: {
+          "If-Match": ifMatch,
+          "Idempotency-Key": idempotencyKey,
+          "Gatehouse-Override-Reason": overrideReason === undefined ? undefined : bytesOf(overrideReason),
+        },
         parseAs,
         signal,
       }),
@@ -268,4 +273,9 @@ function requireIds(path: Readonly<Record<string, string>> = {}): void {
   for (const [name, value] of Object.entries(path)) {
     if (/^\.{0,2}$/.test(value)) throw new TypeError(`${name} must be an id, not ${JSON.stringify(value)}.`);
   }
+}
+
+/** A header's value is handed over as bytes, each written as a character: those of UTF-8. */
+function bytesOf(text: string): string {
+  return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
 }

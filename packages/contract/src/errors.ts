@@ -272,6 +272,20 @@ export const errorDefinitions = {
       "A configuration is read, compared and written as a whole, so its size is bounded; `detail` says which kind of record there are too many of.",
     remedy: "Use the operations of the single records for a tenant of this size.",
   },
+  access_tests_broken: {
+    status: 409,
+    title: "The change would break access tests",
+    explanation:
+      "Access tests that are enforced hold now and would not hold after the change, by which somebody gains access; or a test is to be enforced that does not hold. `errors` lists each one, with some of those for whom it does not hold. A change that only takes access away is never refused.",
+    remedy:
+      "Change what you were about to do, or the test; POST /tenants/policies/preview shows what a change would break. To do it all the same, say why in the header `Gatehouse-Override-Reason`: the reason is kept in the audit record.",
+  },
+  access_test_limit_reached: {
+    status: 409,
+    title: "The tenant has as many access tests as allowed",
+    explanation: "A tenant may have 1,000 access tests.",
+    remedy: "Delete a test, or let one test of a group stand for those of its users.",
+  },
   webhook_limit_reached: {
     status: 409,
     title: "The tenant has as many webhooks as allowed",
@@ -374,6 +388,14 @@ export const errorDefinitions = {
     explanation:
       "The document is well-formed, but names what is not there, breaks a rule between records, or would delete what has to stay. `errors` lists each place with a JSON Pointer into the document, the first 50; nothing was changed.",
     remedy: "Correct the places that `errors` lists. `gatehouse plan` shows them by line and column.",
+  },
+  not_previewable: {
+    status: 422,
+    title: "The request cannot be previewed",
+    explanation:
+      "A preview takes requests that can change who may reach what; another path or method, or one that there is not, is none of them.",
+    remedy:
+      "Leave the change out that `errors` points to, or correct its method and path: without a query, as in /openapi.json.",
   },
   idempotency_key_reused: {
     status: 422,

@@ -2,6 +2,7 @@
 
 /** What audit entries tell of, as their `target.type`. */
 export const targetTypes = [
+  "access-test",
   "address",
   "admission-rule",
   "api-key",

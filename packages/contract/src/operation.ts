@@ -81,6 +81,8 @@ export interface Operation {
    * `Gatehouse-Event`, and `Gatehouse-Override-Reason` is taken.
    */
   readonly changesAccess?: true;
+  /** True where `Gatehouse-Override-Reason` is taken although nobody's access is changed: what is written is a test of it. */
+  readonly overridable?: true;
   /** True where no body at all means the same as `{}`. */
   readonly bodyOptional?: true;
   readonly success: Success;
@@ -115,6 +117,16 @@ export function isWrite(declaration: Operation): boolean {
   return declaration.method !== "GET" && declaration.success.kind !== "report";
 }
 
+/** Whether what the operation would change can be previewed: who may reach what, in the caller's tenant. */
+export function isPreviewable({ changesAccess, access }: Operation): boolean {
+  return changesAccess === true && access !== "operator";
+}
+
+/** Whether the operation may be refused for the sake of access tests, unless the caller says why they may be broken. */
+export function takesOverrideReason({ changesAccess, overridable }: Operation): boolean {
+  return changesAccess === true || overridable === true;
+}
+
 /** Whether `If-Match` is compared with the version of what the path names, or of the tenant as a whole. */
 export function takesIfMatch({ method, parameters, conditional }: Operation): boolean {
   return method !== "GET" && (parameters !== undefined || conditional === true);
@@ -135,6 +147,7 @@ export function errorsOf(declaration: Operation): readonly ErrorCode[] {
       codes.add(code);
     }
   }
+  if (takesOverrideReason(declaration)) codes.add("access_tests_broken");
   for (const code of declaration.errors ?? []) codes.add(code);
   return [...codes].sort();
 }

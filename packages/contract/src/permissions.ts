@@ -11,6 +11,7 @@ const nouns = [
   "protocols",
   "admission-rules",
   "policies",
+  "access-tests",
   "api-keys",
   "configuration",
   "webhooks",

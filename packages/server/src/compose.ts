@@ -1,6 +1,7 @@
 /** Puts the parts of a server together over a database that is there and migrated. */
 import type { FastifyInstance } from "fastify";
-import { Ledger, ModelStore, noGuard } from "./features/access/access.api.ts";
+import { Ledger, ModelStore } from "./features/access/access.api.ts";
+import { accessTestGuard } from "./features/access-tests/access-tests.api.ts";
 import { ApiKeyAuthenticator } from "./features/api-keys/api-keys.api.ts";
 import {
   type Installation,
@@ -137,7 +138,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     records,
     generations,
     models,
-    ledger: new Ledger({ models, clock, guard: noGuard }),
+    ledger: new Ledger({ models, clock, guard: accessTestGuard }),
     secrets: {
       replies: createSecretBox(options.masterKey, "idempotent-reply"),
       gatewayTokens: createSecretBox(options.masterKey, "gateway-token"),

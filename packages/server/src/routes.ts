@@ -1,5 +1,6 @@
 /** Every feature's routes. */
 import { accessRoutes } from "./features/access/access.routes.ts";
+import { accessTestRoutes } from "./features/access-tests/access-tests.routes.ts";
 import { addressRoutes } from "./features/addresses/addresses.routes.ts";
 import { admissionRuleRoutes } from "./features/admission-rules/admission-rules.routes.ts";
 import { apiKeyRoutes } from "./features/api-keys/api-keys.routes.ts";
@@ -9,6 +10,7 @@ import { eventRoutes } from "./features/events/events.routes.ts";
 import { gatewayRoutes } from "./features/gateways/gateways.routes.ts";
 import { groupRoutes } from "./features/groups/groups.routes.ts";
 import { policyRoutes } from "./features/policies/policies.routes.ts";
+import { previewRoutes } from "./features/previews/previews.routes.ts";
 import { protocolRoutes } from "./features/protocols/protocols.routes.ts";
 import { resourceRoutes } from "./features/resources/resources.routes.ts";
 import { roleRoutes } from "./features/roles/roles.routes.ts";
@@ -19,6 +21,7 @@ import type { Route } from "./http/route.ts";
 
 export const routes: readonly Route[] = [
   ...accessRoutes,
+  ...accessTestRoutes,
   ...userRoutes,
   ...groupRoutes,
   ...roleRoutes,
@@ -29,6 +32,7 @@ export const routes: readonly Route[] = [
   ...protocolRoutes,
   ...admissionRuleRoutes,
   ...policyRoutes,
+  ...previewRoutes,
   ...apiKeyRoutes,
   ...configurationRoutes,
   ...eventRoutes,

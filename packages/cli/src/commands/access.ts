@@ -10,6 +10,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { type FoundPage, isAccessDecision, isFoundPage } from "../answers.ts";
 import { CommandFailure, exitCodes } from "../failure.ts";
 import { tableLines, writeJson, writeLines } from "../output.ts";
+import { addAccessChangeCommands } from "./access-changes.ts";
 import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
 import { addPastAccessCommand } from "./past-access.ts";
 
@@ -75,6 +76,7 @@ Examples:
     addApiOptions(command, "apiKey");
   }
   addPastAccessCommand(access);
+  addAccessChangeCommands(access);
 }
 
 const action = { name: "connect" };

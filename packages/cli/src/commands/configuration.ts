@@ -30,6 +30,7 @@ interface PlanOptions extends ApiOptions {
 
 interface ApplyOptions extends ApiOptions {
   readonly yes?: true;
+  readonly overrideReason?: string;
 }
 
 export function addConfigurationCommands(program: Command): void {
@@ -52,6 +53,7 @@ export function addConfigurationCommands(program: Command): void {
     .description("Makes the tenant as a file says: all or nothing. Shows the plan, and asks first.")
     .argument("<file>", "a configuration in YAML; - for standard input, with --yes")
     .option("--yes", "Do not ask.")
+    .option("--override-reason <text>", "Why enforced access tests may be broken; it goes into the audit record.")
     .action(applyConfiguration)
     .addHelpText(
       "after",
@@ -117,8 +119,13 @@ async function applyConfiguration(name: string, options: ApplyOptions): Promise<
   }
   const body = asConfiguration(file);
   const ifMatch = `"${plan.generation}"`;
+  const { overrideReason } = options;
+  const override = overrideReason === undefined ? {} : { overrideReason };
   const done = await located(file, () =>
-    client.ask((gatehouse) => gatehouse.post(`${path}/apply`, { body, ifMatch, timeoutMs }), isConfigurationPlan),
+    client.ask(
+      (gatehouse) => gatehouse.post(`${path}/apply`, { body, ifMatch, timeoutMs, ...override }),
+      isConfigurationPlan,
+    ),
   );
   if (options.json === true) await writeJson(done);
   else await writeLines([`Applied: ${summaryText(done, ["created", "changed", "deleted"])}.`]);

@@ -124,6 +124,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/policies/preview": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * See what changes would do to access
+         * @description Answers who would gain and who would lose access to what, and which access tests would be broken, if these requests were sent one after the other. They are held against the same rules and rights as if they were, and the first that would be refused is answered as its refusal, with `/changes/…` as pointer. Nothing is stored. A request cannot name what an earlier one would create, as that has no id yet; applying a configuration can. Circumstances that `context` does not give are left open: access then is never, sometimes, or always.
+         *
+         *     Needs a key with the permission `decisions:read`.
+         */
+        readonly post: operations["previewAccess"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/access/v1/evaluation": {
         readonly parameters: {
             readonly query?: never;
@@ -250,6 +272,84 @@ export interface paths {
         readonly get: operations["listPastAccess"];
         readonly put?: never;
         readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/access-tests": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List access tests
+         * @description Needs a key with the permission `access-tests:read`.
+         */
+        readonly get: operations["listAccessTests"];
+        readonly put?: never;
+        /**
+         * Create an access test
+         * @description Says what should be so, such as that contractors can never reach a resource. At most 1,000 in a tenant. What a test names may be deleted later: it then asks nothing. One that is `enforced` has to hold.
+         *
+         *     Needs a key with the permission `access-tests:write`.
+         */
+        readonly post: operations["createAccessTest"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/access-tests/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read an access test
+         * @description Needs a key with the permission `access-tests:read`.
+         */
+        readonly get: operations["readAccessTest"];
+        /**
+         * Update an access test
+         * @description Absent fields stay as they are; what is given replaces the whole of it, so that `{}` as `context` leaves all circumstances open. `""` clears the description.
+         *
+         *     Needs a key with the permission `access-tests:write`.
+         */
+        readonly put: operations["updateAccessTest"];
+        readonly post?: never;
+        /**
+         * Delete an access test
+         * @description Needs a key with the permission `access-tests:write`.
+         */
+        readonly delete: operations["deleteAccessTest"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/access-tests/check": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * See how access tests stand
+         * @description Of all tests; of those in `ids`, in that order; or of one in `test` that is not stored. Takes a key that also holds `decisions:read`. Stores nothing; broken tests are reported with 200: the check itself succeeded.
+         *
+         *     Needs a key with the permission `access-tests:read`.
+         */
+        readonly post: operations["checkAccessTests"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1819,6 +1919,20 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
+        /** @description Who would gain and who would lose access to what. */
+        readonly AccessPreview: {
+            /** @description The tenant's generation that the changes were tried on. */
+            readonly generation: number;
+            readonly gained: components["schemas"]["AccessCounts"];
+            readonly lost: components["schemas"]["AccessCounts"];
+            readonly groupCount: number;
+            /** @description The first 100 of them; those of what is gained come first. */
+            readonly groups: readonly components["schemas"]["EffectGroup"][];
+            /** @description What is asked for of the single changes, as many as `pairs` of both say: gained before lost, by resource, then by subject. */
+            readonly rows: readonly components["schemas"]["AccessRow"][];
+            /** @description All tests that would be broken, enforced or not. */
+            readonly brokenTests: readonly components["schemas"]["PreviewedTest"][];
+        };
         /** @description What is asked for. */
         readonly AccessResource: {
             /** @description `resource` or `address`; any other type is denied. */
@@ -1831,6 +1945,17 @@ export interface components {
             };
         } & {
             readonly [key: string]: unknown;
+        };
+        /** @description One whose access to one thing would change. */
+        readonly AccessRow: {
+            /** @enum {string} */
+            readonly change: "gained" | "lost";
+            /** @enum {string} */
+            readonly before: "never" | "sometimes" | "always";
+            /** @enum {string} */
+            readonly after: "never" | "sometimes" | "always";
+            readonly subject: components["schemas"]["EffectSubject"];
+            readonly resource?: components["schemas"]["NamedRecord"];
         };
         /** @description What is known of the results. */
         readonly AccessSearchContext: {
@@ -1853,6 +1978,129 @@ export interface components {
             };
         } & {
             readonly [key: string]: unknown;
+        };
+        /** @description What should be so, whatever is changed. */
+        readonly AccessTest: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: date-time */
+            readonly createdAt: string;
+            /** Format: date-time */
+            readonly updatedAt: string;
+            readonly name: string;
+            readonly description?: string;
+            /** @description Whether changes that would break the test are refused, unless they only take access away. */
+            readonly enforced: boolean;
+            readonly subject: components["schemas"]["AccessTestSubject"];
+            /** @description `any`: with every device that the subject has. `none`: without one. `{posture}`: with a device of this posture, whichever they have. */
+            readonly device: ("any" | "none") | components["schemas"]["AccessTestPosture"];
+            readonly resource: components["schemas"]["AccessTestResource"];
+            readonly context?: components["schemas"]["AccessTestContext"];
+            /**
+             * @description `denied`: none of them, in no circumstances that are left open. `allowed`: all of them that are active, in all such circumstances.
+             * @enum {string}
+             */
+            readonly expected: "allowed" | "denied";
+        };
+        /** @description Somebody for whom the test does not hold. */
+        readonly AccessTestBreach: {
+            readonly user: components["schemas"]["NamedRecord"];
+            readonly device?: components["schemas"]["NamedRecord"];
+            /**
+             * @description Whether they may: never, always, or as the circumstances that are left open are.
+             * @enum {string}
+             */
+            readonly level: "never" | "sometimes" | "always";
+            readonly policy?: components["schemas"]["NamedRecord"];
+        };
+        /** @description The circumstances. What is left out is left open: the test is to hold whatever it is. */
+        readonly AccessTestContext: {
+            /** @description The IP address that requests come from. */
+            readonly sourceIp?: string;
+            /** @description ISO 3166-1 alpha-2, such as DE. */
+            readonly country?: string;
+            /** Format: date-time */
+            readonly time?: string;
+        };
+        /** @description A device that is made up for the test. */
+        readonly AccessTestPosture: {
+            /** @description What the device reports about its own security. At most 64 entries; names of 1 to 64 characters, none of them a control character; strings of at most 256 characters. */
+            readonly posture: {
+                readonly [key: string]: boolean | number | string;
+            };
+        };
+        /** @description Which service of the destination is meant. */
+        readonly AccessTestProperties: {
+            /** @enum {string} */
+            readonly protocol?: "TCP" | "UDP" | "ICMP";
+            /** @description With TCP or UDP. */
+            readonly port?: number;
+        };
+        /** @description How access tests stand. */
+        readonly AccessTestReport: {
+            /** @description The tenant's generation that the answer is about. */
+            readonly generation: number;
+            readonly summary: {
+                readonly holding: number;
+                readonly broken: number;
+                /** @description Tests that name what is not there any more. */
+                readonly missing: number;
+            };
+            readonly tests: readonly components["schemas"]["AccessTestResult"][];
+        };
+        /** @description What the test asks for. */
+        readonly AccessTestResource: {
+            /** @enum {string} */
+            readonly type: "resource" | "address";
+            /** @description Of a resource, the id; as address, an IP address or a host name. */
+            readonly id: string;
+            /** @description Of a resource. Absent once it was deleted. */
+            readonly name?: string;
+            readonly properties?: components["schemas"]["AccessTestProperties"];
+        };
+        /** @description A test, and how it stands. */
+        readonly AccessTestResult: {
+            /** Format: uuid */
+            readonly id?: string;
+            readonly name?: string;
+            readonly description?: string;
+            /** @description Whether changes that would break the test are refused, unless they only take access away. */
+            readonly enforced: boolean;
+            readonly subject: components["schemas"]["AccessTestSubject"];
+            /** @description `any`: with every device that the subject has. `none`: without one. `{posture}`: with a device of this posture, whichever they have. */
+            readonly device: ("any" | "none") | components["schemas"]["AccessTestPosture"];
+            readonly resource: components["schemas"]["AccessTestResource"];
+            readonly context?: components["schemas"]["AccessTestContext"];
+            /**
+             * @description `denied`: none of them, in no circumstances that are left open. `allowed`: all of them that are active, in all such circumstances.
+             * @enum {string}
+             */
+            readonly expected: "allowed" | "denied";
+            readonly state: components["schemas"]["AccessTestState"];
+        };
+        /** @description How a test stands. */
+        readonly AccessTestState: {
+            readonly holds: boolean;
+            /**
+             * @description What the test names and is not there any more: it asks nothing.
+             * @enum {string}
+             */
+            readonly missing?: "subject" | "resource";
+            /** @description How many users and devices the test asked about. */
+            readonly asked: number;
+            /** @description For how many of them it does not hold. */
+            readonly brokenCount: number;
+            /** @description The first 20 of them. */
+            readonly broken: readonly components["schemas"]["AccessTestBreach"][];
+        };
+        /** @description Whom the test is about. */
+        readonly AccessTestSubject: {
+            /** @enum {string} */
+            readonly type: "everyone" | "group" | "user" | "device";
+            /** Format: uuid */
+            readonly id?: string;
+            /** @description Of a user, the e-mail address. Absent once the record was deleted. */
+            readonly name?: string;
         };
         /** @description Who made a change. */
         readonly Actor: {
@@ -1900,7 +2148,7 @@ export interface components {
             readonly name: string;
             /** @description The first characters of the key, to recognise it by. */
             readonly prefix: string;
-            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read" | "decisions:read")[];
+            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "access-tests:read" | "access-tests:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read" | "decisions:read")[];
             /** @description Addresses and CIDRs that the key may be used from; empty for any. */
             readonly sourceIps: readonly string[];
             /** Format: date-time */
@@ -2498,6 +2746,24 @@ export interface components {
             /** @description A port ("443"), a range ("5000-5100"), or absent for every port. */
             readonly port?: string;
         };
+        /** @description What the test asks for. */
+        readonly NewAccessTestResource: {
+            /** @enum {string} */
+            readonly type: "resource" | "address";
+            /** @description Of a resource, the id or the name; as address, an IP address or a host name. */
+            readonly id: string;
+            readonly properties?: components["schemas"]["AccessTestProperties"];
+        };
+        /** @description Whom the test is about. */
+        readonly NewAccessTestSubject: {
+            /**
+             * @description `group`: each of its users. `user`: with whatever devices they have.
+             * @enum {string}
+             */
+            readonly type: "everyone" | "group" | "user" | "device";
+            /** @description The id; of a user, the e-mail address will do, of a group, the name. Not for `everyone`. */
+            readonly id?: string;
+        };
         /** @description A key with its secret, which is shown this once. */
         readonly NewApiKey: {
             /** Format: uuid */
@@ -2509,7 +2775,7 @@ export interface components {
             readonly name: string;
             /** @description The first characters of the key, to recognise it by. */
             readonly prefix: string;
-            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read" | "decisions:read")[];
+            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "access-tests:read" | "access-tests:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read" | "decisions:read")[];
             /** @description Addresses and CIDRs that the key may be used from; empty for any. */
             readonly sourceIps: readonly string[];
             /** Format: date-time */
@@ -2700,6 +2966,36 @@ export interface components {
             readonly maxDevices: number | null;
             readonly image?: string;
         };
+        /** @description Which rows are asked for. */
+        readonly PreviewPage: {
+            /**
+             * @description Rows at most.
+             * @default 100
+             */
+            readonly limit?: number;
+            /** @default 0 */
+            readonly offset?: number;
+        };
+        /** @description A request, as it would be sent. */
+        readonly PreviewedChange: {
+            /** @enum {string} */
+            readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
+            /** @description With the ids in it, and without a query: /tenants/policies/01980000-0000-7000-8000-000000000001. */
+            readonly path: string;
+            /** @description As the operation takes it. */
+            readonly body?: unknown;
+        };
+        /** @description An access test that holds now, and would not hold any more. */
+        readonly PreviewedTest: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            readonly enforced: boolean;
+            /** @description For how many subjects it would not hold. */
+            readonly brokenCount: number;
+            /** @description The first 20 of them. */
+            readonly broken: readonly components["schemas"]["AccessTestBreach"][];
+        };
         /** @description An error (RFC 9457). */
         readonly Problem: {
             /**
@@ -2714,7 +3010,7 @@ export interface components {
             /** @description The path that was called. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
             /** @description Also in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -2836,6 +3132,19 @@ export interface components {
             readonly updatedAt: string;
             readonly name: string;
             readonly ownerEmail: string;
+        };
+        /** @description A test to try. */
+        readonly TriedAccessTest: {
+            readonly name?: string;
+            readonly description?: string;
+            readonly enforced?: boolean;
+            /** @description `any`: with every device that the subject has. `none`: without one. `{posture}`: with a device of this posture, whichever they have. */
+            readonly device?: ("any" | "none") | components["schemas"]["AccessTestPosture"];
+            readonly context?: components["schemas"]["AccessTestContext"];
+            readonly subject: components["schemas"]["NewAccessTestSubject"];
+            readonly resource: components["schemas"]["NewAccessTestResource"];
+            /** @enum {string} */
+            readonly expected: "allowed" | "denied";
         };
         /** @description A person who reaches the network. */
         readonly User: {
@@ -3353,6 +3662,42 @@ export interface operations {
             };
         };
     };
+    readonly previewAccess: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly changes: readonly components["schemas"]["PreviewedChange"][];
+                    readonly context?: components["schemas"]["AccessTestContext"];
+                    readonly page?: components["schemas"]["PreviewPage"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was found. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AccessPreview"];
+                };
+            };
+        };
+    };
     readonly evaluateAccess: {
         readonly parameters: {
             readonly query?: never;
@@ -3649,6 +3994,249 @@ export interface operations {
                         readonly hasNext: boolean;
                         readonly hasPrevious: boolean;
                     };
+                };
+            };
+        };
+    };
+    readonly listAccessTests: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Items on a page; above 100 it is taken for 100. */
+                readonly limit?: number;
+                /** @description Items to skip. */
+                readonly offset?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+                /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name, createdAt. */
+                readonly sort?: readonly string[];
+                /** @description Equal to. `filter[id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[id]"?: string;
+                /** @description Equal to. `filter[name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[name]"?: string;
+                /** @description Equal to. `filter[enforced][operator]` compares by eq, ne, in, nin. */
+                readonly "filter[enforced]"?: boolean;
+                /** @description Equal to. `filter[expected][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[expected]"?: "allowed" | "denied";
+                /** @description Equal to. `filter[subject.type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[subject.type]"?: "everyone" | "group" | "user" | "device";
+                /** @description Equal to. `filter[subject.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[subject.id]"?: string;
+                /** @description Equal to. `filter[resource.id][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[resource.id]"?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["AccessTest"][];
+                        /** @description Items that match, on all pages together. */
+                        readonly total: number;
+                        /** @description The page's number from 0: floor(offset / limit). */
+                        readonly page: number;
+                        /** @description Items on a page; at most 100, whatever was asked for. */
+                        readonly limit: number;
+                        readonly hasNext: boolean;
+                        readonly hasPrevious: boolean;
+                    };
+                };
+            };
+        };
+    };
+    readonly createAccessTest: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name: string;
+                    readonly description?: string;
+                    readonly enforced?: boolean;
+                    /** @description `any`: with every device that the subject has. `none`: without one. `{posture}`: with a device of this posture, whichever they have. */
+                    readonly device?: ("any" | "none") | components["schemas"]["AccessTestPosture"];
+                    readonly context?: components["schemas"]["AccessTestContext"];
+                    readonly subject: components["schemas"]["NewAccessTestSubject"];
+                    readonly resource: components["schemas"]["NewAccessTestResource"];
+                    /** @enum {string} */
+                    readonly expected: "allowed" | "denied";
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 201: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AccessTest"];
+                };
+            };
+        };
+    };
+    readonly readAccessTest: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AccessTest"];
+                };
+            };
+        };
+    };
+    readonly updateAccessTest: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name?: string;
+                    readonly description?: string;
+                    readonly enforced?: boolean;
+                    /** @description `any`: with every device that the subject has. `none`: without one. `{posture}`: with a device of this posture, whichever they have. */
+                    readonly device?: ("any" | "none") | components["schemas"]["AccessTestPosture"];
+                    readonly context?: components["schemas"]["AccessTestContext"];
+                    readonly subject?: components["schemas"]["NewAccessTestSubject"];
+                    readonly resource?: components["schemas"]["NewAccessTestResource"];
+                    /** @enum {string} */
+                    readonly expected?: "allowed" | "denied";
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AccessTest"];
+                };
+            };
+        };
+    };
+    readonly deleteAccessTest: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done; there is nothing to show. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly checkAccessTests: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description The tests to check. */
+                    readonly ids?: readonly string[];
+                    readonly test?: components["schemas"]["TriedAccessTest"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was found. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AccessTestReport"];
                 };
             };
         };
@@ -6029,7 +6617,7 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly name: string;
-                    readonly permissions?: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read" | "decisions:read")[];
+                    readonly permissions?: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "access-tests:read" | "access-tests:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read" | "decisions:read")[];
                     /** @enum {string} */
                     readonly role?: "OWNER" | "ADMIN" | "DEFAULT" | "BASIC" | "BILLING" | "AUDITOR" | "SUPPORT";
                     /** Format: date-time */
@@ -7033,6 +7621,7 @@ export interface operations {
 export const pagedPaths: readonly string[] = [
   "/tenants/policies",
   "/tenants/access",
+  "/tenants/access-tests",
   "/tenants/users",
   "/tenants/groups",
   "/tenants/devices",

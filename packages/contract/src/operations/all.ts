@@ -1,6 +1,7 @@
 /** Every operation of the API. The one place that knows them all. */
 import type { Operation } from "../operation.ts";
 import * as access from "./access.operations.ts";
+import * as accessTests from "./access-tests.operations.ts";
 import * as addresses from "./addresses.operations.ts";
 import * as admissionRules from "./admission-rules.operations.ts";
 import * as apiKeys from "./api-keys.operations.ts";
@@ -10,6 +11,7 @@ import * as events from "./events.operations.ts";
 import * as gateways from "./gateways.operations.ts";
 import * as groups from "./groups.operations.ts";
 import * as policies from "./policies.operations.ts";
+import * as previews from "./previews.operations.ts";
 import * as protocols from "./protocols.operations.ts";
 import * as resources from "./resources.operations.ts";
 import * as tenants from "./tenants.operations.ts";
@@ -18,7 +20,9 @@ import * as webhooks from "./webhooks.operations.ts";
 
 const families = [
   policies,
+  previews,
   access,
+  accessTests,
   users,
   groups,
   devices,

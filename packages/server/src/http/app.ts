@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { errorDefinitions } from "@gatehouse/contract/errors";
-import { defaultBodyLimitBytes, type Operation } from "@gatehouse/contract/operation";
+import { defaultBodyLimitBytes, isPreviewable, type Operation } from "@gatehouse/contract/operation";
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
@@ -19,13 +19,17 @@ import { mountDocumentation } from "./documentation.ts";
 import { type HealthOptions, mountHealth } from "./health.ts";
 import { type MountOptions, mount } from "./mount.ts";
 import { type ObservationOptions, observeRequests, requestIdOf } from "./observation.ts";
+import { plannedRequests } from "./planned-requests.ts";
 import { problemMediaType, problemOf, replyWithProblem } from "./problem.ts";
 import { type RateLimitOptions, RateLimits } from "./rate-limits.ts";
 import type { Route } from "./route.ts";
 
 const defaultRequestTimeoutMs = 30_000;
 
-export interface AppOptions extends Omit<MountOptions, "limits">, HealthOptions, ObservationOptions {
+export interface AppOptions
+  extends Omit<MountOptions, "limits" | "plannedRequests">,
+    HealthOptions,
+    ObservationOptions {
   readonly routes: readonly Route[];
   /** Addresses and CIDRs of proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
@@ -79,7 +83,8 @@ export function createApp(options: AppOptions): FastifyInstance {
       : replyWithProblem(error, request, reply),
   );
   const limits = new RateLimits(app, { ...options.rateLimits, clock: options.clock });
-  for (const route of options.routes) mount(app, route, { ...options, limits });
+  const planned = plannedRequests(options.routes.filter(({ operation }) => isPreviewable(operation)));
+  for (const route of options.routes) mount(app, route, { ...options, limits, plannedRequests: planned });
   mountHealth(app, options);
   mountDecisionPoint(app);
   mountDocumentation(

@@ -6,20 +6,21 @@ import {
   mostReasonCharacters,
   type Operation,
   type QueryParameter,
+  takesOverrideReason,
 } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { authorize, type Granted } from "../platform/authorization/granted.ts";
-import { Call } from "../platform/call.ts";
+import { Call, type RequestFinder } from "../platform/call.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
 import type { IdempotencyRequest } from "../platform/idempotency.queries.ts";
-import { isUuid } from "../platform/ids.ts";
 import { type ListQuery, parseListQuery, type QueryParameters } from "../platform/list-query.ts";
 import { type AuthenticationOptions, authenticationOf, authorizeAgain } from "./authentication.ts";
 import type { Caller } from "./caller.ts";
 import { within } from "./observation.ts";
+import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from "./path-parameters.ts";
 import { replyWithOutcome } from "./replies.ts";
 import type { Route } from "./route.ts";
 import { compileBodyCheck } from "./validation.ts";
@@ -33,12 +34,12 @@ declare module "fastify" {
 
 export interface MountOptions extends AuthenticationOptions {
   readonly runner: CommandRunner;
+  /** Of requests inside a request. */
+  readonly plannedRequests: RequestFinder;
   readonly clock: Clock;
 }
 
 const nilUuid = "00000000-0000-0000-0000-000000000000";
-
-type Parameters = Readonly<Record<string, string>>;
 
 export function mount(app: FastifyInstance, { operation, handler }: Route, options: MountOptions): void {
   const checkBody = compileBodyCheck(operation);
@@ -56,7 +57,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
   async function perform(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { caller } = request;
     if (caller === undefined) throw new AppError("missing_api_key");
-    const parameters = canonicalIds(request.params as Parameters); // the router gives texts
+    const parameters = canonicalIds(request.params as PathParameters); // the router gives texts
     checkUuids(operation, parameters);
     const { listQuery, flags, query } = checkQuery(operation, request.query as QueryParameters); // the parser gives texts and lists
     const idempotency = idempotencyOf(operation, request, caller);
@@ -66,6 +67,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     const call = new Call<Operation>(
       {
         runner: options.runner,
+        plannedRequests: options.plannedRequests,
         operation,
         parameters,
         body: request.body ?? (operation.bodyOptional === true ? {} : undefined),
@@ -96,32 +98,6 @@ function grantedTo(operation: Operation, caller: Caller): Granted<Permission> {
   return operation.access === "operator"
     ? (undefined as unknown as Granted<Permission>)
     : authorize(caller.permissions, operation.access);
-}
-
-/** Ids as they are stored and told: in lower case (RFC 9562, section 4). */
-function canonicalIds(parameters: Parameters): Parameters {
-  return Object.fromEntries(
-    Object.entries(parameters).map(([name, value]) => [name, isUuid(value) ? value.toLowerCase() : value]),
-  );
-}
-
-function checkUuids(operation: Operation, parameters: Parameters): void {
-  for (const [name, kind] of Object.entries(operation.parameters ?? {})) {
-    const value = parameters[name] ?? "";
-    if (kind === "uuid" && !isUuid(value)) {
-      throw new AppError("invalid_parameter", {
-        detail: `The path parameter ${name} must be a UUID, not ${JSON.stringify(value.slice(0, 80))}.`,
-        errors: [{ pointer: name, message: "must be a UUID" }],
-      });
-    }
-  }
-}
-
-/** A text that is no id is no record's id; asking the database would only be an error there. */
-function checkStringIds(operation: Operation, parameters: Parameters): void {
-  for (const [name, kind] of Object.entries(operation.parameters ?? {})) {
-    if (kind === "string" && !isUuid(parameters[name] ?? "")) throw new AppError("not_found");
-  }
 }
 
 interface CheckedQuery {
@@ -226,7 +202,7 @@ function idempotencyOf(operation: Operation, request: FastifyRequest, caller: Ca
 /** @throws AppError invalid_parameter */
 function overrideReasonOf(operation: Operation, request: FastifyRequest): string | undefined {
   const given = request.headers["gatehouse-override-reason"];
-  if (operation.changesAccess !== true || given === undefined) return undefined;
+  if (!takesOverrideReason(operation) || given === undefined) return undefined;
   const text = typeof given === "string" ? headerInUtf8(given).trim() : "";
   const length = [...text].length;
   if (length > 0 && length <= mostReasonCharacters) return text;

@@ -1,7 +1,13 @@
 /** The OpenAPI 3.0.3 document, made from the declarations that also validate and document every operation. */
 import { type ErrorCode, errorDefinitions } from "@gatehouse/contract/errors";
 import { type ListDeclaration, operatorsFor, pageOf } from "@gatehouse/contract/list";
-import { errorsOf, type Operation, type StreamSuccess, takesIfMatch } from "@gatehouse/contract/operation";
+import {
+  errorsOf,
+  type Operation,
+  type StreamSuccess,
+  takesIfMatch,
+  takesOverrideReason,
+} from "@gatehouse/contract/operation";
 import { Problem } from "@gatehouse/contract/problem";
 import { componentKeyword, trimKeyword } from "@gatehouse/contract/schema";
 import type { TSchema } from "typebox";
@@ -180,7 +186,7 @@ function parametersOf(operation: Operation): unknown[] {
   const headers: unknown[] = [];
   if (takesIfMatch(operation)) headers.push({ $ref: "#/components/parameters/IfMatch" });
   if (operation.method === "POST") headers.push({ $ref: "#/components/parameters/IdempotencyKey" });
-  if (operation.changesAccess === true) headers.push({ $ref: "#/components/parameters/OverrideReason" });
+  if (takesOverrideReason(operation)) headers.push({ $ref: "#/components/parameters/OverrideReason" });
   return [...path, ...query, ...headers];
 }
 

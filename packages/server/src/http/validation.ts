@@ -86,7 +86,20 @@ function compileForms(ajv: Ajv, schema: TSchema): Forms {
  * @returns the check, which also takes how many characters the body was sent in
  * @throws the check: AppError invalid_json, invalid_body
  */
-export function compileBodyCheck(operation: Operation): (body: unknown, characters: number) => void {
+export function compileBodyCheck(operation: Operation): BodyCheck {
+  const known = bodyChecks.get(operation);
+  if (known !== undefined) return known;
+  const check = newBodyCheck(operation);
+  bodyChecks.set(operation, check);
+  return check;
+}
+
+type BodyCheck = (body: unknown, characters: number) => void;
+
+/** Compiling takes long, and checks are the same for everyone. */
+const bodyChecks = new WeakMap<Operation, BodyCheck>();
+
+function newBodyCheck(operation: Operation): BodyCheck {
   const { body: schema } = operation;
   if (schema === undefined) return refuseBody;
   const ofSmall = compileForms(thorough, schema);

@@ -3,7 +3,7 @@ import type { BodyOf, FlagsOf, Operation, ParametersOf } from "@gatehouse/contra
 import type { Permission } from "@gatehouse/contract/permissions";
 import { AppError } from "./app-error.ts";
 import type { Actor, Origin } from "./audit/change.ts";
-import type { Granted } from "./authorization/granted.ts";
+import { authorize, type Granted } from "./authorization/granted.ts";
 import { type CommandRunner, type CommandScope, runCommand, type Secrets } from "./command.ts";
 import type { Scope, Transaction } from "./db/database.ts";
 import type { IdempotencyRequest } from "./idempotency.queries.ts";
@@ -11,6 +11,8 @@ import type { ListQuery } from "./list-query.ts";
 import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
 import type { Outcome, RecordOutcome } from "./outcome.ts";
 import type { KeptRecord } from "./record-cache.ts";
+import { type Rehearsal, rehearse } from "./rehearsal.ts";
+import type { LedgerPage } from "./tenancy/access-ledger.ts";
 import { readGeneration } from "./tenancy/generation.queries.ts";
 import type { TenantModel } from "./tenancy/tenant-models.ts";
 import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
@@ -23,8 +25,37 @@ export interface KeyLimits {
   readonly sourceIps: readonly string[];
 }
 
+/** A request as a caller would send it. */
+export interface RequestText {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+/** Finds the operations that requests inside a request go to. */
+export interface RequestFinder {
+  /** @returns undefined where no operation has this method and path */
+  find(request: RequestText): FoundRequest | undefined;
+}
+
+/** A request inside a request. */
+export interface FoundRequest {
+  readonly operation: Operation;
+  /**
+   * Holds the request against the operation's declaration.
+   *
+   * @throws AppError invalid_parameter, invalid_body, invalid_json
+   */
+  check(): { readonly parameters: Readonly<Record<string, string>>; readonly body: unknown };
+  /** @throws AppError as the request itself would be answered */
+  perform(call: Call<Operation>): Promise<Outcome>;
+}
+
 export interface CallOptions<O extends Operation> {
   readonly runner: CommandRunner;
+  readonly plannedRequests: RequestFinder;
+  /** Where commands are performed that are not to be done; undefined for a request that was really sent. */
+  readonly rehearsal?: Rehearsal | undefined;
   readonly operation: O;
   readonly parameters: ParametersOf<O>;
   readonly body: BodyOf<O>;
@@ -59,6 +90,43 @@ export class Call<O extends Operation> {
   constructor(options: CallOptions<O>, granted: Granted<Extract<O["access"], Permission>>) {
     this.#options = options;
     this.granted = granted;
+  }
+
+  /** Requests inside this one. */
+  get plannedRequests(): RequestFinder {
+    return this.#options.plannedRequests;
+  }
+
+  /**
+   * Runs work of this caller that is undone at the end, whatever it does. No command of the tenant runs beside it, so it has
+   * to be short. It may run more than once.
+   *
+   * @throws AppError database_unavailable
+   */
+  rehearse<T>(work: (rehearsal: Rehearsal) => Promise<T>): Promise<T> {
+    return rehearse(this.#options.runner, this.tenantId, work);
+  }
+
+  /**
+   * The call of a request inside this one: of the same caller, in a rehearsal.
+   *
+   * @param checked what its check gave
+   * @throws AppError permission_denied
+   */
+  inner(operation: Operation, checked: ReturnType<FoundRequest["check"]>, rehearsal: Rehearsal): Call<Operation> {
+    const { access } = operation;
+    if (access === "operator") throw new Error(`${operation.id} is not an operation inside a tenant`);
+    const granted = authorize(this.permissions, access);
+    const request = { operation, ...checked, listQuery: undefined, flags: new Set<string>(), query: {} };
+    const options = {
+      ...this.#options,
+      ...request,
+      lastEventId: undefined,
+      ifMatch: undefined,
+      idempotency: undefined,
+    };
+    // The body was checked against the operation's declaration.
+    return new Call({ ...options, rehearsal } as ConstructorParameters<typeof Call<Operation>>[0], granted);
   }
 
   get parameters(): ParametersOf<O> {
@@ -155,6 +223,9 @@ export class Call<O extends Operation> {
    */
   read<T>(work: (tx: TenantTx) => Promise<T>): Promise<T> {
     const { tenantId } = this;
+    const { rehearsal } = this.#options;
+    // What was rehearsed before is seen by nobody else.
+    if (rehearsal !== undefined) return rehearsal.read(work);
     return this.#options.runner.database.snapshot({ kind: "tenant", tenantId }, (transaction) =>
       work({ tenantId, query: transaction.query }),
     );
@@ -209,6 +280,20 @@ export class Call<O extends Operation> {
     return this.#options.runner.models.at(this.tenantId, at);
   }
 
+  /**
+   * What tells a command what access is made from in its own transaction. Not inside a command: it may need a connection.
+   *
+   * @throws AppError database_unavailable
+   */
+  openLedger(): Promise<LedgerPage> {
+    return this.#options.runner.ledger.open(this.tenantId);
+  }
+
+  /** Why the caller would have access tests broken; undefined where they would not. */
+  get overrideReason(): string | undefined {
+    return this.#options.overrideReason;
+  }
+
   /** As `read`, but over every tenant: for operations of the operator. */
   readAsOperator<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.#options.runner.database.snapshot({ kind: "operator" }, work);
@@ -238,7 +323,8 @@ export class Call<O extends Operation> {
     command: Pick<CommandScope, "scope" | "tenantId" | "alone">,
     work: (tx: CommandTx) => Promise<Outcome>,
   ): Promise<Outcome> {
-    const { runner, operation } = this.#options;
+    const { runner, operation, rehearsal } = this.#options;
+    if (rehearsal !== undefined) return rehearsal.perform(work);
     const { origin, idempotency } = this;
     const changesAccess = operation.changesAccess === true;
     return runCommand(runner, { ...command, origin, idempotency, changesAccess }, work);

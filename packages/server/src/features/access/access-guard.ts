@@ -1,13 +1,11 @@
 /** Where what a command does to access may be refused: access tests have their say here. */
 import type { BrokenAccessTest } from "@gatehouse/contract/records/effect";
 import type { AccessDifference } from "@gatehouse/policy/effects/access-difference";
-import type { TenantModel } from "../../platform/tenancy/tenant-models.ts";
+import type { AccessChange } from "../../platform/tenancy/access-ledger.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
 /** A command's effect, before it is stored. */
-export interface EffectToJudge {
-  readonly before: TenantModel;
-  readonly after: TenantModel;
+export interface EffectToJudge extends AccessChange {
   readonly difference: AccessDifference;
   /** Why the caller would have access tests broken; undefined where they would not. */
   readonly overrideReason: string | undefined;
@@ -26,6 +24,3 @@ export interface AccessGuard {
    */
   prepare(tx: TenantTx): Promise<JudgeEffect>;
 }
-
-/** Lets everything through. */
-export const noGuard: AccessGuard = { prepare: async () => () => [] };

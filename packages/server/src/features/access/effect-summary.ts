@@ -1,5 +1,6 @@
 /** What a command did to access, as it is stored with it: counts are exact, names are the first of many. Pure. */
 import type { AccessCounts, BrokenAccessTest, EffectGroup, EffectSummary } from "@gatehouse/contract/records/effect";
+import type { AccessRow } from "@gatehouse/contract/records/preview";
 import type { AccessDifference, AccessGroup, AccessSubject } from "@gatehouse/policy/effects/access-difference";
 import type { Model } from "@gatehouse/policy/model/model";
 
@@ -20,6 +21,23 @@ export function effectSummary(
     groups: groups.slice(0, mostGroups).map((group) => groupView(group, names)),
     brokenTests: [...brokenTests],
   };
+}
+
+/** Single changes of access: those of a page. */
+export function accessRows(
+  { rows }: AccessDifference,
+  before: Model,
+  after: Model,
+  page: Parameters<AccessDifference["rows"]>[0],
+): readonly AccessRow[] {
+  const names = new Names(before, after);
+  return rows(page).map(({ direction, before: was, after: is, subject, resourceId }) => ({
+    change: direction,
+    before: was,
+    after: is,
+    subject: names.subject(subject),
+    ...(resourceId === undefined ? {} : { resource: { id: resourceId, name: names.resource(resourceId) } }),
+  }));
 }
 
 function countsOf({ users, devices, sites, resources, internet, pairs }: AccessDifference["gained"]): AccessCounts {

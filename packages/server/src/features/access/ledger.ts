@@ -4,7 +4,7 @@ import { compareAccess } from "@gatehouse/policy/effects/compare-access";
 import type { FactChange, FactsByKind } from "@gatehouse/policy/model/facts";
 import type { Change } from "../../platform/audit/change.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { AccessLedger, LedgerPage, WeighedEffect } from "../../platform/tenancy/access-ledger.ts";
+import type { AccessChange, AccessLedger, LedgerPage, WeighedEffect } from "../../platform/tenancy/access-ledger.ts";
 import { lockGeneration } from "../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import type { AccessGuard } from "./access-guard.ts";
@@ -42,7 +42,10 @@ export class Ledger implements AccessLedger {
 
   async open(tenantId: string): Promise<LedgerPage> {
     const base = await this.#options.models.current(tenantId);
-    return { weigh: (tx, changes, overrideReason) => this.#weigh(tx, base, changes, overrideReason) };
+    return {
+      weigh: (tx, changes, overrideReason) => this.#weigh(tx, base, changes, overrideReason),
+      look: (tx, changes) => look(tx, base, changes),
+    };
   }
 
   /**
@@ -56,19 +59,16 @@ export class Ledger implements AccessLedger {
     overrideReason: string | undefined,
   ): Promise<WeighedEffect> {
     const { models, clock, guard } = this.#options;
-    const [generation, past, written, left, judge] = await Promise.all([
-      lockGeneration(tx),
-      readHistoryAfter(tx, base.generation),
+    const [seen, written, judge] = await Promise.all([
+      look(tx, base, recorded),
       countEffectsAfter(tx, base.generation),
-      readLeft(tx, recorded),
       guard.prepare(tx),
     ]);
     const at = clock.now();
-    const before = generation === base.generation ? base : base.with(generation, changesOfHistory(past));
-    const changes = left(before);
-    const after = before.with(generation + 1, changes);
+    const { before, after, changes } = seen();
+    const { generation } = before;
     const difference = compareAccess(before.model, after.model, changes, anyCircumstances);
-    const brokenTests = judge({ before, after, difference, overrideReason });
+    const brokenTests = judge({ before, after, changes, difference, overrideReason });
     const summary = effectSummary(difference, before.model, after.model, brokenTests);
     return {
       async write(writing) {
@@ -83,6 +83,25 @@ export class Ledger implements AccessLedger {
       },
     };
   }
+}
+
+interface KeptChange extends AccessChange {
+  readonly before: KeptModel;
+  readonly after: KeptModel;
+}
+
+/** The lock is asked for first: what is read behind it shows all that was committed before. */
+async function look(tx: TenantTx, base: KeptModel, recorded: readonly Change[]): Promise<() => KeptChange> {
+  const [generation, past, left] = await Promise.all([
+    lockGeneration(tx),
+    readHistoryAfter(tx, base.generation),
+    readLeft(tx, recorded),
+  ]);
+  return () => {
+    const before = generation === base.generation ? base : base.with(generation, changesOfHistory(past));
+    const changes = left(before);
+    return { before, after: before.with(generation + 1, changes), changes };
+  };
 }
 
 /** Asks for the facts that a command left, and gives what tells them from those before it. */

@@ -151,9 +151,23 @@ export class Database {
     work: (transaction: Transaction) => Promise<T>,
     finish: (transaction: Transaction, result: T) => Promise<unknown> = () => Promise.resolve(),
   ): Promise<T> {
+    return this.#repeated(() => this.#attempt(scope, work, { finish }));
+  }
+
+  /**
+   * As `transaction`, but it is rolled back at the end, whatever it did.
+   *
+   * @throws AppError database_unavailable
+   */
+  async rehearsal<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#repeated(() => this.#attempt(scope, work, { ending: "ROLLBACK" }));
+  }
+
+  /** Runs a transaction again after a serialization failure. */
+  async #repeated<T>(transaction: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#attempt(scope, work, finish);
+        return await transaction();
       } catch (error) {
         if (!isSerializationFailure(error)) throw error;
         if (attempt === attempts) throw databaseUnavailable(error);
@@ -175,7 +189,7 @@ export class Database {
    * @throws AppError database_unavailable
    */
   async readThrough<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#attempt(scope, work, () => Promise.resolve(), "ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    return this.#attempt(scope, work, { mode: "ISOLATION LEVEL REPEATABLE READ READ ONLY" });
   }
 
   /** Whether the database answers. */
@@ -195,13 +209,12 @@ export class Database {
   async #attempt<T>(
     scope: Scope,
     work: (transaction: Transaction) => Promise<T>,
-    finish: (transaction: Transaction, result: T) => Promise<unknown>,
-    mode = "",
+    { finish = () => Promise.resolve(), ending = "COMMIT", mode = "" }: TransactionForm<T>,
   ): Promise<T> {
     const beginning = begin(mode, scope);
     const { client, release } = await this.#connect(scope);
     const begun = client.query(timed({ text: beginning }, this.#answerTimeoutMs));
-    const worked = this.#perform(client, work, finish);
+    const worked = this.#perform(client, work, finish, ending);
     return this.#finish(
       release,
       Promise.all([begun, worked]).then((results) => results[1]),
@@ -213,6 +226,7 @@ export class Database {
     client: pg.PoolClient,
     work: (transaction: Transaction) => Promise<T>,
     finish: (transaction: Transaction, result: T) => Promise<unknown>,
+    ending: "COMMIT" | "ROLLBACK",
   ): Promise<T> {
     const timeoutMs = this.#answerTimeoutMs;
     const sending = this.#sending;
@@ -224,10 +238,10 @@ export class Database {
       const result = await work(transaction);
       const finished = finish(transaction, result);
       // A query of `finish` that fails turns this COMMIT into a rollback, so it need not be waited for.
-      ended = client.query(timed({ text: "COMMIT" }, timeoutMs));
+      ended = client.query(timed({ text: ending }, timeoutMs));
       const [, { command }] = await Promise.all([finished, ended]);
       // PostgreSQL answers COMMIT with ROLLBACK when a query failed before, even one whose error `work` swallowed.
-      if (command !== "COMMIT") throw new Error(`the transaction ended in ${command}: one of its queries had failed`);
+      if (command !== ending) throw new Error(`the transaction ended in ${command}: one of its queries had failed`);
       return result;
     } catch (error) {
       await (ended ?? client.query(timed({ text: "ROLLBACK" }, timeoutMs))).catch(() => undefined);
@@ -270,6 +284,13 @@ export class Database {
       throw broken ? databaseUnavailable(error) : error;
     }
   }
+}
+
+interface TransactionForm<T> {
+  readonly finish?: (transaction: Transaction, result: T) => Promise<unknown>;
+  /** How it ends when all went well. */
+  readonly ending?: "COMMIT" | "ROLLBACK";
+  readonly mode?: string;
 }
 
 /** A connection, and how it is given back. */

@@ -1,6 +1,8 @@
 /** What commands do to access, as far as the platform has to know: it is worked out and stored in their transactions. */
 import type { TargetType } from "@gatehouse/contract/event-types";
+import type { FactChange } from "@gatehouse/policy/model/facts";
 import type { Change } from "../audit/change.ts";
+import type { TenantModel } from "./tenant-models.ts";
 import type { TenantTx } from "./tenant-tx.ts";
 
 export interface AccessLedger {
@@ -23,6 +25,21 @@ export interface LedgerPage {
    * @throws AppError where the command may not go through
    */
   weigh(tx: TenantTx, changes: readonly Change[], overrideReason: string | undefined): Promise<WeighedEffect>;
+  /**
+   * Reads, as `weigh` does, what access is made from before and after what a transaction did so far.
+   *
+   * @param changes what the transaction recorded; none: before and after are the same
+   * @returns what works it out, which may take a while, and needs no transaction any more
+   */
+  look(tx: TenantTx, changes: readonly Change[]): Promise<() => AccessChange>;
+}
+
+/** What decisions are made from, before and after something. */
+export interface AccessChange {
+  readonly before: TenantModel;
+  readonly after: TenantModel;
+  /** All that makes `after` of `before`. */
+  readonly changes: readonly FactChange[];
 }
 
 /** What a command does to access. */

@@ -60,6 +60,7 @@ async function fill({ client }: TestTenant): Promise<void> {
     gateways: [gateway],
   });
   await client.post(`/tenants/gateways/${gateway}/rotate-token`);
+  await make("access-test", client);
   const policy = {
     name: unique("Policy"),
     type: "PRIVATE",

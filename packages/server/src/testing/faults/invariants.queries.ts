@@ -42,6 +42,7 @@ const invariants: Readonly<Record<string, string>> = {
       UNION ALL SELECT 'groups', count(*) FROM groups WHERE tenant_id = $1
       UNION ALL SELECT 'devices', count(*) FROM devices WHERE tenant_id = $1
       UNION ALL SELECT 'policies', count(*) FROM policies WHERE tenant_id = $1
+      UNION ALL SELECT 'access_tests', count(*) FROM access_tests WHERE tenant_id = $1
       UNION ALL SELECT 'resources:' || type, count(*) FROM resources WHERE tenant_id = $1 GROUP BY type
     ) AS real USING (kind)
     WHERE coalesce(tenant_id, $1) = $1 AND coalesce(count, 0) <> coalesce(counted, 0)`,

@@ -38,6 +38,7 @@ export async function seedLists(server: TestServer, tenant: TestTenant): Promise
   const devices = await seedDevices(server, tenant, users);
   const resources = await seedResources(tenant);
   await seedPolicies(tenant, { groups, users, devices, resources });
+  await seedAccessTests(tenant, { groups, users, devices, resources });
   // After the policies, so that they lose a user too; the user's devices stay, deactivated and without one.
   for (const id of users.slice(0, 2)) await done(tenant.client.delete(`/tenants/users/${id}`));
 }
@@ -122,6 +123,27 @@ async function seedResources({ client }: TestTenant): Promise<string[]> {
 }
 
 type Named = Readonly<Record<"groups" | "users" | "devices" | "resources", string[]>>;
+
+async function seedAccessTests(
+  { client }: TestTenant,
+  { groups, users, devices, resources }: Readonly<Record<"groups" | "users" | "devices" | "resources", string[]>>,
+): Promise<void> {
+  for (const [index, name] of [...new Set(namesFrom(2, 40))].entries()) {
+    const subjects = [
+      { type: "everyone" },
+      { type: "group", id: groups[index % 3] },
+      { type: "user", id: users[index % 5] },
+      { type: "device", id: devices[index % 4] },
+    ];
+    const resource =
+      index % 3 === 0
+        ? { type: "address", id: ["git.example.com", "192.0.2.1", "2001:db8::1"][(index % 7) % 3] }
+        : { type: "resource", id: resources[index % 6] };
+    const expected = index % 2 === 0 ? "denied" : "allowed";
+    const fields = { name, subject: subjects[index % 4], resource, expected };
+    await done(client.post("/tenants/access-tests", fields));
+  }
+}
 
 async function seedPolicies({ client }: TestTenant, named: Named): Promise<void> {
   const rules = [await makeId("admission-rule", client), await makeId("admission-rule", client)];

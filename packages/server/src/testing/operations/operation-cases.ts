@@ -1,19 +1,23 @@
 /** The table of cases: one for each operation of the contract. `coverage.test.ts` fails for those that have none. */
 import type { Operation } from "@gatehouse/contract/operation";
 import { accessCases } from "./access.cases.ts";
+import { accessTestCases } from "./access-tests.cases.ts";
 import { administrationCases } from "./administration.cases.ts";
 import { configurationCases } from "./configuration.cases.ts";
 import { networkCases } from "./network.cases.ts";
 import type { OperationCase } from "./operation-case.ts";
 import { peopleCases } from "./people.cases.ts";
 import { policyCases } from "./policies.cases.ts";
+import { previewCases } from "./previews.cases.ts";
 import { webhookCases } from "./webhooks.cases.ts";
 
 export const operationCases: readonly OperationCase[] = [
   ...peopleCases,
   ...networkCases,
   ...policyCases,
+  ...previewCases,
   ...accessCases,
+  ...accessTestCases,
   ...administrationCases,
   ...configurationCases,
   ...webhookCases,

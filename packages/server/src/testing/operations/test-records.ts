@@ -32,6 +32,7 @@ export type RecordNoun =
   | "address"
   | "admission-rule"
   | "policy"
+  | "access-test"
   | "api-key"
   | "webhook";
 
@@ -86,6 +87,15 @@ const makers: Readonly<Record<RecordNoun, Maker>> = {
     ),
   policy: (client) =>
     made(client.post("/tenants/policies", { name: unique("Policy"), type: "PRIVATE", action: true, allUsers: true })),
+  "access-test": async (client) =>
+    made(
+      client.post("/tenants/access-tests", {
+        name: unique("Test"),
+        subject: { type: "group", id: (await makers.group(client)).id },
+        resource: { type: "resource", id: (await makers.resource(client)).id },
+        expected: "denied",
+      }),
+    ),
   webhook: async (client) => {
     // A tenant may have only so many: the oldest go.
     const { body } = await client.get("/tenants/webhooks");

@@ -1,0 +1,271 @@
+import type { AccessTest, TestExpectation, TestSubjectType } from "@gatehouse/contract/records/access-test";
+import { AppError, bodyField } from "../../platform/app-error.ts";
+import type { Granted } from "../../platform/authorization/granted.ts";
+import { withConstraints } from "../../platform/db/database-errors.ts";
+import { listPage } from "../../platform/db/list-page.queries.ts";
+import type { ListSource } from "../../platform/db/list-statement.ts";
+import { statement } from "../../platform/db/statement.ts";
+import { isUuid } from "../../platform/ids.ts";
+import type { ListQuery } from "../../platform/list-query.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+
+/** What a test asks, as it is stored. */
+export interface TestQuestion {
+  readonly subject_type: TestSubjectType;
+  /** Null for everyone. */
+  readonly subject_id: string | null;
+  readonly device: AccessTest["device"];
+  readonly resource_type: AccessTest["resource"]["type"];
+  readonly resource_id: string;
+  readonly properties: NonNullable<AccessTest["resource"]["properties"]>;
+  readonly context: NonNullable<AccessTest["context"]>;
+  readonly expected: TestExpectation;
+}
+
+/** What administrators set of a test. */
+export interface TestSettings extends TestQuestion {
+  readonly name: string;
+  readonly description: string;
+  readonly enforced: boolean;
+}
+
+/** What a stored test asks, and what it is called. */
+export type StoredQuestion = TestQuestion & Pick<AccessTestRow, "id" | "name" | "enforced">;
+
+export interface AccessTestRow extends TestSettings {
+  readonly id: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly version: number;
+  /** Null for everyone, and once the record was deleted. */
+  readonly subject_name: string | null;
+  /** Null of an address, and once the resource was deleted. */
+  readonly resource_name: string | null;
+}
+
+/** The columns of the row that the statement names `item`. */
+const columns = `item.id, item.created_at, item.updated_at, item.version, item.name, item.description, item.enforced,
+  item.subject_type, item.subject_id, item.device, item.resource_type, item.resource_id, item.properties, item.context,
+  item.expected,
+  CASE item.subject_type
+    WHEN 'group' THEN (SELECT name FROM groups WHERE tenant_id = item.tenant_id AND id = item.subject_id)
+    WHEN 'user' THEN (SELECT email FROM users WHERE tenant_id = item.tenant_id AND id = item.subject_id)
+    WHEN 'device' THEN (SELECT name FROM devices WHERE tenant_id = item.tenant_id AND id = item.subject_id)
+  END AS subject_name,
+  CASE item.resource_type
+    WHEN 'resource' THEN (SELECT name FROM resources WHERE tenant_id = item.tenant_id AND id = item.resource_id::uuid)
+  END AS resource_name`;
+
+const source: ListSource = {
+  table: "access_tests",
+  select: columns,
+  columns: {
+    id: { value: "item.id" },
+    name: { value: "item.name", key: "item.name_key" },
+    createdAt: { value: "item.created_at" },
+    enforced: { value: "item.enforced" },
+    expected: { value: "item.expected" },
+    "subject.type": { value: "item.subject_type" },
+    "subject.id": { value: "item.subject_id" },
+    "resource.id": { value: "item.resource_id" },
+  },
+};
+
+const selectOne = statement<AccessTestRow, [tenantId: string, id: string]>(
+  "access_tests.read",
+  `SELECT ${columns} FROM access_tests AS item WHERE item.tenant_id = $1 AND item.id = $2`,
+);
+const selectForChange = statement<AccessTestRow, [tenantId: string, id: string]>(
+  "access_tests.lock",
+  `SELECT ${columns} FROM access_tests AS item WHERE item.tenant_id = $1 AND item.id = $2 FOR UPDATE`,
+);
+const selectMany = statement<AccessTestRow, [tenantId: string, ids: readonly string[] | null]>(
+  "access_tests.read_many",
+  `SELECT ${columns} FROM access_tests AS item
+   WHERE item.tenant_id = $1 AND ($2::uuid[] IS NULL OR item.id = ANY ($2::uuid[])) ORDER BY item.id`,
+);
+const selectQuestions = statement<StoredQuestion, [tenantId: string, enforcedOnly: boolean]>(
+  "access_tests.questions",
+  `SELECT id, name, enforced, subject_type, subject_id, device, resource_type, resource_id, properties, context, expected
+   FROM access_tests WHERE tenant_id = $1 AND (enforced OR NOT $2) ORDER BY id`,
+);
+const selectCount = statement<{ count: number }, [tenantId: string]>(
+  "access_tests.count",
+  "SELECT count FROM record_counts WHERE tenant_id = $1 AND kind = 'access_tests'",
+);
+
+type SettingParameters = [
+  tenantId: string,
+  id: string,
+  at: Date,
+  name: string,
+  description: string,
+  enforced: boolean,
+  subjectType: string,
+  subjectId: string | null,
+  device: string,
+  resourceType: string,
+  resourceId: string,
+  properties: string,
+  context: string,
+  expected: string,
+];
+
+const insert = statement<never, SettingParameters>(
+  "access_tests.insert",
+  `INSERT INTO access_tests (tenant_id, id, created_at, updated_at, name, description, enforced, subject_type, subject_id,
+                             device, resource_type, resource_id, properties, context, expected)
+   VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9::jsonb, $10, $11, $12::jsonb, $13::jsonb, $14)`,
+);
+const update = statement<never, SettingParameters>(
+  "access_tests.update",
+  `UPDATE access_tests
+   SET updated_at = $3, version = version + 1, name = $4, description = $5, enforced = $6, subject_type = $7,
+       subject_id = $8, device = $9::jsonb, resource_type = $10, resource_id = $11, properties = $12::jsonb,
+       context = $13::jsonb, expected = $14
+   WHERE tenant_id = $1 AND id = $2`,
+);
+const remove = statement<never, [tenantId: string, id: string]>(
+  "access_tests.delete",
+  "DELETE FROM access_tests WHERE tenant_id = $1 AND id = $2",
+);
+
+/** By id, or by what people call the record; an id goes before a name that looks like one. */
+const findUser = statement<{ id: string }, FindParameters>(
+  "access_tests.find_user",
+  `SELECT id FROM users WHERE tenant_id = $1 AND (id = $2 OR email_key = lower($3::text)) ORDER BY id IS DISTINCT FROM $2
+   LIMIT 1`,
+);
+const findGroup = statement<{ id: string }, FindParameters>(
+  "access_tests.find_group",
+  "SELECT id FROM groups WHERE tenant_id = $1 AND (id = $2 OR name = $3) ORDER BY id IS DISTINCT FROM $2 LIMIT 1",
+);
+const findResource = statement<{ id: string }, FindParameters>(
+  "access_tests.find_resource",
+  "SELECT id FROM resources WHERE tenant_id = $1 AND (id = $2 OR name = $3) ORDER BY id IS DISTINCT FROM $2 LIMIT 1",
+);
+/** People give devices any name, so that only the id tells which is meant. */
+const findDevice = statement<{ id: string }, [tenantId: string, id: string | null]>(
+  "access_tests.find_device",
+  "SELECT id FROM devices WHERE tenant_id = $1 AND id = $2",
+);
+type FindParameters = [tenantId: string, id: string | null, name: string];
+
+const finders = { user: findUser, group: findGroup, resource: findResource };
+
+/** @returns the id of the record; undefined where the tenant has none of that id or name */
+export async function findNamed(
+  tx: TenantTx,
+  kind: keyof typeof finders | "device",
+  idOrName: string,
+): Promise<string | undefined> {
+  const id = isUuid(idOrName) ? idOrName.toLowerCase() : null;
+  const found =
+    kind === "device"
+      ? await tx.query(findDevice, tx.tenantId, id)
+      : await tx.query(finders[kind], tx.tenantId, id, idOrName);
+  return found[0]?.id;
+}
+
+export function listAccessTests(
+  tx: TenantTx,
+  query: ListQuery,
+): Promise<{ readonly rows: AccessTestRow[]; readonly total: number }> {
+  return listPage(tx, source, query);
+}
+
+export async function readAccessTest(tx: TenantTx, id: string): Promise<AccessTestRow | undefined> {
+  return (await tx.query(selectOne, tx.tenantId, id))[0];
+}
+
+/** @param ids undefined for all of the tenant's */
+export function readAccessTests(tx: TenantTx, ids: readonly string[] | undefined): Promise<AccessTestRow[]> {
+  return tx.query(selectMany, tx.tenantId, ids ?? null);
+}
+
+/** The questions of all tests, or of those that are enforced. */
+export function readQuestions(tx: TenantTx, which: "all" | "enforced"): Promise<StoredQuestion[]> {
+  return tx.query(selectQuestions, tx.tenantId, which === "enforced");
+}
+
+/** Reads the test and keeps others from changing it until the transaction ends. */
+export async function lockAccessTest(tx: TenantTx, id: string): Promise<AccessTestRow | undefined> {
+  return (await tx.query(selectForChange, tx.tenantId, id))[0];
+}
+
+/** After an insertion it is exact: whoever else inserts one waits. */
+export async function countAccessTests(tx: TenantTx): Promise<number> {
+  return (await tx.query(selectCount, tx.tenantId))[0]?.count ?? 0;
+}
+
+/** @throws AppError name_taken */
+export function insertAccessTest(
+  tx: TenantTx,
+  _granted: Granted<"access-tests:write">,
+  id: string,
+  settings: TestSettings,
+  at: Date,
+): Promise<AccessTestRow> {
+  return write(tx, insert, id, settings, at);
+}
+
+/**
+ * The row is locked, hence there.
+ *
+ * @throws AppError name_taken
+ */
+export function updateAccessTest(
+  tx: TenantTx,
+  _granted: Granted<"access-tests:write">,
+  id: string,
+  settings: TestSettings,
+  at: Date,
+): Promise<AccessTestRow> {
+  return write(tx, update, id, settings, at);
+}
+
+async function write(
+  tx: TenantTx,
+  writing: typeof insert,
+  id: string,
+  settings: TestSettings,
+  at: Date,
+): Promise<AccessTestRow> {
+  const { name } = settings;
+  const nameTaken = () =>
+    new AppError("name_taken", {
+      detail: `An access test is already called ${JSON.stringify(name)}.`,
+      errors: [bodyField("/name", "is taken")],
+    });
+  await withConstraints(
+    { access_tests_name_unique: nameTaken },
+    tx.query(
+      writing,
+      tx.tenantId,
+      id,
+      at,
+      name,
+      settings.description,
+      settings.enforced,
+      settings.subject_type,
+      settings.subject_id,
+      JSON.stringify(settings.device),
+      settings.resource_type,
+      settings.resource_id,
+      JSON.stringify(settings.properties),
+      JSON.stringify(settings.context),
+      settings.expected,
+    ),
+  );
+  const row = await readAccessTest(tx, id);
+  if (row === undefined) throw new Error("an access test that was written is not there");
+  return row;
+}
+
+export async function deleteAccessTest(
+  tx: TenantTx,
+  _granted: Granted<"access-tests:write">,
+  id: string,
+): Promise<void> {
+  await tx.query(remove, tx.tenantId, id);
+}

@@ -1,0 +1,46 @@
+/** Which tests a change breaks: those that held before, and do not hold after it. */
+import { type CheckedExpectation, checkExpectation } from "@gatehouse/policy/effects/check-expectation";
+import type { FactChange } from "@gatehouse/policy/model/facts";
+import type { Model } from "@gatehouse/policy/model/model";
+import type { StoredQuestion, TestQuestion } from "./access-tests.queries.ts";
+import { type ConcernedTests, concernedTests } from "./concerned-tests.rules.ts";
+import { expectationOf } from "./test-states.ts";
+
+export interface BrokenTest {
+  readonly test: StoredQuestion;
+  /** After the change. */
+  readonly result: CheckedExpectation;
+}
+
+/**
+ * Tests whose subject or resource is gone are not broken, nor are those that did not hold before.
+ *
+ * @param changes all that make `after` of `before`
+ */
+export function brokenTests(
+  tests: readonly StoredQuestion[],
+  before: Model,
+  after: Model,
+  changes: readonly FactChange[],
+): readonly BrokenTest[] {
+  if (changes.length === 0) return [];
+  const concerned = concernedTests(before, after, changes);
+  return tests.flatMap((test) => {
+    if (!mayBreak(test, after, concerned)) return [];
+    const result = checkExpectation(after, expectationOf(test));
+    if (result.holds || result.missing !== undefined) return [];
+    return checkExpectation(before, expectationOf(test)).holds ? [{ test, result }] : [];
+  });
+}
+
+/** Where only some users can be answered otherwise, they alone are asked first: most changes are of one. */
+function mayBreak(test: TestQuestion, after: Model, concerned: ConcernedTests): boolean {
+  if (concerned.ofAnybody(test)) return true;
+  const { subject_type: kind, subject_id: subjectId } = test;
+  if (kind === "user" || kind === "device") return concerned.users.size > 0;
+  return [...concerned.users].some((id) => {
+    const user = after.users.get(id);
+    if (user === undefined || (kind === "group" && !user.facts.groups.includes(subjectId ?? ""))) return false;
+    return !checkExpectation(after, { ...expectationOf(test), subject: { kind: "user", id } }).holds;
+  });
+}

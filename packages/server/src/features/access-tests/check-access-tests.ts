@@ -1,0 +1,86 @@
+/** Answers how tests stand now, those that are stored and one that is not. */
+import type * as operations from "@gatehouse/contract/operations/access-tests.operations";
+import type { AccessTestReport, AccessTestResult, AccessTestState } from "@gatehouse/contract/records/access-test";
+import { authorize } from "../../platform/authorization/granted.ts";
+import type { Call } from "../../platform/call.ts";
+import { type Outcome, report } from "../../platform/outcome.ts";
+import { requireKnown } from "../../platform/references.ts";
+import type { TenantModel } from "../../platform/tenancy/tenant-models.ts";
+import * as queries from "./access-tests.queries.ts";
+import { accessTestView, questionView } from "./access-tests.view.ts";
+import { findRecords, readQuestion, soundQuestion } from "./sound-test.ts";
+import { statesOf } from "./test-states.ts";
+
+type CheckCall = Call<typeof operations.checkAccessTests>;
+
+export async function checkAccessTests(call: CheckCall): Promise<Outcome> {
+  // Who breaks a test is told, hence who may reach what.
+  authorize(call.permissions, "decisions:read");
+  const { ids, test } = call.body;
+  const tried = test === undefined ? [] : [await triedTest(call, test)];
+  const stored = test !== undefined && ids === undefined ? [] : await storedTests(call, ids);
+  const tenant = await call.model();
+  const rows = [...stored, ...tried.map(({ question }) => question)];
+  const states = await statesOf(tenant.model, rows);
+  const results = [
+    ...stored.map((row) => {
+      const { createdAt: _createdAt, updatedAt: _updatedAt, ...shown } = accessTestView(row);
+      return shown;
+    }),
+    ...tried.map(({ shown, question }) => ({
+      ...shown,
+      ...questionView({ ...question, ...namesIn(tenant, question) }),
+    })),
+  ].map((shown, index): AccessTestResult => ({ ...shown, state: states[index] as AccessTestState })); // one for each
+  const body: AccessTestReport = { generation: tenant.generation, summary: summaryOf(states), tests: results };
+  // A command may hold the last connection, so the answer is there before it begins.
+  return call.idempotency === undefined ? report(body) : call.command(async () => report(body));
+}
+
+async function storedTests(
+  call: CheckCall,
+  ids: readonly string[] | undefined,
+): Promise<readonly queries.AccessTestRow[]> {
+  const wanted = ids?.map((id) => id.toLowerCase());
+  const rows = await call.read((tx) => queries.readAccessTests(tx, wanted));
+  if (ids === undefined || wanted === undefined) return rows;
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  requireKnown({ pointer: "/ids", noun: "access test", ids }, new Set(byId.keys()));
+  return wanted.map((id) => byId.get(id) as queries.AccessTestRow); // all are known
+}
+
+async function triedTest(
+  call: CheckCall,
+  { name, description, enforced = false, ...asked }: NonNullable<CheckCall["body"]["test"]>,
+) {
+  const question = readQuestion(asked, "/test");
+  const found = await call.read((tx) => findRecords(tx, question));
+  const shown = {
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined || description === "" ? {} : { description }),
+    enforced,
+  };
+  return { shown, question: soundQuestion(question, found, { pointer: "/test" }) };
+}
+
+function namesIn({ model }: TenantModel, question: queries.TestQuestion) {
+  const { subject_type: type, subject_id: id, resource_type: resourceType, resource_id: resourceId } = question;
+  const subject = id === null ? undefined : nameOf[type](model, id);
+  const resource = resourceType === "resource" ? model.resources.get(resourceId)?.facts.name : undefined;
+  return { subject_name: subject ?? null, resource_name: resource ?? null };
+}
+
+const nameOf: Readonly<
+  Record<queries.TestQuestion["subject_type"], (model: TenantModel["model"], id: string) => string | undefined>
+> = {
+  everyone: () => undefined,
+  group: (model, id) => model.groups.get(id)?.name,
+  user: (model, id) => model.users.get(id)?.facts.email,
+  device: (model, id) => model.devices.get(id)?.facts.name,
+};
+
+function summaryOf(states: readonly AccessTestState[]): AccessTestReport["summary"] {
+  const missing = states.filter((state) => state.missing !== undefined).length;
+  const broken = states.filter(({ holds, missing: gone }) => !holds && gone === undefined).length;
+  return { holding: states.length - missing - broken, broken, missing };
+}

@@ -1,0 +1,84 @@
+/** The requests of a preview: found, allowed and well-formed, before any is performed; and refused as they would be. */
+import type { previewAccess } from "@gatehouse/contract/operations/previews.operations";
+import type { ProblemField } from "@gatehouse/contract/problem";
+import { AppError, bodyField } from "../../platform/app-error.ts";
+import { authorize } from "../../platform/authorization/granted.ts";
+import type { Call, FoundRequest, RequestText } from "../../platform/call.ts";
+import type { Rehearsal } from "../../platform/rehearsal.ts";
+
+/** A request that may be performed. */
+export interface PreparedChange {
+  readonly index: number;
+  readonly change: RequestText;
+  readonly found: FoundRequest;
+  readonly checked: ReturnType<FoundRequest["check"]>;
+}
+
+type PreviewCall = Call<typeof previewAccess>;
+
+/**
+ * In the order of checks of any request, over all changes: what the caller may not do at all is said first.
+ *
+ * @throws AppError permission_denied, invalid_body, invalid_json, invalid_parameter, not_previewable; pointing to the change
+ */
+export function preparedChanges(call: PreviewCall): readonly PreparedChange[] {
+  const changes = call.body.changes.map((change, index) => ({
+    index,
+    change,
+    found: call.plannedRequests.find(change),
+  }));
+  for (const { index, change, found } of changes) {
+    const { access = "operator" } = found?.operation ?? {};
+    if (access !== "operator") atChange(index, change, () => authorize(call.permissions, access));
+  }
+  const checked = changes.map(({ index, change, found }) => ({
+    index,
+    change,
+    found,
+    checked: atChange(index, change, () => found?.check()),
+  }));
+  return checked.map((prepared) => {
+    const { index, change, found } = prepared;
+    if (found !== undefined && prepared.checked !== undefined) return { ...prepared, found, checked: prepared.checked };
+    const message = `${change.method} ${change.path.slice(0, 200)} is no request that can be previewed`;
+    throw new AppError("not_previewable", { errors: [bodyField(`/changes/${index}`, message)] });
+  });
+}
+
+/** @throws AppError as the request itself would be answered, pointing to the change */
+export async function performChange(
+  call: PreviewCall,
+  { index, change, found, checked }: PreparedChange,
+  rehearsal: Rehearsal,
+): Promise<void> {
+  try {
+    await found.perform(call.inner(found.operation, checked, rehearsal));
+  } catch (error) {
+    throw refusalAt(index, change, error);
+  }
+}
+
+function atChange<T>(index: number, change: RequestText, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw refusalAt(index, change, error);
+  }
+}
+
+/** The refusal of a change as that of the preview; whatever is no refusal, as it is. */
+function refusalAt(index: number, { method, path }: RequestText, error: unknown): unknown {
+  if (!(error instanceof AppError) || error.status >= 500) return error;
+  const pointer = `/changes/${index}`;
+  return new AppError(error.code, {
+    detail: `${method} ${path.slice(0, 200)}: ${error.detail}`,
+    errors: [bodyField(pointer, error.detail), ...(error.errors ?? []).map((field) => within(pointer, field))],
+    cause: error,
+  });
+}
+
+/** Errors point into the body, name a parameter of the path, or name other records by their paths. */
+function within(pointer: string, { pointer: inner, message }: ProblemField): ProblemField {
+  if (inner.startsWith("/tenants/")) return { pointer: inner, message };
+  return { pointer: inner === "" || inner.startsWith("/") ? `${pointer}/body${inner}` : `${pointer}/path`, message };
+}

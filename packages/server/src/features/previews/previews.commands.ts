@@ -1,0 +1,47 @@
+import type * as operations from "@gatehouse/contract/operations/previews.operations";
+import { usualRows } from "@gatehouse/contract/operations/previews.operations";
+import type { AccessPreview, PreviewedTest } from "@gatehouse/contract/records/preview";
+import { compareAccess } from "@gatehouse/policy/effects/compare-access";
+import type { OpenCircumstances } from "@gatehouse/policy/effects/open-circumstances";
+import type { Model } from "@gatehouse/policy/model/model";
+import type { Call } from "../../platform/call.ts";
+import { type Outcome, report } from "../../platform/outcome.ts";
+import { accessRows, effectSummary } from "../access/access.api.ts";
+import {
+  accessTestStateView,
+  type BrokenTest,
+  brokenTests,
+  circumstancesOf,
+  readCircumstances,
+  readQuestions,
+} from "../access-tests/access-tests.api.ts";
+import { performChange, preparedChanges } from "./previewed-changes.ts";
+
+export async function previewAccess(call: Call<typeof operations.previewAccess>): Promise<Outcome> {
+  const { context = {}, page: { limit = usualRows, offset = 0 } = {} } = call.body;
+  const changes = preparedChanges(call);
+  const circumstances: OpenCircumstances = circumstancesOf(readCircumstances(context));
+  // Nobody else may change the tenant meanwhile, so that it is over as soon as everything was read.
+  const { look, tests } = await call.rehearse(async (rehearsal) => {
+    for (const change of changes) await performChange(call, change, rehearsal);
+    const [read, questions] = await Promise.all([rehearsal.look(), readQuestions(rehearsal.tx, "all")]);
+    return { look: read, tests: questions };
+  });
+  const change = look();
+  const [before, after] = [change.before.model, change.after.model];
+  const difference = compareAccess(before, after, change.changes, circumstances);
+  const { brokenTests: _none, ...summary } = effectSummary(difference, before, after, []);
+  const body: AccessPreview = {
+    generation: change.before.generation,
+    ...summary,
+    rows: [...accessRows(difference, before, after, { limit, offset })],
+    brokenTests: brokenTests(tests, before, after, change.changes).map((broken) => testView(broken, after)),
+  };
+  // A command may hold the last connection, so the answer is there before it begins.
+  return call.idempotency === undefined ? report(body) : call.command(async () => report(body));
+}
+
+function testView({ test: { id, name, enforced }, result }: BrokenTest, after: Model): PreviewedTest {
+  const { brokenCount, broken } = accessTestStateView(result, after);
+  return { id, name, enforced, brokenCount, broken };
+}

@@ -1,0 +1,82 @@
+/** Requests inside a request: found among the routes, and checked as if they had been sent. */
+import type { FoundRequest, RequestFinder, RequestText } from "../platform/call.ts";
+import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from "./path-parameters.ts";
+import type { Route } from "./route.ts";
+import { compileBodyCheck } from "./validation.ts";
+
+interface KnownRoute extends Route {
+  readonly segments: readonly string[];
+  readonly checkBody: (body: unknown, characters: number) => void;
+}
+
+/** @param routes those that a request inside another may go to */
+export function plannedRequests(routes: readonly Route[]): RequestFinder {
+  const known = routes
+    .map(
+      (route): KnownRoute => ({
+        ...route,
+        segments: route.operation.path.split("/"),
+        checkBody: compileBodyCheck(route.operation),
+      }),
+    )
+    // `/tenants/policies/reorder` goes before `/tenants/policies/{id}`.
+    .sort((one, other) => parameterCount(one) - parameterCount(other));
+  return {
+    find({ method, path, body }) {
+      const segments = readSegments(path);
+      if (segments === undefined) return undefined;
+      for (const route of known) {
+        if (route.operation.method !== method) continue;
+        const parameters = match(route.segments, segments);
+        if (parameters !== undefined) return foundRequest(route, canonicalIds(parameters), body);
+      }
+      return undefined;
+    },
+  };
+}
+
+function parameterCount({ operation }: KnownRoute): number {
+  return Object.keys(operation.parameters ?? {}).length;
+}
+
+function foundRequest(
+  { operation, handler, checkBody }: KnownRoute,
+  parameters: PathParameters,
+  body: unknown,
+): FoundRequest {
+  return {
+    operation,
+    check() {
+      checkUuids(operation, parameters);
+      checkBody(body, body === undefined ? 0 : JSON.stringify(body).length);
+      return { parameters, body: body ?? (operation.bodyOptional === true ? {} : undefined) };
+    },
+    perform(call) {
+      checkStringIds(operation, parameters);
+      return handler(call);
+    },
+  };
+}
+
+/** The parts of a path, decoded; undefined for what is none. */
+function readSegments(path: RequestText["path"]): readonly string[] | undefined {
+  try {
+    return path.split("/").map(decodeURIComponent);
+  } catch {
+    return undefined;
+  }
+}
+
+function match(pattern: readonly string[], segments: readonly string[]): PathParameters | undefined {
+  if (pattern.length !== segments.length) return undefined;
+  const parameters: Record<string, string> = {};
+  for (const [index, part] of pattern.entries()) {
+    const segment = segments[index] ?? "";
+    const [, name] = /^\{(\w+)\}$/.exec(part) ?? [];
+    if (name === undefined) {
+      if (segment !== part) return undefined;
+    } else if (segment === "") return undefined;
+    else parameters[name] = segment;
+  }
+  return parameters;
+}
