@@ -10,7 +10,7 @@ import {
   stepAgentLink,
   type VerifiedConfiguration,
 } from "./agent-link.ts";
-import type { ConfigurationHeader } from "./configuration.ts";
+import type { ConfigurationContent, ConfigurationHeader } from "./configuration.ts";
 import { type ContentTree, contentOf, contentRoot, contentTreeOf } from "./content-tree.ts";
 import { compareOrder, nameOf, signedText } from "./envelope.ts";
 import type { AgentMessage, ServerMessage } from "./frames.ts";
@@ -46,7 +46,20 @@ const verify = (text: string, signed: string, key: string) => signed === signatu
 
 const pool: readonly ContentTree[] = fc
   .sample(randomContent, { numRuns: 6, seed: 5 })
-  .map((content) => contentTreeOf(content));
+  .map((content) => contentTreeOf(smallest(content)));
+
+/** So many runs have no time for more. */
+function smallest({ settings, peers, classes, resources, destinations }: ConfigurationContent): ConfigurationContent {
+  const few = <Value>(map: Readonly<Record<string, Value>>) => Object.fromEntries(Object.entries(map).slice(0, 2));
+  const fewMembers = Object.entries(few(classes)).map(([key, members]) => [key, few(members)]);
+  return {
+    settings,
+    peers: few(peers),
+    classes: Object.fromEntries(fewMembers),
+    resources: few(resources),
+    destinations: few(destinations),
+  };
+}
 
 function sealed(
   generation: number,
@@ -348,7 +361,7 @@ function inject(world: World, message: ServerMessage): void {
 test("whatever happens in whatever order, every gateway ends up with exactly what is wanted", () => {
   const tally = { enforced: 0, several: 0 };
   fc.assert(
-    fc.property(fc.array(happening, { minLength: 8, maxLength: 40, size: "max" }), (happenings) => {
+    fc.property(fc.array(happening, { minLength: 8, maxLength: 24, size: "max" }), (happenings) => {
       const world = new World();
       for (const each of happenings) happens(world, each);
       world.settle();
