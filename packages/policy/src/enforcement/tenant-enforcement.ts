@@ -1,5 +1,6 @@
 import type {
   DevicePeer,
+  DeviceRule,
   Membership,
   Peer,
   ResourceRules,
@@ -45,6 +46,10 @@ interface KeptPlan {
   readonly deviceSteps: readonly TimedStep[];
   readonly siteSteps: readonly TimedStep[];
   readonly gateways: ReadonlySet<string>;
+  /** The classes that its rules name, at whichever gateway. */
+  readonly definitions: readonly ClassDefinition[];
+  /** Its rules for devices at each gateway that was asked for. */
+  readonly rulesAt: Map<string, readonly DeviceRule[]>;
   readonly settledUntil: number;
 }
 
@@ -187,6 +192,7 @@ export class TenantEnforcement {
   /** @returns by their keys, the devices as they are now; undefined for what is no longer eligible */
   #refreshDevices(ids: Iterable<string>): ReadonlyMap<string, EligibleDevice | undefined> {
     const touched = new Map<string, EligibleDevice | undefined>();
+    this.#byGroup = undefined;
     for (const id of ids) {
       const before = this.#eligible.get(id);
       const device = this.#eligibleDevice(id);
@@ -250,18 +256,17 @@ export class TenantEnforcement {
     const deviceSteps = devicePlan(this.#model, resource).map(timed);
     const siteSteps = resource === undefined ? [] : sitePlan(this.#model, resource).map(timed);
     const gateways = new Set([...deviceSteps, ...siteSteps].flatMap(({ step }) => step.gateways));
-    return { madeFrom, resource, deviceSteps, siteSteps, gateways, settledUntil };
+    // What no gateway carries needs no classes.
+    const steps = gateways.size === 0 ? [] : deviceSteps.map(({ step }) => step);
+    const definitions = steps.flatMap((step) => [...classesOf(step, "allow"), ...classesOf(step, "deny")]);
+    return { madeFrom, resource, deviceSteps, siteSteps, gateways, definitions, rulesAt: new Map(), settledUntil };
   }
 
   #refreshClasses(touched: ReadonlyMap<string, EligibleDevice | undefined>, life: Life): void {
     const classes = new Map<string, KeptClass>();
-    for (const { deviceSteps, gateways } of this.#plans.values()) {
-      // What no gateway carries needs no classes.
-      if (gateways.size === 0) continue;
-      for (const { step } of deviceSteps) {
-        for (const definition of [...classesOf(step, "allow"), ...classesOf(step, "deny")]) {
-          if (!classes.has(definition.key)) classes.set(definition.key, this.#class(definition, touched, life));
-        }
+    for (const { definitions } of this.#plans.values()) {
+      for (const definition of definitions) {
+        if (!classes.has(definition.key)) classes.set(definition.key, this.#class(definition, touched, life));
       }
     }
     this.#classes = classes;
@@ -272,7 +277,7 @@ export class TenantEnforcement {
     const isKnown = kept !== undefined && isSameDefinition(kept.definition, definition);
     const members = kept?.members ?? HashTree.empty;
     if (isKnown && touched.size === 0) return { ...kept, definition };
-    const devices = isKnown ? touched : this.#everyone(members, touched);
+    const devices = isKnown ? touched : this.#candidates(definition, members);
     let settledUntil = isKnown ? kept.settledUntil : life.until;
     const changes: [string, Membership | undefined][] = [];
     for (const [key, device] of devices) {
@@ -284,13 +289,46 @@ export class TenantEnforcement {
     return { definition, members: members.with(changes), settledUntil };
   }
 
-  /** All devices by key, and what was known under other keys. */
-  #everyone(members: HashTree<Membership>, touched: ReadonlyMap<string, EligibleDevice | undefined>) {
-    const all = new Map<string, EligibleDevice | undefined>();
-    for (const [key] of members.entries()) all.set(key, undefined);
-    for (const key of touched.keys()) all.set(key, undefined);
-    for (const device of this.#eligible.values()) all.set(device.link.ipv4, device);
-    return all;
+  /** Whoever may be a member of a class, by key, and whoever was. */
+  #candidates(
+    { policy, group }: ClassDefinition,
+    members: HashTree<Membership>,
+  ): ReadonlyMap<string, EligibleDevice | undefined> {
+    const candidates = new Map<string, EligibleDevice | undefined>();
+    for (const [key] of members.entries()) candidates.set(key, undefined);
+    const add = (device: EligibleDevice | undefined) => {
+      if (device !== undefined) candidates.set(device.link.ipv4, device);
+    };
+    const isForMany =
+      policy?.forAnyone === true || policy?.facts.allGroups === true || policy?.facts.allDevices === true;
+    if (group === "" || isForMany) {
+      for (const device of this.#eligible.values()) add(device);
+      return candidates;
+    }
+    const groups = group === undefined ? (policy?.groups ?? []) : [group];
+    for (const id of groups) for (const device of this.#devicesOfGroup(id)) add(device);
+    for (const user of policy?.users ?? []) {
+      for (const device of this.#devicesOfUser.get(user) ?? []) add(this.#eligible.get(device));
+    }
+    for (const device of policy?.devices ?? []) add(this.#eligible.get(device));
+    return candidates;
+  }
+
+  /** Made when first asked for after a change. */
+  #byGroup: Map<string, EligibleDevice[]> | undefined;
+
+  #devicesOfGroup(id: string): readonly EligibleDevice[] {
+    if (this.#byGroup === undefined) {
+      this.#byGroup = new Map();
+      for (const device of this.#eligible.values()) {
+        for (const group of device.asker.groupIds) {
+          const devices = this.#byGroup.get(group);
+          if (devices === undefined) this.#byGroup.set(group, [device]);
+          else devices.push(device);
+        }
+      }
+    }
+    return this.#byGroup.get(id) ?? [];
   }
 
   // Gateways ----------------------------------------------------------------------------------------------------------
@@ -351,8 +389,9 @@ export class TenantEnforcement {
     const before = kept?.content;
     const resources = new Map<string, ResourceRules>();
     let internet: Settings["internet"];
-    for (const { resource, deviceSteps, siteSteps } of plans) {
-      const devices = deviceRules(deviceSteps, id);
+    for (const plan of plans) {
+      const { resource, siteSteps } = plan;
+      const devices = [...rulesOf(plan, id)];
       if (resource === undefined) internet = devices.length === 0 ? undefined : { devices };
       else {
         const sites = siteRules(siteSteps, id);
@@ -418,6 +457,15 @@ export class TenantEnforcement {
   }
 }
 
+function rulesOf({ deviceSteps, rulesAt }: KeptPlan, gatewayId: string): readonly DeviceRule[] {
+  let rules = rulesAt.get(gatewayId);
+  if (rules === undefined) {
+    rules = deviceRules(deviceSteps, gatewayId);
+    rulesAt.set(gatewayId, rules);
+  }
+  return rules;
+}
+
 function byGateway(one: GatewayLink, other: GatewayLink): number {
   return one.gatewayId < other.gatewayId ? -1 : 1;
 }
@@ -441,8 +489,8 @@ interface ClassKeys {
 function classKeysAt(plans: readonly KeptPlan[], gatewayId: string): ClassKeys {
   const named = new Set<string>();
   const allowed = new Set<string>();
-  for (const { deviceSteps } of plans) {
-    for (const { action, classes } of deviceRules(deviceSteps, gatewayId)) {
+  for (const plan of plans) {
+    for (const { action, classes } of rulesOf(plan, gatewayId)) {
       for (const key of classes) {
         named.add(key);
         if (action === "allow") allowed.add(key);
