@@ -1,13 +1,11 @@
 import type {
   DevicePeer,
-  DeviceRule,
   Membership,
   Peer,
   ResourceRules,
   Settings,
   SiteRule,
 } from "@gatehouse/contract/gateway-link/configuration";
-import { everyDevice } from "@gatehouse/contract/gateway-link/configuration";
 import type { ContentTree } from "@gatehouse/contract/gateway-link/content-tree";
 import { HashTree } from "@gatehouse/contract/gateway-link/hash-tree";
 import type { CompiledDevice } from "../model/compiled-device.ts";
@@ -23,7 +21,8 @@ import {
   membershipIn,
 } from "./access-classes.ts";
 import { devicePlan, type PlanStep, sitePlan } from "./access-plan.ts";
-import { deviceRules, type Stance, settingsOf, siteRules, type TimedStep } from "./gateway-rules.ts";
+import { type Stance, settingsOf, siteRules, type TimedStep } from "./gateway-rules.ts";
+import { type ClassKeys, classKeysAt, type KeptPlan, rulesOf } from "./kept-plans.ts";
 import { sameContent, treeLike } from "./kept-trees.ts";
 import type { GatewayLink, LinkChange, LinkFacts } from "./links.ts";
 import { destinationsOf } from "./places.ts";
@@ -36,20 +35,6 @@ const internetKey = "";
 interface KeptClass {
   readonly definition: ClassDefinition;
   readonly members: HashTree<Membership>;
-  readonly settledUntil: number;
-}
-
-interface KeptPlan {
-  /** What the plan was made from; the same again gives the same plan. */
-  readonly madeFrom: readonly unknown[];
-  readonly resource: CompiledResource | undefined;
-  readonly deviceSteps: readonly TimedStep[];
-  readonly siteSteps: readonly TimedStep[];
-  readonly gateways: ReadonlySet<string>;
-  /** The classes that its rules name, at whichever gateway. */
-  readonly definitions: readonly ClassDefinition[];
-  /** Its rules for devices at each gateway that was asked for. */
-  readonly rulesAt: Map<string, readonly DeviceRule[]>;
   readonly settledUntil: number;
 }
 
@@ -457,15 +442,6 @@ export class TenantEnforcement {
   }
 }
 
-function rulesOf({ deviceSteps, rulesAt }: KeptPlan, gatewayId: string): readonly DeviceRule[] {
-  let rules = rulesAt.get(gatewayId);
-  if (rules === undefined) {
-    rules = deviceRules(deviceSteps, gatewayId);
-    rulesAt.set(gatewayId, rules);
-  }
-  return rules;
-}
-
 function byGateway(one: GatewayLink, other: GatewayLink): number {
   return one.gatewayId < other.gatewayId ? -1 : 1;
 }
@@ -476,30 +452,6 @@ interface GatewayParts {
   /** Of what it may carry. */
   readonly plans: readonly KeptPlan[];
   readonly keys: ClassKeys;
-}
-
-interface ClassKeys {
-  /** Those that rules name, in order; some may have no members. */
-  readonly named: readonly string[];
-  /** Those of rules that allow. */
-  readonly allowed: readonly string[];
-  readonly allowsEveryone: boolean;
-}
-
-function classKeysAt(plans: readonly KeptPlan[], gatewayId: string): ClassKeys {
-  const named = new Set<string>();
-  const allowed = new Set<string>();
-  for (const plan of plans) {
-    for (const { action, classes } of rulesOf(plan, gatewayId)) {
-      for (const key of classes) {
-        named.add(key);
-        if (action === "allow") allowed.add(key);
-      }
-    }
-  }
-  const allowsEveryone = allowed.delete(everyDevice);
-  named.delete(everyDevice);
-  return { named: [...named].sort(), allowed: [...allowed].sort(), allowsEveryone };
 }
 
 function devicePeer({ link }: EligibleDevice): DevicePeer {
