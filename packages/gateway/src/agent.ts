@@ -46,6 +46,8 @@ interface AgentParts {
 
 /** After the kernel refused what a timer wanted, it is tried again so often, in milliseconds. */
 const retryMs = 5_000;
+/** The wall clock may be set, and machines sleep: the time is looked at so often, in milliseconds. */
+const longestWaitMs = 30_000;
 
 export class Agent {
   readonly #parts: AgentParts;
@@ -84,7 +86,9 @@ export class Agent {
       await this.#parts.folder.keepTrust(trust);
       this.#trust = trust;
     } else if (this.#trust.signingKey !== signingKey) {
-      throw new Error("Another signing key than the pinned one is offered. If the control plane was set up anew, empty the state folder.");
+      throw new Error(
+        "Another signing key than the pinned one is offered. If the control plane was set up anew, empty the state folder.",
+      );
     }
   }
 
@@ -96,7 +100,11 @@ export class Agent {
   async report(): Promise<Report> {
     const content = this.#enforced?.configuration.content;
     const live = content === undefined ? new Map() : await this.#parts.wireGuard.livePeers();
-    return { enforces: this.enforces ?? null, load: loadOfMachine(), peers: content === undefined ? [] : peerReports(content, live) };
+    return {
+      enforces: this.enforces ?? null,
+      load: loadOfMachine(),
+      peers: content === undefined ? [] : peerReports(content, live),
+    };
   }
 
   /** What is enforced; undefined: everything is dropped. */
@@ -163,9 +171,9 @@ export class Agent {
     const before = this.#enforced;
     try {
       await this.#enforce(configuration, before);
-      if (isNew) {
-        // The configuration first: one that is later than what is kept is taken again, one that is earlier would be a replay.
-        await folder.keepConfiguration(configuration);
+      // The configuration first: what is kept may be later than the latest, never earlier, or it would be a replay after a crash.
+      if (isNew) await folder.keepConfiguration(configuration);
+      if (trust.latest?.hash !== name.hash) {
         this.#trust = { ...trust, gateway: header.gateway, tenant: header.tenant, latest: name };
         await folder.keepTrust(this.#trust);
       }
@@ -186,8 +194,8 @@ export class Agent {
     const state = withNames(policy, content, names.named(content));
     await kernel.checkFilters(state);
     await kernel.forward();
-    // At the start the table may be that of an earlier run: it stays until it is replaced, for it drops what it does not know.
-    if (before === undefined) await kernel.filter(closedTable(wireGuard.name));
+    // At the start the filters go first: what an earlier run left is replaced at once, and no tunnel is ever without any.
+    if (before === undefined) await kernel.filter(state);
     await kernel.tunnel(content);
     await kernel.filter(state);
     this.#enforced = { configuration, policy };
@@ -236,6 +244,7 @@ export class Agent {
     const next = nextChangeAt(content, expiresAt, clock.now()) ?? expiresAt;
     const timePassed = async () => {
       if (this.#enforced !== enforced) return;
+      if (clock.now() < next) return this.#setTimer();
       const policy = policyPart(wireGuard.name, content, clock.now(), expiresAt);
       this.#enforced = { configuration: enforced.configuration, policy };
       try {
@@ -246,7 +255,10 @@ export class Agent {
         this.#setTimer(retryMs);
       }
     };
-    this.#cancelTimer = clock.after(delayMs ?? next - clock.now(), () => void this.#inTurn(timePassed));
+    this.#cancelTimer = clock.after(
+      delayMs ?? Math.min(next - clock.now(), longestWaitMs),
+      () => void this.#inTurn(timePassed),
+    );
   }
 
   async #tell(content: ConfigurationContent | undefined): Promise<void> {

@@ -13,14 +13,15 @@ formats.default(ajv, ["uuid"]);
 const hasForm = ajv.compile<SignedConfigurationValue>(SignedConfiguration);
 
 /** The text of what is wrong, or the configuration. */
-export type CheckedConfiguration =
-  | { readonly configuration: SignedConfigurationValue }
-  | { readonly problem: string };
+export type CheckedConfiguration = { readonly configuration: SignedConfigurationValue } | { readonly problem: string };
 
 export function checkForm(value: unknown): CheckedConfiguration {
   if (!hasForm(value)) {
     const [error] = hasForm.errors ?? [];
-    const name = error?.params !== undefined && "propertyName" in error.params ? ` ${JSON.stringify(error.params.propertyName)}` : "";
+    const name =
+      error?.params !== undefined && "propertyName" in error.params
+        ? ` ${JSON.stringify(error.params.propertyName)}`
+        : "";
     return { problem: `${error?.instancePath ?? ""}${name} ${error?.message ?? "does not have its form"}` };
   }
   const problem = contentProblem(value.content);
@@ -28,7 +29,13 @@ export function checkForm(value: unknown): CheckedConfiguration {
 }
 
 /** What the schema's patterns cannot say: that an address is one, and that prefixes end where their bits do. */
-function contentProblem({ settings, peers, classes, resources, destinations }: ConfigurationContent): string | undefined {
+function contentProblem({
+  settings,
+  peers,
+  classes,
+  resources,
+  destinations,
+}: ConfigurationContent): string | undefined {
   const { interface: own, dns, relay, drain } = settings;
   const notBlocks = (texts: readonly string[], place: string) =>
     problemOf(texts, place, (text) => parseIpBlock(text) !== undefined, "is not an address block");
@@ -50,14 +57,25 @@ function contentProblem({ settings, peers, classes, resources, destinations }: C
     notBlocks(own.pools, "/settings/interface/pools") ??
     problemOf(own.pools, "/settings/interface/pools", (text) => !text.endsWith("/0"), "is every address there is") ??
     notAddresses([...dns.resolvers, ...dns.domains.flatMap((domain) => domain.resolvers)], "/settings/dns") ??
-    problemOf((relay ?? []).map(({ endpoint }) => endpoint), "/settings/relay", isEndpoint, "is not host:port") ??
+    problemOf(
+      (relay ?? []).map(({ endpoint }) => endpoint),
+      "/settings/relay",
+      isEndpoint,
+      "is not host:port",
+    ) ??
     (drain !== undefined && drain.until < drain.since ? "/settings/drain ends before it begins" : undefined) ??
     notAddresses(Object.keys(peers), "/peers", 4) ??
     notAddresses(peerIpv6, "/peers", 6) ??
     outsidePools([...Object.keys(peers), ...peerIpv6], "/peers") ??
     repeated(peerIpv6, "/peers") ??
-    repeated(peerEntries.map(([, { publicKey }]) => publicKey), "/peers") ??
-    notBlocks(peerEntries.flatMap(([, peer]) => (peer.kind === "site" ? peer.networks : [])), "/peers") ??
+    repeated(
+      peerEntries.map(([, { publicKey }]) => publicKey),
+      "/peers",
+    ) ??
+    notBlocks(
+      peerEntries.flatMap(([, peer]) => (peer.kind === "site" ? peer.networks : [])),
+      "/peers",
+    ) ??
     problemOf(
       peerEntries.flatMap(([, peer]) => (peer.kind === "site" && peer.endpoint !== undefined ? [peer.endpoint] : [])),
       "/peers",
@@ -65,12 +83,27 @@ function contentProblem({ settings, peers, classes, resources, destinations }: C
       "is not host:port",
     ) ??
     notAddresses([...new Set(Object.values(classes).flatMap((members) => Object.keys(members)))], "/classes", 4) ??
-    notBlocks(Object.values(resources).flatMap(({ sites }) => sites.flatMap(({ sources }) => sources)), "/resources") ??
-    notBlocks(Object.keys(destinations).filter((key) => key.includes("/")), "/destinations") ??
-    problemOf(Object.keys(destinations), "/destinations", (key) => key.includes("/") || familyOf(key) === undefined, "lacks its prefix length") ??
+    notBlocks(
+      Object.values(resources).flatMap(({ sites }) => sites.flatMap(({ sources }) => sources)),
+      "/resources",
+    ) ??
+    notBlocks(
+      Object.keys(destinations).filter((key) => key.includes("/")),
+      "/destinations",
+    ) ??
+    problemOf(
+      Object.keys(destinations),
+      "/destinations",
+      (key) => key.includes("/") || familyOf(key) === undefined,
+      "lacks its prefix length",
+    ) ??
     Object.values(destinations)
       .flatMap(({ services }) => services)
-      .map(({ ports }) => (ports !== undefined && ports[0] > ports[1] ? `/destinations: ${ports.join("-")} is not a range of ports` : undefined))
+      .map(({ ports }) =>
+        ports !== undefined && ports[0] > ports[1]
+          ? `/destinations: ${ports.join("-")} is not a range of ports`
+          : undefined,
+      )
       .find((problem) => problem !== undefined)
   );
 }

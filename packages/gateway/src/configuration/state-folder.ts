@@ -1,5 +1,5 @@
 /** What an agent keeps over its restarts: its private key, whom it trusts, and the last configuration that was applied. */
-import { createPublicKey, generateKeyPairSync, createPrivateKey } from "node:crypto";
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
@@ -47,7 +47,12 @@ export class StateFolder {
     const text = await readIfThere(this.#trustFile);
     if (text === undefined) return undefined;
     const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null || !("signingKey" in value) || !isSigningKey(String(value.signingKey))) {
+    if (
+      typeof value !== "object" ||
+      value === null ||
+      !("signingKey" in value) ||
+      !isSigningKey(String(value.signingKey))
+    ) {
       throw new Error(`${this.#trustFile} does not say whom to trust. Without it nothing can be verified.`);
     }
     return value as Trust; // written by keepTrust, in a folder that only the agent may write to

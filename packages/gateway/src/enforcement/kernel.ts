@@ -1,10 +1,16 @@
 /** What a configuration is made real with: WireGuard, addresses and routes, and one table of nftables. */
+
+import { lookup } from "node:dns/promises";
 import { readFile, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
-import { lookup } from "node:dns/promises";
 import type { ConfigurationContent } from "@gatehouse/contract/gateway-link/configuration";
 import type { ProgramRunner } from "../programs/program-runner.ts";
-import { allowedIpsOf, tunnelBlocks, type WantedPeer, type WireGuardInterface } from "../wireguard/wireguard-interface.ts";
+import {
+  allowedIpsOf,
+  tunnelBlocks,
+  type WantedPeer,
+  type WireGuardInterface,
+} from "../wireguard/wireguard-interface.ts";
 import { type NftState, tableChange, wholeTable } from "./nft-state.ts";
 
 /** Switches of the kernel without which nothing is carried from one interface to another. */
@@ -61,7 +67,9 @@ export class Kernel {
   }
 
   #script(state: NftState): string {
-    return this.#filters === undefined ? wholeTable(this.#table, state) : tableChange(this.#table, this.#filters, state);
+    return this.#filters === undefined
+      ? wholeTable(this.#table, state)
+      : tableChange(this.#table, this.#filters, state);
   }
 }
 

@@ -25,7 +25,13 @@ const elementsInALine = 1000;
 
 /** @returns a script for `nft -f -` that replaces whatever the table held */
 export function wholeTable(table: string, state: NftState): string {
-  return [`add table inet ${table}`, `delete table inet ${table}`, `add table inet ${table}`, ...additions(table, undefined, state), ""].join("\n");
+  return [
+    `add table inet ${table}`,
+    `delete table inet ${table}`,
+    `add table inet ${table}`,
+    ...additions(table, undefined, state),
+    "",
+  ].join("\n");
 }
 
 /**
@@ -48,7 +54,9 @@ function additions(table: string, before: NftState | undefined, after: NftState)
   for (const [name, set] of after.sets) {
     const old = before?.sets.get(name);
     if (old === undefined) {
-      names.push(`add ${set.kind} inet ${table} ${name} { type ${set.type} ; ${set.isInterval ? "flags interval ; " : ""}}`);
+      names.push(
+        `add ${set.kind} inet ${table} ${name} { type ${set.type} ; ${set.isInterval ? "flags interval ; " : ""}}`,
+      );
     }
     if (old?.elements !== set.elements) elements.push(...elementChanges(table, name, old, set));
   }
@@ -58,7 +66,8 @@ function additions(table: string, before: NftState | undefined, after: NftState)
     const base = lines[0]?.startsWith("type ") === true ? lines[0] : undefined;
     if (old === undefined) names.push(`add chain inet ${table} ${name}${base === undefined ? "" : ` { ${base} }`}`);
     else rules.push(`flush chain inet ${table} ${name}`);
-    for (const line of base === undefined ? lines : lines.slice(1)) rules.push(`add rule inet ${table} ${name} ${line}`);
+    for (const line of base === undefined ? lines : lines.slice(1))
+      rules.push(`add rule inet ${table} ${name} ${line}`);
   }
   return [...names, ...rules, ...elements];
 }
@@ -90,7 +99,12 @@ function elementChanges(table: string, name: string, before: NftSet | undefined,
   return [...elementLines("delete", table, name, gone), ...elementLines("add", table, name, added)];
 }
 
-function elementLines(verb: string, table: string, name: string, elements: readonly (readonly [string, string])[]): string[] {
+function elementLines(
+  verb: string,
+  table: string,
+  name: string,
+  elements: readonly (readonly [string, string])[],
+): string[] {
   const lines: string[] = [];
   for (let start = 0; start < elements.length; start += elementsInALine) {
     const texts = elements

@@ -1,8 +1,4 @@
-import type {
-  ConfigurationContent,
-  Membership,
-  TimeWindows,
-} from "@gatehouse/contract/gateway-link/configuration";
+import type { ConfigurationContent, Membership, TimeWindows } from "@gatehouse/contract/gateway-link/configuration";
 
 /** Whether it holds at this moment; absent or true: always. A window is open from its first moment until before its second. */
 export function isOpen(windows: TimeWindows | true | undefined, now: number): boolean {
@@ -25,7 +21,8 @@ export function nextChangeAt(content: ConfigurationContent, expiresAt: number, n
   };
   consider(expiresAt);
   consider(content.settings.drain?.until);
-  for (const members of Object.values(content.classes)) for (const membership of Object.values(members)) considerAll(membership);
+  for (const members of Object.values(content.classes))
+    for (const membership of Object.values(members)) considerAll(membership);
   for (const { devices, sites } of Object.values(content.resources)) {
     for (const rule of devices) considerAll(rule.windows);
     for (const rule of sites) considerAll(rule.windows);

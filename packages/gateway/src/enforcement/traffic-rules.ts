@@ -22,7 +22,16 @@ import { isOpen } from "./time-windows.ts";
 
 /** What is never the internet: addresses of sites, machines, links and groups (IANA special-purpose registries). */
 const localBlocks = {
-  4: ["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16", "224.0.0.0/3"],
+  4: [
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+    "224.0.0.0/3",
+  ],
   6: ["::/127", "::ffff:0:0/96", "64:ff9b::/96", "fc00::/7", "fe80::/10", "ff00::/8"],
 } as const;
 
@@ -56,13 +65,19 @@ export interface PolicyPart extends Parts {
  * @param now milliseconds since 1970: which time windows are open
  * @param expiresAt the kernel itself drops everything from then on, also when no agent runs
  */
-export function policyPart(interfaceName: string, content: ConfigurationContent, now: number, expiresAt: number): PolicyPart {
+export function policyPart(
+  interfaceName: string,
+  content: ConfigurationContent,
+  now: number,
+  expiresAt: number,
+): PolicyPart {
   const parts: Parts = { sets: new Map(), chains: new Map(), counters: new Set(["allowed", "dropped"]) };
   const classSets = new ClassSets(content, now, parts.sets);
   addPeerSets(content, parts.sets);
   addResources(content, now, classSets, parts);
   parts.chains.set("internet", internetRules(content, now, classSets));
-  const chainFor = (destination: Destination) => destinationChain(destination, (id) => parts.chains.has(resourceChain(id)));
+  const chainFor = (destination: Destination) =>
+    destinationChain(destination, (id) => parts.chains.has(resourceChain(id)));
   addDestinations(content, parts, chainFor);
   addBaseChains(interfaceName, content, expiresAt, parts);
   return { ...parts, chainFor };
@@ -91,7 +106,10 @@ export function withNames(policy: PolicyPart, content: ConfigurationContent, nam
 
 /** What there is when nothing may be enforced: nothing passes. */
 export function closedTable(interfaceName: string): NftState {
-  const drop = (hook: string) => [`type filter hook ${hook} priority filter ; policy accept ;`, ...throughTunnel(interfaceName, hook, "counter name dropped drop")];
+  const drop = (hook: string) => [
+    `type filter hook ${hook} priority filter ; policy accept ;`,
+    ...throughTunnel(interfaceName, hook, "counter name dropped drop"),
+  ];
   return {
     sets: new Map(),
     chains: new Map([
@@ -129,7 +147,8 @@ class ClassSets {
       elements[4].set(member, "");
       elements[6].set(peer.ipv6, "");
     }
-    for (const family of families) this.#sets.set(`${name}${family}`, set("set", addressType[family], false, elements[family]));
+    for (const family of families)
+      this.#sets.set(`${name}${family}`, set("set", addressType[family], false, elements[family]));
   }
 }
 
@@ -147,15 +166,26 @@ function addPeerSets(content: ConfigurationContent, sets: Map<string, NftSet>): 
   for (const family of families) {
     sets.set(`devices${family}`, set("set", addressType[family], false, devices[family]));
     sets.set(`sites${family}`, set("set", addressType[family], true, blockElements(sites, family)));
-    sets.set(`local${family}`, set("set", addressType[family], true, blockElements(localBlocks[family].map(checkedBlock), family)));
+    sets.set(
+      `local${family}`,
+      set("set", addressType[family], true, blockElements(localBlocks[family].map(checkedBlock), family)),
+    );
   }
 }
 
-function addResources(content: ConfigurationContent, now: number, classSets: ClassSets, { chains, counters }: Parts): void {
+function addResources(
+  content: ConfigurationContent,
+  now: number,
+  classSets: ClassSets,
+  { chains, counters }: Parts,
+): void {
   for (const [id, { devices, sites }] of Object.entries(content.resources)) {
     const counter = `resource-${id}`;
     counters.add(counter);
-    const lines = [...deviceLines(devices, now, classSets, `counter name ${counter} goto allowed`), ...siteLines(sites, now, counter)];
+    const lines = [
+      ...deviceLines(devices, now, classSets, `counter name ${counter} goto allowed`),
+      ...siteLines(sites, now, counter),
+    ];
     chains.set(resourceChain(id), [...lines, "goto refused"]);
   }
 }
@@ -202,7 +232,11 @@ function internetRules(content: ConfigurationContent, now: number, classSets: Cl
   ];
 }
 
-function addDestinations(content: ConfigurationContent, { sets, chains }: Parts, chainFor: PolicyPart["chainFor"]): void {
+function addDestinations(
+  content: ConfigurationContent,
+  { sets, chains }: Parts,
+  chainFor: PolicyPart["chainFor"],
+): void {
   const hosts = { 4: new Map<string, string>(), 6: new Map<string, string>() };
   const blocks: { block: IpBlock; value: string }[] = [];
   for (const [key, destination] of Object.entries(content.destinations)) {
@@ -245,7 +279,12 @@ function serviceMatches({ protocol, ports }: Service): readonly string[] {
   return [`${transport} ct original proto-dst ${first === last ? first : `${first}-${last}`}`];
 }
 
-function addBaseChains(interfaceName: string, content: ConfigurationContent, expiresAt: number, { chains }: Parts): void {
+function addBaseChains(
+  interfaceName: string,
+  content: ConfigurationContent,
+  expiresAt: number,
+  { chains }: Parts,
+): void {
   const { drain, interface: own } = content.settings;
   const dropFrom = (moment: number) => `meta time >= ${Math.floor(moment / 1000)} goto refused`;
   chains.set("allowed", ["counter name allowed accept"]);

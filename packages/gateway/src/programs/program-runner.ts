@@ -22,7 +22,12 @@ const longestReason = 1000;
 const timeoutMs = 30_000;
 const longestOutput = 64 * 1024 * 1024;
 /** What the programs get of the agent's environment. `TZ`: nft reads and writes moments in it. */
-const environment = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C", TZ: "UTC", WG_ENDPOINT_RESOLUTION_RETRIES: "0" };
+const environment = {
+  PATH: "/usr/sbin:/usr/bin:/sbin:/bin",
+  LC_ALL: "C",
+  TZ: "UTC",
+  WG_ENDPOINT_RESOLUTION_RETRIES: "0",
+};
 
 function run(program: string, args: readonly string[], input = ""): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -58,6 +63,8 @@ export function printingPrograms(write: (text: string) => void): ProgramRunner {
     return Promise.resolve();
   };
   const read = (program: string, args: readonly string[]) =>
-    args.includes("listen-port") ? Promise.reject(new ProgramFailure(program, args, "no such interface")) : Promise.resolve("");
+    args.includes("listen-port")
+      ? Promise.reject(new ProgramFailure(program, args, "no such interface"))
+      : Promise.resolve("");
   return { read, change: print, start: (program, args) => print(program, args) };
 }

@@ -47,7 +47,10 @@ export class WireGuardInterface {
     } catch (error) {
       if (!(error instanceof ProgramFailure)) throw error;
       // In the foreground and a process of its own: it goes on when the agent ends, and so do the tunnels.
-      await this.#programs.start("wireguard-go", ["--foreground", this.name], { WG_PROCESS_FOREGROUND: "1", LOG_LEVEL: "error" });
+      await this.#programs.start("wireguard-go", ["--foreground", this.name], {
+        WG_PROCESS_FOREGROUND: "1",
+        LOG_LEVEL: "error",
+      });
       await this.#untilAnswers();
     }
   }
@@ -118,14 +121,17 @@ export class WireGuardInterface {
       }
       const wantedRoutes = new Set(blocks.filter((text) => batchOf(text) === batches[family]).map(normalised));
       for (const known of await this.#knownRoutes(family)) {
-        if (!wantedRoutes.has(normalised(known))) batches[family].push(`route del ${known} dev ${this.name} proto ${routeProtocol}`);
+        if (!wantedRoutes.has(normalised(known)))
+          batches[family].push(`route del ${known} dev ${this.name} proto ${routeProtocol}`);
       }
     }
-    for (const address of addresses) batchOf(address).push(`address replace ${address} dev ${this.name}${address.includes(":") ? " nodad" : ""}`);
+    for (const address of addresses)
+      batchOf(address).push(`address replace ${address} dev ${this.name}${address.includes(":") ? " nodad" : ""}`);
     batches["-4"].push(`link set dev ${this.name} mtu ${mtuBytes} up`);
     for (const block of blocks) batchOf(block).push(`route replace ${block} dev ${this.name} proto ${routeProtocol}`);
     for (const family of ["-4", "-6"] as const) {
-      if (batches[family].length > 0) await this.#programs.change("ip", [family, "-batch", "-"], `${batches[family].join("\n")}\n`);
+      if (batches[family].length > 0)
+        await this.#programs.change("ip", [family, "-batch", "-"], `${batches[family].join("\n")}\n`);
     }
   }
 
@@ -148,17 +154,37 @@ export class WireGuardInterface {
       if (await this.#answers()) return;
       await new Promise((resolve) => setTimeout(resolve, startPauseMs));
     }
-    throw new Error(`wireguard-go does not serve the interface ${this.name}: is /dev/net/tun there, and may it be opened?`);
+    throw new Error(
+      `wireguard-go does not serve the interface ${this.name}: is /dev/net/tun there, and may it be opened?`,
+    );
   }
 
   async #knownAddresses(family: "-4" | "-6"): Promise<string[]> {
-    const output = await this.#programs.read("ip", ["-json", family, "address", "show", "dev", this.name, "scope", "global"]);
+    const output = await this.#programs.read("ip", [
+      "-json",
+      family,
+      "address",
+      "show",
+      "dev",
+      this.name,
+      "scope",
+      "global",
+    ]);
     const links = jsonList(output) as { addr_info?: { local: string; prefixlen: number }[] }[]; // of ip's own form
     return links.flatMap(({ addr_info = [] }) => addr_info.map(({ local, prefixlen }) => `${local}/${prefixlen}`));
   }
 
   async #knownRoutes(family: "-4" | "-6"): Promise<string[]> {
-    const output = await this.#programs.read("ip", ["-json", family, "route", "show", "dev", this.name, "proto", routeProtocol]);
+    const output = await this.#programs.read("ip", [
+      "-json",
+      family,
+      "route",
+      "show",
+      "dev",
+      this.name,
+      "proto",
+      routeProtocol,
+    ]);
     const routes = jsonList(output) as { dst: string }[]; // of ip's own form
     return routes.map(({ dst }) => dst);
   }
@@ -189,7 +215,9 @@ function sameBlocks(left: readonly string[], right: readonly string[]): boolean 
 function normalised(text: string): string {
   if (text === "default") return text;
   const block = parseIpBlock(text) ?? parseIpBlock(text.split("/")[0] ?? "");
-  return block === undefined ? text : `${block.family}:${block.first}/${text.split("/")[1] ?? (block.family === 4 ? 32 : 128)}`;
+  return block === undefined
+    ? text
+    : `${block.family}:${block.first}/${text.split("/")[1] ?? (block.family === 4 ? 32 : 128)}`;
 }
 
 function jsonList(output: string): unknown[] {
