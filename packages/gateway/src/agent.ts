@@ -10,7 +10,7 @@ import type { StateFolder } from "./configuration/state-folder.ts";
 import { nameOf, refusalOf, type Trust } from "./configuration/verify-configuration.ts";
 import type { Kernel } from "./enforcement/kernel.ts";
 import { nextChangeAt } from "./enforcement/time-windows.ts";
-import { closedTable, type PolicyPart, policyPart, withNames } from "./enforcement/traffic-rules.ts";
+import { type Carriage, closedTable, type PolicyPart, policyPart, withNames } from "./enforcement/traffic-rules.ts";
 import type { Log } from "./log.ts";
 import type { ResolvedNames } from "./names/resolved-names.ts";
 import { loadOfMachine, peerReports } from "./reports/reports.ts";
@@ -38,6 +38,7 @@ interface Enforced {
 interface AgentParts {
   readonly kernel: Kernel;
   readonly wireGuard: WireGuardInterface;
+  readonly carriage: Carriage;
   readonly folder: StateFolder;
   readonly names: ResolvedNames;
   readonly clock: Clock;
@@ -188,9 +189,9 @@ export class Agent {
 
   /** The filters last: until they are there, new peers get nowhere; and nothing but them can open a way. */
   async #enforce(configuration: SignedConfiguration, before: Enforced | undefined): Promise<void> {
-    const { kernel, clock, names, wireGuard } = this.#parts;
+    const { kernel, clock, names, carriage } = this.#parts;
     const { content, envelope } = configuration;
-    const policy = policyPart(wireGuard.name, content, clock.now(), envelope.header.expiresAt);
+    const policy = policyPart(carriage, content, clock.now(), envelope.header.expiresAt);
     const state = withNames(policy, content, names.named(content));
     await kernel.checkFilters(state);
     await kernel.forward();
@@ -234,7 +235,7 @@ export class Agent {
   }
 
   #setTimer(delayMs?: number): void {
-    const { clock, wireGuard, log } = this.#parts;
+    const { clock, carriage, log } = this.#parts;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     const enforced = this.#enforced;
@@ -245,7 +246,7 @@ export class Agent {
     const timePassed = async () => {
       if (this.#enforced !== enforced) return;
       if (clock.now() < next) return this.#setTimer();
-      const policy = policyPart(wireGuard.name, content, clock.now(), expiresAt);
+      const policy = policyPart(carriage, content, clock.now(), expiresAt);
       this.#enforced = { configuration: enforced.configuration, policy };
       try {
         await this.#refreshFilters();

@@ -16,6 +16,8 @@ export interface AgentSettings {
   /** An absolute path. */
   readonly stateFolder: string;
   readonly log: Log;
+  /** See Carriage. */
+  readonly keepsSource: boolean;
   readonly programs?: ProgramRunner;
 }
 
@@ -32,6 +34,7 @@ const dnsPort = 53;
 export function composeAgent({
   interfaceName,
   stateFolder,
+  keepsSource,
   log,
   programs = systemPrograms,
 }: AgentSettings): ComposedAgent {
@@ -44,7 +47,15 @@ export function composeAgent({
   const wireGuard = new WireGuardInterface(interfaceName, programs, folder.privateKeyFile);
   const kernel = new Kernel(wireGuard, programs);
   const names = new ResolvedNames();
-  const agent = new Agent({ kernel, wireGuard, folder, names, clock: systemClock, log });
+  const agent = new Agent({
+    kernel,
+    wireGuard,
+    carriage: { interfaceName, keepsSource },
+    folder,
+    names,
+    clock: systemClock,
+    log,
+  });
   const dns = new DnsServer({
     content: () => agent.content,
     names,

@@ -20,6 +20,7 @@ Enforces what the control plane decides, with WireGuard and nftables, on Linux.
   --signing-key KEY     the tenant's key, base64; needed once, where no control plane tells it
   --interface NAME      of WireGuard (default gatehouse0)
   --state-folder PATH   keys and the last good configuration (default /var/lib/gatehouse-gateway)
+  --keep-source         devices keep their own addresses at the site, which needs a route back to them
   --dry-run             prints what would be done for --configuration, and does nothing
   --help                shows this
 `;
@@ -52,15 +53,23 @@ interface Options {
   readonly interfaceName: string;
   readonly stateFolder: string;
   readonly url: string | undefined;
+  readonly keepsSource: boolean;
   readonly dryRun: boolean;
   readonly help: boolean;
 }
 
-async function serve({ configuration, signingKey, interfaceName, stateFolder, url }: Options): Promise<void> {
+async function serve({
+  configuration,
+  signingKey,
+  interfaceName,
+  stateFolder,
+  keepsSource,
+  url,
+}: Options): Promise<void> {
   if (url !== undefined) {
     throw new Error("This version cannot speak with a control plane yet: give it a --configuration.");
   }
-  const composed = composeAgent({ interfaceName, stateFolder, log: standardErrorLog });
+  const composed = composeAgent({ interfaceName, stateFolder, keepsSource, log: standardErrorLog });
   await composed.agent.start(signingKey);
   if (configuration !== undefined) {
     const outcome = await composed.agent.applyConfiguration(await readJson(configuration));
@@ -72,11 +81,16 @@ async function serve({ configuration, signingKey, interfaceName, stateFolder, ur
   await composed.stop();
 }
 
-async function printDryRun({ configuration, interfaceName }: Options): Promise<void> {
+async function printDryRun({ configuration, interfaceName, keepsSource }: Options): Promise<void> {
   if (configuration === undefined) throw new UsageError("--dry-run needs a --configuration to print what it would do.");
   const checked = checkForm(await readJson(configuration));
   if ("problem" in checked) throw new Error(`The configuration does not have its form: ${checked.problem}`);
-  await dryRun(checked.configuration, interfaceName, Date.now(), (text) => void process.stdout.write(text));
+  await dryRun(
+    checked.configuration,
+    { interfaceName, keepsSource },
+    Date.now(),
+    (text) => void process.stdout.write(text),
+  );
 }
 
 function readOptions(args: readonly string[]): Options {
@@ -102,6 +116,7 @@ function readOptions(args: readonly string[]): Options {
     interfaceName,
     stateFolder: resolve(values["state-folder"] ?? "/var/lib/gatehouse-gateway"),
     url: values.url,
+    keepsSource: values["keep-source"] === true,
     dryRun: values["dry-run"] === true,
     help: values.help === true,
   };
@@ -117,6 +132,7 @@ function parse(args: readonly string[]) {
     "signing-key": text,
     interface: text,
     "state-folder": text,
+    "keep-source": flag,
     "dry-run": flag,
     help: flag,
   } as const;

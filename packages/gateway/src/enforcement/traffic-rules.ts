@@ -60,13 +60,23 @@ export interface PolicyPart extends Parts {
   readonly chainFor: (destination: Destination) => readonly [chain: string, lines: readonly string[]];
 }
 
+/** How a gateway carries traffic, whatever the configuration says. */
+export interface Carriage {
+  /** Of WireGuard, already checked. */
+  readonly interfaceName: string;
+  /**
+   * Devices keep their own addresses at the site, which then needs a route back to them. Otherwise they come with the gateway's
+   * address, so that answers find their way through the gateway that carried the question.
+   */
+  readonly keepsSource: boolean;
+}
+
 /**
- * @param interfaceName of WireGuard, already checked
  * @param now milliseconds since 1970: which time windows are open
  * @param expiresAt the kernel itself drops everything from then on, also when no agent runs
  */
 export function policyPart(
-  interfaceName: string,
+  carriage: Carriage,
   content: ConfigurationContent,
   now: number,
   expiresAt: number,
@@ -79,7 +89,7 @@ export function policyPart(
   const chainFor = (destination: Destination) =>
     destinationChain(destination, (id) => parts.chains.has(resourceChain(id)));
   addDestinations(content, parts, chainFor);
-  addBaseChains(interfaceName, content, expiresAt, parts);
+  addBaseChains(carriage, content, expiresAt, parts);
   return { ...parts, chainFor };
 }
 
@@ -280,7 +290,7 @@ function serviceMatches({ protocol, ports }: Service): readonly string[] {
 }
 
 function addBaseChains(
-  interfaceName: string,
+  { interfaceName, keepsSource }: Carriage,
   content: ConfigurationContent,
   expiresAt: number,
   { chains }: Parts,
@@ -322,11 +332,11 @@ function addBaseChains(
     }),
     `iifname "${interfaceName}" goto traffic`,
   ]);
-  chains.set("masquerade", [
+  chains.set("outbound", [
     "type nat hook postrouting priority srcnat ; policy accept ;",
     ...families.map(
       (family) =>
-        `oifname != "${interfaceName}" ${word[family]} saddr @devices${family} ${word[family]} daddr != @local${family} masquerade`,
+        `oifname != "${interfaceName}" ${word[family]} saddr @devices${family} ${keepsSource ? `${word[family]} daddr != @local${family} ` : ""}masquerade`,
     ),
   ]);
 }

@@ -9,6 +9,7 @@ const [interfaceName = "", stateFolder = "", signingKey] = process.argv.slice(2)
 const { agent, folder, stop } = composeAgent({
   interfaceName,
   stateFolder,
+  keepsSource: false,
   log: (message) => void process.stderr.write(`${message}\n`),
 });
 const answer = (value: unknown) => void process.stdout.write(`${JSON.stringify(value)}\n`);

@@ -110,33 +110,22 @@ export class WireGuardInterface {
     for (const [key, { endpoint }] of wanted) if (endpoint !== undefined) this.#endpoints.set(key, endpoint);
   }
 
-  /** Addresses of the gateway, and routes into the tunnel. */
+  /** Addresses of the gateway, with prefix lengths, and routes into the tunnel. */
   async setRoutes(addresses: readonly string[], blocks: readonly string[]): Promise<void> {
-    const batches = { "-4": [] as string[], "-6": [] as string[] };
-    const batchOf = (text: string) => batches[text.includes(":") ? "-6" : "-4"];
+    const link = `dev ${this.name}`;
     for (const family of ["-4", "-6"] as const) {
-      const wantedAddresses = new Set(addresses.filter((text) => batchOf(text) === batches[family]).map(normalised));
-      for (const known of await this.#knownAddresses(family)) {
-        if (!wantedAddresses.has(normalised(known))) batches[family].push(`address del ${known} dev ${this.name}`);
-      }
-      const wantedRoutes = new Set(blocks.filter((text) => batchOf(text) === batches[family]).map(normalised));
-      for (const known of await this.#knownRoutes(family)) {
-        if (!wantedRoutes.has(normalised(known)))
-          batches[family].push(`route del ${known} dev ${this.name} proto ${routeProtocol}`);
-      }
+      const isOfFamily = (text: string) => text.includes(":") === (family === "-6");
+      const address = differenceOf(await this.#knownAddresses(family), addresses.filter(isOfFamily));
+      const lines = address.gone.map((text) => `address del ${text} ${link}`);
+      // Without detection of duplicates: nobody else is on this link, and DNS is served on the address at once.
+      const nodad = family === "-6" ? " nodad" : "";
+      lines.push(...address.missing.map((text) => `address replace ${text} ${link}${nodad}`));
+      if (family === "-4") lines.push(`link set ${link} mtu ${mtuBytes} up`);
+      const route = differenceOf(await this.#knownRoutes(family), blocks.filter(isOfFamily));
+      lines.push(...route.gone.map((text) => `route del ${text} ${link} proto ${routeProtocol}`));
+      lines.push(...route.missing.map((text) => `route replace ${text} ${link} proto ${routeProtocol}`));
+      if (lines.length > 0) await this.#programs.change("ip", [family, "-batch", "-"], `${lines.join("\n")}\n`);
     }
-    for (const address of addresses)
-      batchOf(address).push(`address replace ${address} dev ${this.name}${address.includes(":") ? " nodad" : ""}`);
-    batches["-4"].push(`link set dev ${this.name} mtu ${mtuBytes} up`);
-    for (const block of blocks) batchOf(block).push(`route replace ${block} dev ${this.name} proto ${routeProtocol}`);
-    for (const family of ["-4", "-6"] as const) {
-      if (batches[family].length > 0)
-        await this.#programs.change("ip", [family, "-batch", "-"], `${batches[family].join("\n")}\n`);
-    }
-  }
-
-  async remove(): Promise<void> {
-    await this.#programs.change("ip", ["link", "del", "dev", this.name]);
   }
 
   async #answers(): Promise<boolean> {
@@ -170,8 +159,10 @@ export class WireGuardInterface {
       "scope",
       "global",
     ]);
-    const links = jsonList(output) as { addr_info?: { local: string; prefixlen: number }[] }[]; // of ip's own form
-    return links.flatMap(({ addr_info = [] }) => addr_info.map(({ local, prefixlen }) => `${local}/${prefixlen}`));
+    const links = jsonList(output) as { addr_info?: { local?: string; prefixlen?: number }[] }[]; // of ip's own form
+    return links.flatMap(({ addr_info = [] }) =>
+      addr_info.flatMap(({ local, prefixlen }) => (local === undefined ? [] : [`${local}/${prefixlen}`])),
+    );
   }
 
   async #knownRoutes(family: "-4" | "-6"): Promise<string[]> {
@@ -209,6 +200,15 @@ export function tunnelBlocks({ settings, peers }: ConfigurationContent): readonl
 function sameBlocks(left: readonly string[], right: readonly string[]): boolean {
   const known = new Set(left.map(normalised));
   return known.size === new Set(right.map(normalised)).size && right.every((block) => known.has(normalised(block)));
+}
+
+function differenceOf(known: readonly string[], wanted: readonly string[]) {
+  const isKnown = new Set(known.map(normalised));
+  const isWanted = new Set(wanted.map(normalised));
+  return {
+    gone: known.filter((text) => !isWanted.has(normalised(text))),
+    missing: wanted.filter((text) => !isKnown.has(normalised(text))),
+  };
 }
 
 /** One text for each block, however a program writes it. */
