@@ -94,8 +94,8 @@ function contentProblem({
     problemOf(
       Object.keys(destinations),
       "/destinations",
-      (key) => key.includes("/") || familyOf(key) === undefined,
-      "lacks its prefix length",
+      (key) => key.includes("/") || (familyOf(key) === undefined && !/^[0-9.]+$/.test(key)),
+      "is neither a name nor an address with its prefix length",
     ) ??
     Object.values(destinations)
       .flatMap(({ services }) => services)
