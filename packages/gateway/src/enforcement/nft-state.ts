@@ -43,8 +43,9 @@ export function tableChange(table: string, before: NftState, after: NftState): s
   return lines.length === 0 ? "" : `${lines.join("\n")}\n`;
 }
 
-/** Names first, then what refers to them. */
+/** Names first, then what refers to them: chains before maps, or nft looks for a new map's chains before they are made. */
 function additions(table: string, before: NftState | undefined, after: NftState): string[] {
+  const chains: string[] = [];
   const names: string[] = [];
   const rules: string[] = [];
   const elements: string[] = [];
@@ -64,12 +65,12 @@ function additions(table: string, before: NftState | undefined, after: NftState)
     const old = before?.chains.get(name);
     if (old !== undefined && sameLines(old, lines)) continue;
     const base = lines[0]?.startsWith("type ") === true ? lines[0] : undefined;
-    if (old === undefined) names.push(`add chain inet ${table} ${name}${base === undefined ? "" : ` { ${base} }`}`);
+    if (old === undefined) chains.push(`add chain inet ${table} ${name}${base === undefined ? "" : ` { ${base} }`}`);
     else rules.push(`flush chain inet ${table} ${name}`);
     for (const line of base === undefined ? lines : lines.slice(1))
       rules.push(`add rule inet ${table} ${name} ${line}`);
   }
-  return [...names, ...rules, ...elements];
+  return [...chains, ...names, ...rules, ...elements];
 }
 
 /** What nothing refers to any more once the additions are made. */
