@@ -60,11 +60,10 @@ class Comparison {
     this.#affected = affected;
     const users = new Scope();
     for (const scope of [affected.users, ...affected.changedResources.map((resource) => resource.users)]) {
-      users.all ||= scope.all;
-      users.add(scope.ids);
+      users.addScope(scope);
     }
     this.#subjects = new ComparedSubjects(before, after, users);
-    this.#listing = new AccessListing(before, after, this.#subjects, circumstances);
+    this.#listing = new AccessListing(before, after, affected, circumstances);
     const certainties = new RuleCertainties(circumstances);
     const walks = (type: PolicyType) => {
       const lane = affected.types.has(type) ? this.#laneOf(type) : undefined;

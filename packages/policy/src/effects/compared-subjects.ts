@@ -148,7 +148,8 @@ function byId([one]: readonly [string, ...unknown[]], [other]: readonly [string,
 }
 
 function withDevice(owner: Party | undefined, device: DeviceFacts | undefined, model: Model): Party | undefined {
-  return owner === undefined || device?.active !== true ? undefined : { ...owner, model, device };
+  if (owner === undefined || device?.active !== true) return undefined;
+  return { model, user: owner.user, device, groupIds: owner.groupIds, key: owner.key };
 }
 
 const sortedUsers = new WeakMap<Table<CompiledUser>, readonly string[]>();
