@@ -1,7 +1,7 @@
 import type { PolicyType } from "@gatehouse/contract/records/policy";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
-import type { FactChange } from "../model/facts.ts";
+import type { FactChange, GroupFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
 import type { AccessDifference } from "./access-difference.ts";
@@ -170,14 +170,21 @@ class Comparison {
   }
 
   #wholeLane(type: PolicyType, merged: readonly MergedPolicy[]): PolicyLane | undefined {
-    const { resources, rules, policies } = this.#after;
+    const { resources, rules, groups, policies } = this.#after;
     if (resources.size === 0) return undefined;
-    const isSame = policies[type] === this.#before.policies[type] && rules === this.#before.rules;
+    const before = this.#before;
+    const isSame = policies[type] === before.policies[type] && rules === before.rules && groups === before.groups;
     const sourceIp = JSON.stringify([this.#circumstances.open.sourceIp, this.#circumstances.source]);
     const known = isSame ? wholeLanes.get(merged) : undefined;
-    if (known?.resources === resources && known.rules === rules && known.sourceIp === sourceIp) return known.lane;
+    if (
+      known?.resources === resources &&
+      known.rules === rules &&
+      known.groups === groups &&
+      known.sourceIp === sourceIp
+    )
+      return known.lane;
     const lane = policyLane(this.#partsOf(type, merged, [...this.#resourcesFor(type)]));
-    if (isSame) wholeLanes.set(merged, { lane, resources, rules, sourceIp });
+    if (isSame) wholeLanes.set(merged, { lane, resources, rules, groups, sourceIp });
     return lane;
   }
 
@@ -217,6 +224,7 @@ interface WholeLane {
   readonly lane: PolicyLane;
   readonly resources: Table<CompiledResource>;
   readonly rules: Table<CompiledRule>;
+  readonly groups: Table<GroupFacts>;
   readonly sourceIp: string;
 }
 

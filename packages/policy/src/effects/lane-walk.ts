@@ -7,7 +7,7 @@ import type { RuleCertainties, RuleSubject } from "./rule-certainties.ts";
 /** A user, or a site, in one model. */
 export interface Party extends RuleSubject {
   readonly model: Model;
-  /** Ids of those of the user's groups that there are. */
+  /** Ids of the user's groups; those that there are not may be among them. */
   readonly groupIds: readonly string[];
   /** The same for all devices of a user in one model; not 0, and never used again. */
   readonly key: number;
@@ -209,7 +209,7 @@ export class LaneWalk {
   }
 
   /** The places of all entries that apply to a party, in order. */
-  #placesFor({ user, device, groupIds, key }: Party): readonly number[] {
+  #placesFor({ model, user, device, groupIds, key }: Party): readonly number[] {
     const { forAnyone, forAnyGroup, forAnyDevice, byUser, byGroup, byDevice } = this.lane;
     if (user === undefined) return forAnyone;
     const own = device === undefined ? undefined : byDevice.get(device.id);
@@ -221,7 +221,8 @@ export class LaneWalk {
     addPlaces(places, forAnyone);
     addPlaces(places, byUser.get(user.id));
     for (const id of groupIds) addPlaces(places, byGroup.get(id));
-    if (groupIds.length > 0) addPlaces(places, forAnyGroup);
+    if (forAnyGroup.length > 0 && groupIds.some((id) => model.groups.get(id) !== undefined))
+      addPlaces(places, forAnyGroup);
     if (device !== undefined) addPlaces(places, forAnyDevice);
     addPlaces(places, own);
     return sortedOnce(places);

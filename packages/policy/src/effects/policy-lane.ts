@@ -89,7 +89,10 @@ export function policyLane(parts: LaneParts): PolicyLane {
       return rule === undefined ? asking.nothing : asksDevice ? asking.device : asking.user;
     }),
     everywhere: Uint8Array.from(entries, ({ everywhere }) => (everywhere ? 1 : 0)),
-    ...bySources(entries),
+    ...bySources(
+      entries,
+      (id) => parts.before.groups.get(id) !== undefined || parts.after.groups.get(id) !== undefined,
+    ),
     classes,
     classSizes: Int32Array.from(classes, ({ resources }) => resources.length),
     destinationCount: parts.resources === undefined ? 1 : parts.resources.length,
@@ -130,7 +133,8 @@ function laneEntries({ policy, sides }: MergedPolicy, parts: LaneParts): readonl
     .map((resource) => ({ ...entry, everywhere: false, resource }));
 }
 
-function bySources(entries: readonly LaneEntry[]) {
+/** @param isGroup whether there is a group of an id; policies for others are for nobody */
+function bySources(entries: readonly LaneEntry[], isGroup: (id: string) => boolean) {
   const forAnyone: number[] = [];
   const forAnyGroup: number[] = [];
   const forAnyDevice: number[] = [];
@@ -145,7 +149,7 @@ function bySources(entries: readonly LaneEntry[]) {
     if (policy.facts.allGroups) forAnyGroup.push(place);
     if (policy.facts.allDevices) forAnyDevice.push(place);
     for (const id of policy.users) append(byUser, id, place);
-    for (const id of policy.groups) append(byGroup, id, place);
+    for (const id of policy.groups) if (isGroup(id)) append(byGroup, id, place);
     for (const id of policy.devices) append(byDevice, id, place);
   }
   return { forAnyone, forAnyGroup, forAnyDevice, byUser, byGroup, byDevice };
