@@ -145,9 +145,8 @@ class Comparison {
     if (this.#siteWalk !== undefined) addClasses(byId, this.#siteWalk, true);
     const destinations: DestinationChanges[] = Array.from(byId, ([resourceId, byCode]) => ({ resourceId, byCode }));
     destinations.sort((a, b) => ((a.resourceId ?? "") < (b.resourceId ?? "") ? -1 : 1));
-    const internet = noChanges();
-    this.#internetWalk?.addTo(internet, 0);
-    if (isChanged(internet)) destinations.push({ resourceId: undefined, byCode: internet });
+    const internet = this.#internetWalk?.baseChanges();
+    if (internet !== undefined && isChanged(internet)) destinations.push({ resourceId: undefined, byCode: internet });
     return destinations;
   }
 
@@ -240,21 +239,21 @@ function isChanged(byCode: readonly ChangedSubjects[]): boolean {
 }
 
 function addClasses(byId: Map<string, readonly ChangedSubjects[]>, walk: LaneWalk, areSites: boolean): void {
+  const bases = asSites(walk.baseChanges(), areSites);
   for (const [index, { resources }] of walk.lane.classes.entries()) {
-    const byCode = noChanges();
-    walk.addTo(byCode, index);
+    const own = walk.changesOf(index);
+    const byCode = own === undefined ? bases : asSites(own, areSites);
     if (!isChanged(byCode)) continue;
-    if (areSites) {
-      for (const sum of byCode) {
-        sum.sites = sum.subjects;
-        sum.users = 0;
-      }
-    }
     for (const { facts } of resources) {
       const known = byId.get(facts.id);
       byId.set(facts.id, known === undefined ? byCode : together(known, byCode));
     }
   }
+}
+
+/** Each site is counted as the one subject of a user. */
+function asSites(byCode: readonly ChangedSubjects[], areSites: boolean): readonly ChangedSubjects[] {
+  return areSites ? byCode.map((sum) => ({ ...sum, users: 0, sites: sum.subjects })) : byCode;
 }
 
 function together(some: readonly ChangedSubjects[], others: readonly ChangedSubjects[]): readonly ChangedSubjects[] {

@@ -7,7 +7,7 @@ import type { Table } from "../model/table.ts";
 import type { AccessSubject } from "./access-difference.ts";
 import type { Scope } from "./affected-access.ts";
 import { markOfSubject, otherMarkOfSubject } from "./difference-tally.ts";
-import type { ComparedSubject, Party } from "./lane-walk.ts";
+import type { ComparedSubject, Party } from "./lane-variant.ts";
 
 /** A subject of a comparison, and how requests name it. */
 export interface NamedSubject extends ComparedSubject {

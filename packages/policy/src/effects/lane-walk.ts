@@ -1,66 +1,16 @@
-import type { Model } from "../model/model.ts";
-import { type ChangedSubjects, type CountedSubjects, SubjectTally } from "./difference-tally.ts";
+import { type ChangedSubjects, type CountedSubjects, noSubjects, SubjectTally } from "./difference-tally.ts";
+import {
+  bitsOfStep,
+  type ComparedSubject,
+  countedSubjects,
+  isSame,
+  joinSteps,
+  type Party,
+  Variant,
+} from "./lane-variant.ts";
 import { changeCount, changeOf, doneInBoth, isGain, sideBits, undecidedBits } from "./level-states.ts";
 import { asking, type PolicyLane } from "./policy-lane.ts";
-import type { RuleCertainties, RuleSubject } from "./rule-certainties.ts";
-
-/** A user, or a site, in one model. */
-export interface Party extends RuleSubject {
-  readonly model: Model;
-  /** Ids of the user's groups; those that there are not may be among them. */
-  readonly groupIds: readonly string[];
-  /** The same for all devices of a user in one model; not 0, and never used again. */
-  readonly key: number;
-}
-
-/** Somebody whose access is compared. */
-export interface ComparedSubject {
-  /** As it is in the models where it may reach anything. */
-  readonly before: Party | undefined;
-  readonly after: Party | undefined;
-  readonly isDevice: boolean;
-  readonly mark: number;
-  readonly otherMark: number;
-  gains: boolean;
-  loses: boolean;
-}
-
-/** Subjects of one user about whom the policies of a lane are all of the same opinion. */
-class Variant {
-  /** What the policies do, one after the other: the place of an entry with the bits that it sets. */
-  readonly steps: number[] = [];
-  /** The sides on which the subjects may reach anything. */
-  sides = 0;
-  readonly members: ComparedSubject[] = [];
-  counted: CountedSubjects = { subjects: 0, devices: 0, marks: 0, otherMarks: 0 };
-  /** The state of destinations that no entry names, and the change of level that it is. */
-  base = 0;
-  code = 0;
-  /** The entries that set something for the destinations that they name, in order, with the state of those that no other names. */
-  readonly places: number[] = [];
-  readonly states: number[] = [];
-  /** And the change of level that such a destination has in the end. */
-  readonly codes: number[] = [];
-  /** By class, the state so far of those that several entries name; 0 for all others. */
-  readonly shared: Uint8Array;
-  /** How many destinations are gained and lost. */
-  gained = 0;
-  lost = 0;
-
-  constructor(classes: number) {
-    this.shared = new Uint8Array(classes);
-  }
-
-  /** Counts destinations whose change is another than was counted. */
-  recount(from: number, to: number, destinations: number): void {
-    if (isGain(from)) this.gained -= destinations;
-    else if (from !== 0) this.lost -= destinations;
-    if (isGain(to)) this.gained += destinations;
-    else if (to !== 0) this.lost += destinations;
-  }
-}
-
-const bitsOfStep = 64;
+import type { RuleCertainties } from "./rule-certainties.ts";
 
 /**
  * Goes through the policies of a lane for one user after the other, and counts whose level of access changes how. Users are taken
@@ -77,6 +27,9 @@ export class LaneWalk {
   readonly #entries: SubjectTally;
   /** Of each class, what differs from both. */
   readonly #classes: SubjectTally;
+  /** For which entries and classes there is anything in these. */
+  readonly #countedEntries: Uint8Array;
+  readonly #countedClasses: Uint8Array;
   readonly #variants: Variant[] = [];
   readonly #reading: number[] = [];
   /** Of the user whose places were read last; 0 for those of a device. */
@@ -104,6 +57,8 @@ export class LaneWalk {
     const entries = lane.entries.length;
     this.#entries = new SubjectTally(entries);
     this.#classes = new SubjectTally(classes);
+    this.#countedEntries = new Uint8Array(entries);
+    this.#countedClasses = new Uint8Array(classes);
     this.#askedKeys = new Int32Array(entries);
     this.#askedBits = new Uint8Array(entries);
     this.#placeStamps = new Int32Array(entries);
@@ -133,16 +88,20 @@ export class LaneWalk {
     }
   }
 
-  /** Adds who changed to the sums of a class, by code of change. */
-  addTo(sums: readonly ChangedSubjects[], classIndex: number): void {
-    const places = this.lane.classes[classIndex]?.places ?? [];
-    for (let code = 1; code < changeCount; code += 1) {
-      const sum = sums[code];
-      if (sum === undefined) continue;
+  /** Who changed about destinations that no policy did anything special for, by code of change. */
+  baseChanges(): readonly ChangedSubjects[] {
+    return sumsOf((sum, code) => this.#bases.addTo(sum, code));
+  }
+
+  /** Who changed about the destinations of a class; undefined where they are like all others. */
+  changesOf(classIndex: number): readonly ChangedSubjects[] | undefined {
+    const places = (this.lane.classes[classIndex]?.places ?? []).filter((place) => this.#countedEntries[place] === 1);
+    if (places.length === 0 && this.#countedClasses[classIndex] !== 1) return undefined;
+    return sumsOf((sum, code) => {
       this.#bases.addTo(sum, code);
       this.#classes.addTo(sum, classIndex * changeCount + code);
       for (const place of places) this.#entries.addTo(sum, place * changeCount + code);
-    }
+    });
   }
 
   #variant(index: number): Variant {
@@ -286,6 +245,7 @@ export class LaneWalk {
       this.#placeCodes[place] = (this.#placeCodes[place] ?? 0) | (1 << code);
       this.#placeVariants[place] = (this.#placeVariants[place] ?? 0) + 1;
       if (code === variant.code) continue;
+      this.#countedEntries[place] = 1;
       move(this.#entries, place * changeCount, variant.code, code, counted);
       variant.recount(variant.code, code, namedCounts[place] ?? 0);
     }
@@ -332,6 +292,7 @@ export class LaneWalk {
     }
     for (const variant of variants) this.#shareStates(variant);
     for (const index of this.#shared) {
+      this.#countedClasses[index] = 1;
       const slot = index * changeCount;
       let codes = 0;
       for (const variant of variants) {
@@ -366,6 +327,14 @@ export class LaneWalk {
   }
 }
 
+function sumsOf(add: (sum: ChangedSubjects, code: number) => void): readonly ChangedSubjects[] {
+  return Array.from({ length: changeCount }, (_, code) => {
+    const sum = noSubjects();
+    if (code !== 0) add(sum, code);
+    return sum;
+  });
+}
+
 /** The change that a destination has whose own state is completed by the base. */
 function finalCode(state: number, base: number): number {
   return changeOf[state | (base & (undecidedBits[state] ?? 0))] ?? 0;
@@ -391,41 +360,6 @@ function addUser(tally: SubjectTally, slot: number, differing: number, codes: nu
     if ((differing & (1 << code)) === 0) continue;
     tally.addUser(slot + code, (codes & (1 << code)) === 0 ? (-times as 1 | -1) : times); // of 1, -1
   }
-}
-
-function countedSubjects(members: readonly ComparedSubject[]): CountedSubjects {
-  let devices = 0;
-  let marks = 0;
-  let otherMarks = 0;
-  for (const { isDevice, mark, otherMark } of members) {
-    if (isDevice) devices += 1;
-    marks ^= mark;
-    otherMarks ^= otherMark;
-  }
-  return { subjects: members.length, devices, marks, otherMarks };
-}
-
-/** Puts the steps of both models in order; where they are of the same entry, into one. */
-function joinSteps(steps: number[]): void {
-  steps.sort((a, b) => a - b);
-  let kept = 0;
-  for (let index = 0; index < steps.length; index += 1) {
-    const step = steps[index] ?? 0;
-    const last = kept === 0 ? -1 : (steps[kept - 1] ?? -1);
-    if (last >= 0 && Math.floor(last / bitsOfStep) === Math.floor(step / bitsOfStep)) {
-      steps[kept - 1] = last - (last % bitsOfStep) + ((last | step) & (bitsOfStep - 1));
-    } else {
-      steps[kept] = step;
-      kept += 1;
-    }
-  }
-  steps.length = kept;
-}
-
-function isSame(one: Variant, other: Variant): boolean {
-  if (one.sides !== other.sides || one.steps.length !== other.steps.length) return false;
-  for (let index = 0; index < one.steps.length; index += 1) if (one.steps[index] !== other.steps[index]) return false;
-  return true;
 }
 
 function addPlaces(places: number[], more: readonly number[] | undefined): void {
