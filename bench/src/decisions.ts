@@ -1,8 +1,8 @@
 /**
  * What decisions cost: Gatehouse, Cedar and Casbin on one generated tenant, asked the same questions, whose answers must agree; how the
- * cost grows with the number of policies; what compiling, changing and searching cost.
+ * cost grows with the number of policies; what compiling, changing, searching and previewing cost.
  *
- *     npm run bench:decisions [-- --quick]
+ *     npm run bench:decisions [-- --quick] [--only=compiling,decisions,changes,searches,previews]
  */
 import assert from "node:assert/strict";
 import { cpus } from "node:os";
@@ -13,6 +13,7 @@ import { resourcesReachedBy, subjectsReaching } from "@gatehouse/policy/decision
 import type { FactChange, TenantFacts } from "@gatehouse/policy/model/facts";
 import { compile, type Model, update } from "@gatehouse/policy/model/model";
 import { casbin, cedar } from "./decisions-peers.ts";
+import { measurePreviews } from "./decisions-preview.ts";
 import { addPolicies, makeDirectory, makeQuestions, type Question, ruleTexts, sizes } from "./decisions-tenant.ts";
 
 const quick = process.argv.includes("--quick");
@@ -26,6 +27,15 @@ const searches = quick ? 20 : 100;
 const few = 100;
 const many = sizes.policies;
 const ruleShare = 0.2;
+
+const parts = ["compiling", "decisions", "changes", "searches", "previews"] as const;
+const only = process.argv.find((argument) => argument.startsWith("--only="))?.slice("--only=".length);
+const wanted = new Set(only?.split(",") ?? parts);
+for (const name of wanted)
+  assert(
+    parts.some((part) => part === name),
+    `There is no part "${name}".`,
+  );
 
 const wordsOf = { Plain: "no rules", Rules: "a fifth with rules" } as const;
 
@@ -41,16 +51,17 @@ const tenants = {
   fewRules: tenantWith(few, ruleShare),
   manyRules: tenantWith(many, ruleShare),
 };
-measureCompiling(tenants.manyRules);
+if (wanted.has("compiling")) measureCompiling(tenants.manyRules);
 const models = {
   fewPlain: compile(tenants.fewPlain.facts),
   manyPlain: compile(tenants.manyPlain.facts),
   fewRules: compile(tenants.fewRules.facts),
   manyRules: compile(tenants.manyRules.facts),
 };
-await measureDecisions();
-measureChanges(models.manyRules, tenants.manyRules);
-measureSearches(models.manyRules, tenants.manyRules);
+if (wanted.has("decisions")) await measureDecisions();
+if (wanted.has("changes")) measureChanges(models.manyRules, tenants.manyRules);
+if (wanted.has("searches")) measureSearches(models.manyRules, tenants.manyRules);
+if (wanted.has("previews")) printPreviews(models.manyRules, tenants.manyRules);
 
 interface Tenant {
   readonly facts: TenantFacts;
@@ -260,6 +271,20 @@ function measureSearches(model: Model, { facts, questions }: Tenant): void {
 
   function row(name: string, { times, found }: { readonly times: number[]; readonly found: number }): void {
     print(`| ${name} | ${ms(percentile(times, 0.5))} | ${ms(Math.max(...times))} | ${whole(found)} |`);
+  }
+}
+
+function printPreviews(model: Model, { facts, questions }: Tenant): void {
+  const { now } = at(questions, 0);
+  const given = { sourceIp: "192.0.2.1", country: "DE", now };
+  for (const [circumstances, text] of [[{}, "all left open"] as const, [given, "all given"] as const]) {
+    print(`\n| preview of one change, circumstances ${text} | p50 | longest | CPU p50 | listing | pairs | groups |`);
+    print("|---|---|---|---|---|---|---|");
+    for (const figures of measurePreviews(model, facts, circumstances, rounds)) {
+      const { name, times, cpuTimes, listing, pairs, groups } = figures;
+      const durations = [median(times), Math.max(...times), median(cpuTimes), listing].map(ms).join(" | ");
+      print(`| ${name} | ${durations} | ${whole(pairs)} | ${whole(groups)} |`);
+    }
   }
 }
 

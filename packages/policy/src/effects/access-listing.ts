@@ -2,7 +2,8 @@ import { findAsker } from "../decisions/find-asker.ts";
 import type { Model } from "../model/model.ts";
 import type { AccessGroup, AccessRow, AccessSubject, Direction, Page } from "./access-difference.ts";
 import { type AccessLevel, weighAccess } from "./access-level.ts";
-import type { ComparedSubjects } from "./compared-subjects.ts";
+import type { AffectedAccess } from "./affected-access.ts";
+import { ComparedSubjects } from "./compared-subjects.ts";
 import { alikeDestinations, type DestinationChanges, pairsOf } from "./difference-tally.ts";
 import { changes, codeOf, isGain } from "./level-states.ts";
 import type { KnownCircumstances } from "./open-circumstances.ts";
@@ -29,14 +30,14 @@ const mostListed = 4;
 export class AccessListing {
   readonly #before: Model;
   readonly #after: Model;
-  readonly #subjects: ComparedSubjects;
+  readonly #affected: AffectedAccess;
   readonly #circumstances: KnownCircumstances;
   readonly #listed = new Map<string | undefined, Listed>();
 
-  constructor(before: Model, after: Model, subjects: ComparedSubjects, circumstances: KnownCircumstances) {
+  constructor(before: Model, after: Model, affected: AffectedAccess, circumstances: KnownCircumstances) {
     this.#before = before;
     this.#after = after;
-    this.#subjects = subjects;
+    this.#affected = affected;
     this.#circumstances = circumstances;
   }
 
@@ -135,13 +136,14 @@ export class AccessListing {
   }
 
   *#asked(resourceId: string | undefined): Generator<ChangedSubject, undefined> {
-    for (const { subjects } of this.#subjects.byUser()) {
+    const compared = new ComparedSubjects(this.#before, this.#after, this.#affected.usersFor(resourceId));
+    for (const { subjects } of compared.byUser()) {
       for (const { subject } of subjects) {
         const code = this.changeFor(subject, resourceId);
         if (code !== 0) yield { subject, code };
       }
     }
-    for (const { subject } of this.#subjects.sites()) {
+    for (const { subject } of compared.sites()) {
       const code = this.changeFor(subject, resourceId);
       if (code !== 0) yield { subject, code };
     }

@@ -20,6 +20,11 @@ export class Scope {
     for (const id of ids) this.ids.add(id);
   }
 
+  addScope(other: Scope): void {
+    this.all ||= other.all;
+    this.add(other.ids);
+  }
+
   has(id: string): boolean {
     return this.all || this.ids.has(id);
   }
@@ -48,6 +53,8 @@ export interface AffectedAccess {
   readonly destinations: Scope;
   readonly internet: boolean;
   readonly changedResources: readonly ChangedResource[];
+  /** Whose access to a resource, or to the internet, can be other than before. */
+  usersFor(resourceId: string | undefined): Scope;
 }
 
 export function affectedAccess(before: Model, after: Model, changes: readonly FactChange[]): AffectedAccess {
@@ -57,7 +64,11 @@ export function affectedAccess(before: Model, after: Model, changes: readonly Fa
   const policies = Object.fromEntries(
     policyTypes.map((type) => [type, mergedOf(before.policies[type], after.policies[type], changedRules)]),
   ) as Record<PolicyType, readonly MergedPolicy[]>; // one for each type
-  const users = changedUsers(before, after, changes);
+  const themselvesChanged = changedUsers(before, after, changes);
+  const users = new Scope();
+  users.add(themselvesChanged.ids);
+  const otherPolicies: CompiledPolicy[] = [];
+  let fallbackChanged = false;
   const destinations = new Scope();
   let sites = changedIds(changes, "gateway").some(
     (id) => (before.gateways.get(id) === undefined) !== (after.gateways.get(id) === undefined),
@@ -69,6 +80,7 @@ export function affectedAccess(before: Model, after: Model, changes: readonly Fa
     for (const { policy, sides } of policies[type]) {
       if (sides === 3) continue;
       types.add(type);
+      otherPolicies.push(policy);
       if (type === "SITETOSITE") sites = true;
       else addSources(users, policy, before, after);
       if (type === "INTERNET") internet = true;
@@ -79,9 +91,11 @@ export function affectedAccess(before: Model, after: Model, changes: readonly Fa
       users.all = true;
       destinations.all = true;
       internet = true;
+      fallbackChanged = true;
       types.add(type);
     }
   }
+  const resources = changedResources(before, after, changes);
   return {
     policies,
     types,
@@ -89,7 +103,20 @@ export function affectedAccess(before: Model, after: Model, changes: readonly Fa
     sites,
     destinations,
     internet,
-    changedResources: changedResources(before, after, changes),
+    changedResources: resources,
+    usersFor(resourceId) {
+      const own = new Scope();
+      own.all = fallbackChanged;
+      own.add(themselvesChanged.ids);
+      const changed = resources.find(({ id }) => id === resourceId);
+      if (changed !== undefined) own.addScope(changed.users);
+      for (const policy of otherPolicies) {
+        const { type, allResources, resources: named } = policy.facts;
+        const isAbout = resourceId === undefined ? type === "INTERNET" : allResources || named.includes(resourceId);
+        if (isAbout && type !== "SITETOSITE") addSources(own, policy, before, after);
+      }
+      return own;
+    },
   };
 }
 

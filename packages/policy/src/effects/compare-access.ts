@@ -1,7 +1,7 @@
 import type { PolicyType } from "@gatehouse/contract/records/policy";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
-import type { FactChange } from "../model/facts.ts";
+import type { FactChange, GroupFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
 import type { AccessDifference } from "./access-difference.ts";
@@ -60,11 +60,10 @@ class Comparison {
     this.#affected = affected;
     const users = new Scope();
     for (const scope of [affected.users, ...affected.changedResources.map((resource) => resource.users)]) {
-      users.all ||= scope.all;
-      users.add(scope.ids);
+      users.addScope(scope);
     }
     this.#subjects = new ComparedSubjects(before, after, users);
-    this.#listing = new AccessListing(before, after, this.#subjects, circumstances);
+    this.#listing = new AccessListing(before, after, affected, circumstances);
     const certainties = new RuleCertainties(circumstances);
     const walks = (type: PolicyType) => {
       const lane = affected.types.has(type) ? this.#laneOf(type) : undefined;
@@ -146,9 +145,8 @@ class Comparison {
     if (this.#siteWalk !== undefined) addClasses(byId, this.#siteWalk, true);
     const destinations: DestinationChanges[] = Array.from(byId, ([resourceId, byCode]) => ({ resourceId, byCode }));
     destinations.sort((a, b) => ((a.resourceId ?? "") < (b.resourceId ?? "") ? -1 : 1));
-    const internet = noChanges();
-    this.#internetWalk?.addTo(internet, 0);
-    if (isChanged(internet)) destinations.push({ resourceId: undefined, byCode: internet });
+    const internet = this.#internetWalk?.baseChanges();
+    if (internet !== undefined && isChanged(internet)) destinations.push({ resourceId: undefined, byCode: internet });
     return destinations;
   }
 
@@ -171,14 +169,21 @@ class Comparison {
   }
 
   #wholeLane(type: PolicyType, merged: readonly MergedPolicy[]): PolicyLane | undefined {
-    const { resources, rules, policies } = this.#after;
+    const { resources, rules, groups, policies } = this.#after;
     if (resources.size === 0) return undefined;
-    const isSame = policies[type] === this.#before.policies[type] && rules === this.#before.rules;
+    const before = this.#before;
+    const isSame = policies[type] === before.policies[type] && rules === before.rules && groups === before.groups;
     const sourceIp = JSON.stringify([this.#circumstances.open.sourceIp, this.#circumstances.source]);
     const known = isSame ? wholeLanes.get(merged) : undefined;
-    if (known?.resources === resources && known.rules === rules && known.sourceIp === sourceIp) return known.lane;
+    if (
+      known?.resources === resources &&
+      known.rules === rules &&
+      known.groups === groups &&
+      known.sourceIp === sourceIp
+    )
+      return known.lane;
     const lane = policyLane(this.#partsOf(type, merged, [...this.#resourcesFor(type)]));
-    if (isSame) wholeLanes.set(merged, { lane, resources, rules, sourceIp });
+    if (isSame) wholeLanes.set(merged, { lane, resources, rules, groups, sourceIp });
     return lane;
   }
 
@@ -218,6 +223,7 @@ interface WholeLane {
   readonly lane: PolicyLane;
   readonly resources: Table<CompiledResource>;
   readonly rules: Table<CompiledRule>;
+  readonly groups: Table<GroupFacts>;
   readonly sourceIp: string;
 }
 
@@ -233,21 +239,21 @@ function isChanged(byCode: readonly ChangedSubjects[]): boolean {
 }
 
 function addClasses(byId: Map<string, readonly ChangedSubjects[]>, walk: LaneWalk, areSites: boolean): void {
+  const bases = asSites(walk.baseChanges(), areSites);
   for (const [index, { resources }] of walk.lane.classes.entries()) {
-    const byCode = noChanges();
-    walk.addTo(byCode, index);
+    const own = walk.changesOf(index);
+    const byCode = own === undefined ? bases : asSites(own, areSites);
     if (!isChanged(byCode)) continue;
-    if (areSites) {
-      for (const sum of byCode) {
-        sum.sites = sum.subjects;
-        sum.users = 0;
-      }
-    }
     for (const { facts } of resources) {
       const known = byId.get(facts.id);
       byId.set(facts.id, known === undefined ? byCode : together(known, byCode));
     }
   }
+}
+
+/** Each site is counted as the one subject of a user. */
+function asSites(byCode: readonly ChangedSubjects[], areSites: boolean): readonly ChangedSubjects[] {
+  return areSites ? byCode.map((sum) => ({ ...sum, users: 0, sites: sum.subjects })) : byCode;
 }
 
 function together(some: readonly ChangedSubjects[], others: readonly ChangedSubjects[]): readonly ChangedSubjects[] {

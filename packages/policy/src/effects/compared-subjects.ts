@@ -7,7 +7,7 @@ import type { Table } from "../model/table.ts";
 import type { AccessSubject } from "./access-difference.ts";
 import type { Scope } from "./affected-access.ts";
 import { markOfSubject, otherMarkOfSubject } from "./difference-tally.ts";
-import type { ComparedSubject, Party } from "./lane-walk.ts";
+import type { ComparedSubject, Party } from "./lane-variant.ts";
 
 /** A subject of a comparison, and how requests name it. */
 export interface NamedSubject extends ComparedSubject {
@@ -76,8 +76,8 @@ export class ComparedSubjects {
     const is = this.#after.users.get(userId);
     if (was === undefined && is === undefined) return [];
     const areSame = was === is && this.#areGroupsSame;
-    const after = is === undefined ? undefined : party(this.#after, is, key);
-    const before = areSame ? after : was === undefined ? undefined : party(this.#before, was, key + 1);
+    const after = is === undefined ? undefined : this.#party(this.#after, is, key);
+    const before = areSame ? after : was === undefined ? undefined : this.#party(this.#before, was, key + 1);
     const subjects = [named({ kind: "user", userId }, before, after, first)];
     const [oldDevices, newDevices] = this.#devices.map((devices) => devices.get(userId) ?? none) as [Devices, Devices]; // both
     if (oldDevices.length === 0 && newDevices.length === 0) return subjects;
@@ -89,6 +89,14 @@ export class ComparedSubjects {
       subjects.push(named({ kind: "user", userId, deviceId }, then, now, first + subjects.length));
     }
     return subjects;
+  }
+
+  /** @returns undefined for a user who may reach nothing */
+  #party(model: Model, { facts }: CompiledUser, key: number): Party | undefined {
+    if (facts.status !== "active") return undefined;
+    // Groups that are in neither model stand nowhere; one that is in the other model only is not this user's.
+    const groupIds = this.#areGroupsSame ? facts.groups : groupsOf(facts, model);
+    return { model, user: facts, device: undefined, groupIds, key };
   }
 }
 
@@ -111,12 +119,6 @@ function named(
     gains: false,
     loses: false,
   };
-}
-
-/** @returns undefined for a user who may reach nothing */
-function party(model: Model, { facts }: CompiledUser, key: number): Party | undefined {
-  if (facts.status !== "active") return undefined;
-  return { model, user: facts, device: undefined, groupIds: groupsOf(facts, model), key };
 }
 
 function site(model: Model): Party {
@@ -148,7 +150,8 @@ function byId([one]: readonly [string, ...unknown[]], [other]: readonly [string,
 }
 
 function withDevice(owner: Party | undefined, device: DeviceFacts | undefined, model: Model): Party | undefined {
-  return owner === undefined || device?.active !== true ? undefined : { ...owner, model, device };
+  if (owner === undefined || device?.active !== true) return undefined;
+  return { model, user: owner.user, device, groupIds: owner.groupIds, key: owner.key };
 }
 
 const sortedUsers = new WeakMap<Table<CompiledUser>, readonly string[]>();

@@ -16,41 +16,40 @@ export function noSubjects(): ChangedSubjects {
   return { users: 0, devices: 0, sites: 0, subjects: 0, marks: 0, otherMarks: 0 };
 }
 
+/** What is counted in a slot, one beside the other: slots are visited in no order. */
+const fields = { users: 0, devices: 1, subjects: 2, marks: 3, otherMarks: 4 } as const;
+const slotLength = 5;
+
 /** For each change of level the subjects for whom it is so, of each of some places. */
 export class SubjectTally {
-  readonly users: Int32Array;
-  readonly devices: Int32Array;
-  readonly subjects: Int32Array;
-  readonly marks: Int32Array;
-  readonly otherMarks: Int32Array;
+  readonly #counts: Int32Array;
 
   constructor(places: number) {
-    const length = places * changeCount;
-    this.users = new Int32Array(length);
-    this.devices = new Int32Array(length);
-    this.subjects = new Int32Array(length);
-    this.marks = new Int32Array(length);
-    this.otherMarks = new Int32Array(length);
+    this.#counts = new Int32Array(places * changeCount * slotLength);
   }
 
   /** @param times 1 to add them, -1 to take them away again */
   add(slot: number, { subjects, devices, marks, otherMarks }: CountedSubjects, times: 1 | -1): void {
-    this.subjects[slot] = (this.subjects[slot] ?? 0) + subjects * times;
-    this.devices[slot] = (this.devices[slot] ?? 0) + devices * times;
-    this.marks[slot] = (this.marks[slot] ?? 0) ^ marks;
-    this.otherMarks[slot] = (this.otherMarks[slot] ?? 0) ^ otherMarks;
+    const counts = this.#counts;
+    const at = slot * slotLength;
+    counts[at + fields.devices] = (counts[at + fields.devices] ?? 0) + devices * times;
+    counts[at + fields.subjects] = (counts[at + fields.subjects] ?? 0) + subjects * times;
+    counts[at + fields.marks] = (counts[at + fields.marks] ?? 0) ^ marks;
+    counts[at + fields.otherMarks] = (counts[at + fields.otherMarks] ?? 0) ^ otherMarks;
   }
 
   addUser(slot: number, times: 1 | -1): void {
-    this.users[slot] = (this.users[slot] ?? 0) + times;
+    const at = slot * slotLength + fields.users;
+    this.#counts[at] = (this.#counts[at] ?? 0) + times;
   }
 
   addTo(sum: ChangedSubjects, slot: number): void {
-    sum.users += this.users[slot] ?? 0;
-    sum.devices += this.devices[slot] ?? 0;
-    sum.subjects += this.subjects[slot] ?? 0;
-    sum.marks ^= this.marks[slot] ?? 0;
-    sum.otherMarks ^= this.otherMarks[slot] ?? 0;
+    const field = (offset: number) => this.#counts[slot * slotLength + offset] ?? 0;
+    sum.users += field(fields.users);
+    sum.devices += field(fields.devices);
+    sum.subjects += field(fields.subjects);
+    sum.marks ^= field(fields.marks);
+    sum.otherMarks ^= field(fields.otherMarks);
   }
 }
 

@@ -24,11 +24,8 @@ export function onSides(bits: number, sides: number): number {
 /** All bits of those sides that are in `sides`. */
 export const sideBits: readonly number[] = [0, 7, 56, 63];
 
-/** A state that was set, beside its six bits: one that was not is 0. */
-export const touchedBit = 64;
-
 /** Of a state, the bits of the sides that are not done: what can still be set. */
-export const undecidedBits: Uint8Array = Uint8Array.from({ length: 128 }, (_, state) => {
+export const undecidedBits: Uint8Array = Uint8Array.from({ length: 64 }, (_, state) => {
   return ((state & doneBit) === 0 ? 7 : 0) | ((state & (doneBit << 3)) === 0 ? 56 : 0);
 });
 
@@ -49,7 +46,7 @@ export function isGain(code: number): boolean {
 }
 
 /** Which change a final state is. */
-export const changeOf: Uint8Array = Uint8Array.from({ length: 128 }, (_, state) =>
+export const changeOf: Uint8Array = Uint8Array.from({ length: 64 }, (_, state) =>
   codeOf(levelOf(state), levelOf(state >> 3)),
 );
 

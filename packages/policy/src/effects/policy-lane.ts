@@ -25,8 +25,13 @@ export interface LaneEntry {
   readonly asksDevice: boolean;
 }
 
+/** What an entry has to be asked about: a rule that does not read the device gives the same for all devices of a user. */
+export const asking = { nothing: 0, user: 1, device: 2 } as const;
+
 /** Destinations about which the same policies decide, so that whoever reaches one reaches all. */
 export interface DestinationClass {
+  /** Of the entries that name them. */
+  readonly places: readonly number[];
   readonly resources: readonly CompiledResource[];
 }
 
@@ -39,6 +44,10 @@ type PlacesById = ReadonlyMap<string, readonly number[]>;
  */
 export interface PolicyLane {
   readonly entries: readonly LaneEntry[];
+  /** Of each entry, for those who go through many: the bits that it certainly sets, and how it is asked. */
+  readonly certainBits: Uint8Array;
+  readonly askings: Uint8Array;
+  readonly everywhere: Uint8Array;
   readonly forAnyone: readonly number[];
   readonly forAnyGroup: readonly number[];
   readonly forAnyDevice: readonly number[];
@@ -53,6 +62,8 @@ export interface PolicyLane {
   /** The classes that entry `n` names: those from `classStarts[n]` to `classStarts[n + 1]`. */
   readonly classStarts: Int32Array;
   readonly namedClasses: Int32Array;
+  /** How many destinations each entry names. */
+  readonly namedCounts: Int32Array;
   /** What decides in each model when no policy did: bits to set. */
   readonly fallbackBits: number;
 }
@@ -73,8 +84,16 @@ export function policyLane(parts: LaneParts): PolicyLane {
   const classes = destinationClasses(entries, parts.resources);
   return {
     entries,
-    ...bySources(entries),
-    classes: classes.map(({ resources }) => ({ resources })),
+    certainBits: Uint8Array.from(entries, ({ certainBits }) => certainBits),
+    askings: Uint8Array.from(entries, ({ rule, asksDevice }) => {
+      return rule === undefined ? asking.nothing : asksDevice ? asking.device : asking.user;
+    }),
+    everywhere: Uint8Array.from(entries, ({ everywhere }) => (everywhere ? 1 : 0)),
+    ...bySources(
+      entries,
+      (id) => parts.before.groups.get(id) !== undefined || parts.after.groups.get(id) !== undefined,
+    ),
+    classes,
     classSizes: Int32Array.from(classes, ({ resources }) => resources.length),
     destinationCount: parts.resources === undefined ? 1 : parts.resources.length,
     ...classesNamed(entries, classes),
@@ -114,7 +133,8 @@ function laneEntries({ policy, sides }: MergedPolicy, parts: LaneParts): readonl
     .map((resource) => ({ ...entry, everywhere: false, resource }));
 }
 
-function bySources(entries: readonly LaneEntry[]) {
+/** @param isGroup whether there is a group of an id; policies for others are for nobody */
+function bySources(entries: readonly LaneEntry[], isGroup: (id: string) => boolean) {
   const forAnyone: number[] = [];
   const forAnyGroup: number[] = [];
   const forAnyDevice: number[] = [];
@@ -129,14 +149,13 @@ function bySources(entries: readonly LaneEntry[]) {
     if (policy.facts.allGroups) forAnyGroup.push(place);
     if (policy.facts.allDevices) forAnyDevice.push(place);
     for (const id of policy.users) append(byUser, id, place);
-    for (const id of policy.groups) append(byGroup, id, place);
+    for (const id of policy.groups) if (isGroup(id)) append(byGroup, id, place);
     for (const id of policy.devices) append(byDevice, id, place);
   }
   return { forAnyone, forAnyGroup, forAnyDevice, byUser, byGroup, byDevice };
 }
 
-interface NamedClass {
-  readonly places: readonly number[];
+interface NamedClass extends DestinationClass {
   readonly resources: CompiledResource[];
 }
 
@@ -181,15 +200,17 @@ function classesNamed(entries: readonly LaneEntry[], classes: readonly NamedClas
     classStarts[place + 1] = (classStarts[place + 1] ?? 0) + (classStarts[place] ?? 0);
   }
   const namedClasses = new Int32Array(classStarts[entries.length] ?? 0);
+  const namedCounts = new Int32Array(entries.length);
   const next = classStarts.slice();
-  for (const [index, { places }] of classes.entries()) {
+  for (const [index, { places, resources }] of classes.entries()) {
     for (const place of places) {
       const at = next[place] ?? 0;
       namedClasses[at] = index;
       next[place] = at + 1;
+      namedCounts[place] = (namedCounts[place] ?? 0) + resources.length;
     }
   }
-  return { classStarts, namedClasses };
+  return { classStarts, namedClasses, namedCounts };
 }
 
 function append(lists: Map<string, number[]>, id: string, place: number): void {

@@ -27,6 +27,7 @@ export function devicesOfUsers(
   if (known !== undefined) return known;
   if (userIds === undefined || userIds.size >= fewUsers) return devicesByUser(devices);
   const owned = new Map<string, CompiledDevice[]>();
+  if (userIds.size === 0) return owned;
   for (const device of devices.values()) {
     if (device.userId === null || !userIds.has(device.userId)) continue;
     const own = owned.get(device.userId);

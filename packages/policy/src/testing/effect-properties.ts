@@ -239,12 +239,10 @@ function expectedAnswer(effects: Effects, facts: TenantFacts, expectation: Acces
       ? facts.groups.some(({ id }) => id === subject.id)
       : subject.kind === "everyone" || facts.users.some(({ id }) => id === userId);
   if (!isThere) return { ...nothing, missing: "subject" };
-  const anybody = { ...facts.users[0], id: "anybody", status: "active" } as TenantFacts["users"][number]; // what else it is matters not
-  const asked0 = { ...facts, users: [anybody], devices: [{ ...madeUp, userId: "anybody", posture: {} }] };
   const isReachable =
     destination.kind === "resource"
       ? facts.resources.some(({ id }) => id === destination.resourceId)
-      : decideByContract(asked0, { subject: { kind: "device", deviceId: madeUp.id }, destination, now: 0 })
+      : decideByContract(somebody(facts), { subject: { kind: "user", userId: "somebody" }, destination, now: 0 })
           .reasons[0] !== "invalid_address";
   if (!isReachable) return { ...nothing, missing: "destination" };
   const users = facts.users.filter((user) => {
@@ -283,6 +281,12 @@ function expectedAnswer(effects: Effects, facts: TenantFacts, expectation: Acces
     return level === wanted ? [] : [JSON.stringify([each.subject.userId, deviceId, level])];
   });
   return { holds: broken.length === 0, asked: asked.length, brokenCount: broken.length, broken: broken.sort() };
+}
+
+/** The tenant with one user, who is active: nobody else is told what is wrong with a destination. */
+function somebody(facts: TenantFacts): TenantFacts {
+  const user = { id: "somebody", email: "", firstName: "", lastName: "", groups: [], attributes: {} };
+  return { ...facts, users: [{ ...user, status: "active" }] };
 }
 
 const madeUp: Omit<DeviceFacts, "userId" | "posture"> = {

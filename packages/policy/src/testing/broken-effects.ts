@@ -1,0 +1,162 @@
+import type { AccessDifference, AccessRow } from "../effects/access-difference.ts";
+import { accessLevel } from "../effects/access-level.ts";
+import { checkExpectation } from "../effects/check-expectation.ts";
+import { compareAccess } from "../effects/compare-access.ts";
+import type { Effects } from "./effect-properties.ts";
+import { answerOf, differenceOf, type WholeDifference, wholeOf } from "./reference-difference.ts";
+
+export const effects: Effects = { accessLevel, compareAccess, checkExpectation };
+
+/** Any size: pages are put together again. */
+const pageSize = 7;
+
+/** The comparison, but for what is done to its whole answer. */
+function changed(change: (whole: WholeDifference) => WholeDifference): Effects {
+  return {
+    ...effects,
+    compareAccess: (...asked) => answerOf(change(wholeOf(compareAccess(...asked), pageSize))),
+  };
+}
+
+/** The comparison without some rows, or with others in their place; all else fits them. */
+function changedRows(change: (row: AccessRow) => AccessRow | undefined): Effects {
+  return changed(({ rows }) => differenceOf(rows.flatMap((row) => change(row) ?? [])));
+}
+
+function paged(page: (difference: AccessDifference) => AccessDifference["rows"]): Effects {
+  return {
+    ...effects,
+    compareAccess(...asked) {
+      const difference = compareAccess(...asked);
+      return { ...difference, rows: page(difference) };
+    },
+  };
+}
+
+/** Comparisons with one mistake each, by what they do wrong. */
+export const brokenComparisons: ReadonlyMap<string, Effects> = new Map(
+  Object.entries({
+    "forgets devices": changedRows((row) =>
+      row.subject.kind === "user" && row.subject.deviceId !== undefined ? undefined : row,
+    ),
+    "forgets users without a device": changedRows((row) =>
+      row.subject.kind === "user" && row.subject.deviceId === undefined ? undefined : row,
+    ),
+    "forgets sites": changedRows((row) => (row.subject.kind === "site" ? undefined : row)),
+    "forgets the internet": changedRows((row) => (row.resourceId === undefined ? undefined : row)),
+    "forgets who loses": changedRows((row) => (row.direction === "lost" ? undefined : row)),
+    "takes sometimes for always": changedRows((row) => {
+      const [before, after] = [row.before, row.after].map((level) => (level === "sometimes" ? "always" : level));
+      return before === undefined || after === undefined || before === after ? undefined : { ...row, before, after };
+    }),
+    "counts a user once for each device": changed((whole) => ({
+      ...whole,
+      gained: { ...whole.gained, users: whole.gained.users + whole.gained.devices },
+    })),
+    "counts pairs by resources alone": changed((whole) => ({
+      ...whole,
+      lost: { ...whole.lost, pairs: whole.lost.resources },
+    })),
+    "leaves out the last group": changed((whole) => ({ ...whole, groups: whole.groups.slice(0, -1) })),
+    "tells resources of a group apart": changed((whole) => ({
+      ...whole,
+      groups: whole.groups.flatMap((group) =>
+        group.resourceIds.map((id) => ({ ...group, resourceIds: [id], resources: 1, pairs: group.subjectCount })),
+      ),
+    })),
+    "leaves out a subject of each group": changed((whole) => ({
+      ...whole,
+      groups: whole.groups.map((group) => ({ ...group, subjects: group.subjects.slice(1) })),
+    })),
+    "pages by twice the offset": paged(
+      ({ rows }) =>
+        ({ offset, limit }) =>
+          rows({ offset: offset * 2, limit }),
+    ),
+    "looks at the policies' changes alone": {
+      ...effects,
+      compareAccess: (before, after, changes, circumstances) =>
+        compareAccess(
+          before,
+          after,
+          changes.filter(({ kind }) => kind === "policy" || kind === "policy-order"),
+          circumstances,
+        ),
+    },
+    "does not look at resources": {
+      ...effects,
+      compareAccess: (before, after, changes, circumstances) =>
+        compareAccess(
+          before,
+          after,
+          changes.filter(({ kind }) => kind !== "resource"),
+          circumstances,
+        ),
+    },
+    "leaves the time open": {
+      ...effects,
+      compareAccess: (before, after, changes, { now: _, ...circumstances }) =>
+        compareAccess(before, after, changes, circumstances),
+    },
+    "turns before and after around": {
+      ...effects,
+      compareAccess: (before, after, changes, circumstances) => compareAccess(after, before, changes, circumstances),
+    },
+  }),
+);
+
+/** Levels with one mistake each. */
+export const brokenLevels: ReadonlyMap<string, Effects> = new Map(
+  Object.entries({
+    "takes what is open for absent": {
+      ...effects,
+      accessLevel: (model, subject, destination, { sourceIp = "none", country = "none", now = 0 }) =>
+        accessLevel(model, subject, destination, { sourceIp, country, now }),
+    } satisfies Effects,
+    "is never sure of a denial": {
+      ...effects,
+      accessLevel: (...asked) => (accessLevel(...asked) === "never" ? "sometimes" : accessLevel(...asked)),
+    } satisfies Effects,
+    "takes sometimes for never": {
+      ...effects,
+      accessLevel: (...asked) => (accessLevel(...asked) === "sometimes" ? "never" : accessLevel(...asked)),
+    } satisfies Effects,
+    "ignores properties given in place of stored ones": {
+      ...effects,
+      accessLevel(model, subject, destination, circumstances) {
+        if (subject.kind === "site") return accessLevel(model, subject, destination, circumstances);
+        const { attributes: _, posture: __, ...stored } = subject;
+        return accessLevel(model, stored, destination, circumstances);
+      },
+    } satisfies Effects,
+  }),
+);
+
+/** Checks of expectations with one mistake each. */
+export const brokenChecks: ReadonlyMap<string, Effects> = new Map(
+  Object.entries({
+    "never asks with a device": {
+      ...effects,
+      checkExpectation: (model, expectation) => checkExpectation(model, { ...expectation, device: "none" }),
+    } satisfies Effects,
+    "expects the contrary": {
+      ...effects,
+      checkExpectation: (model, expectation) =>
+        checkExpectation(model, { ...expectation, expected: expectation.expected === "denied" ? "allowed" : "denied" }),
+    } satisfies Effects,
+    "holds what is about nothing": {
+      ...effects,
+      checkExpectation(model, expectation) {
+        const checked = checkExpectation(model, expectation);
+        return checked.missing === undefined ? checked : { ...checked, holds: true };
+      },
+    } satisfies Effects,
+    "counts what it shows": {
+      ...effects,
+      checkExpectation(model, expectation) {
+        const checked = checkExpectation(model, expectation);
+        return { ...checked, broken: checked.broken.slice(0, 2), brokenCount: Math.min(2, checked.brokenCount) };
+      },
+    } satisfies Effects,
+  }),
+);
