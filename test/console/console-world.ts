@@ -22,7 +22,8 @@ export const hasBrowser = existsSync(executablePath);
 export const withoutBrowser = `there is no browser at ${executablePath}: install Debian's package chromium`;
 
 /** Background work of the browser's own would ask hosts on the internet. */
-const flags = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
+const flags =
+  "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
 
 export interface ConsoleWorld {
   readonly url: string;
@@ -83,7 +84,11 @@ export async function openConsoleWorld(): Promise<ConsoleWorld> {
   };
 }
 
-async function visit(browser: Browser, url: string, { theme = "light", width = 1280, key }: VisitOptions): Promise<Visit> {
+async function visit(
+  browser: Browser,
+  url: string,
+  { theme = "light", width = 1280, key }: VisitOptions,
+): Promise<Visit> {
   const context = await browser.newContext({
     baseURL: url,
     colorScheme: theme,
@@ -154,10 +159,18 @@ interface AxeViolation {
 export async function seriousProblems(page: Page): Promise<readonly string[]> {
   // Through the debugger, which the page's Content-Security-Policy does not hold back.
   await page.evaluate(await axeSource);
-  const violations = (await page.evaluate("axe.run({ resultTypes: ['violations'] }).then((r) => r.violations)")) as AxeViolation[]; // axe-core's form
+  const violations = (await page.evaluate(
+    "axe.run({ resultTypes: ['violations'] }).then((r) => r.violations)",
+  )) as AxeViolation[]; // axe-core's form
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary}`).slice(0, 4).join(" | ")}`);
+    .map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary}`)
+          .slice(0, 4)
+          .join(" | ")}`,
+    );
 }
 
 /** Looked at by people, and shown in documents; written only where somebody asks for them. */

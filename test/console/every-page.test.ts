@@ -1,6 +1,13 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ConsoleWorld, hasBrowser, openConsoleWorld, picture, seriousProblems, withoutBrowser } from "./console-world.ts";
+import {
+  type ConsoleWorld,
+  hasBrowser,
+  openConsoleWorld,
+  picture,
+  seriousProblems,
+  withoutBrowser,
+} from "./console-world.ts";
 
 const lists = [
   ["users", "Users"],
@@ -87,7 +94,8 @@ describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
   test("offers an auditor no control that writes", async () => {
     const visit = await world.visit({ key: keys.get("AUDITOR") ?? "" });
     const { page } = visit;
-    const writing = /^(create|invite|edit|delete|deactivate|reactivate|add|more|remove|move|disconnect|connect|save)\b/i;
+    const writing =
+      /^(create|invite|edit|delete|deactivate|reactivate|add|more|remove|move|disconnect|connect|save)\b/i;
     for (const [path, title] of lists) {
       await visit.open(`/${path}?new=1`);
       await settled(page, title);

@@ -75,6 +75,7 @@ export function Palette() {
       shortcut={["mod + K"]}
       nothingFound="Nothing has that name."
       highlightQuery
+      attributes={{ content: { "aria-label": "Search" } }}
       scrollable
       maxHeight={420}
       searchProps={{

@@ -50,12 +50,13 @@ export function Shell() {
           </Group>
           <Button
             variant="default"
+            fw={400}
             leftSection={<Search size={16} aria-hidden />}
             rightSection={<Kbd visibleFrom="sm">{isApple ? "⌘ K" : "Ctrl K"}</Kbd>}
             onClick={palette.open}
             maw={320}
             style={{ flex: 1 }}
-            justify="space-between"
+            styles={{ label: { flex: 1 } }}
           >
             Search
           </Button>

@@ -173,7 +173,8 @@ function Questions<Row extends { readonly id: string }>({ definition, state, cha
           onChange={(value) => change({ [field]: value ?? undefined })}
           clearable
           clearButtonProps={{ "aria-label": `Any ${title.toLowerCase()}`, tabIndex: 0 }}
-          w={170}
+          style={{ flex: "0 1 170px" }}
+          miw={130}
         />
       ))}
     </Group>

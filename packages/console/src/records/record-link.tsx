@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 
 export function RecordLink({ to, children }: { readonly to: string; readonly children: ReactNode }) {
   return (
-    <Anchor component={Link} to={to}>
+    <Anchor component={Link} to={to} inherit>
       {children}
     </Anchor>
   );

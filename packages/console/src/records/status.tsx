@@ -12,7 +12,7 @@ export type Mood = keyof typeof colors;
 
 export function Status({ mood, children }: { readonly mood: Mood; readonly children: string }) {
   return (
-    <Group gap={8} wrap="nowrap" component="span" display="inline-flex">
+    <Group gap={8} wrap="nowrap" component="span" className="status" display="inline-flex">
       <span className="dot" style={{ background: colors[mood] }} aria-hidden />
       <span>{children}</span>
     </Group>

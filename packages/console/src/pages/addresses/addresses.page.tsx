@@ -2,7 +2,7 @@ import type { ItemAt } from "@gatehouse/client/calls";
 import { whole } from "../../app/api.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
-import { sayResourceType } from "../resources/resource-type.ts";
+import { sayResourceType } from "../resources/say-resource-type.ts";
 
 const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
   source: whole("/tenants/addresses"),

@@ -12,7 +12,7 @@ import { readRecord, useRecord } from "../../records/use-record.ts";
 import { ResourceAddresses } from "./resource-addresses.tsx";
 import { editedFields, type Resource, resourceValues } from "./resource-fields.tsx";
 import { ResourceGateways } from "./resource-gateways.tsx";
-import { sayResourceType } from "./resource-type.ts";
+import { sayResourceType } from "./say-resource-type.ts";
 
 const path = "/tenants/resources/{id}";
 

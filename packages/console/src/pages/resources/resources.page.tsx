@@ -9,7 +9,7 @@ import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { bodyOf, newFields, newResource } from "./resource-fields.tsx";
-import { sayResourceType } from "./resource-type.ts";
+import { sayResourceType } from "./say-resource-type.ts";
 
 const shownAddresses = 2;
 
