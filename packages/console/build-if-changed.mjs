@@ -1,6 +1,6 @@
 /** Builds the console, unless what it is made of is what it was made of last: so that a start is fast when nothing changed. */
 import { createHash } from "node:crypto";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -15,9 +15,20 @@ const around = ["../client/src", "../contract/src/permissions.ts", "../../packag
 const from = await fingerprint();
 if ((await readFile(stamp, "utf8").catch(() => "")) !== from) {
   const { build } = await import("vite");
-  await build({ root: folder, configFile: path.join(folder, "vite.config.ts"), logLevel: "warn" });
-  await compressAssets();
-  await writeFile(stamp, from);
+  // Beside the folder, and then in its place: who serves or builds at the same time sees a whole one.
+  const outDir = path.join(folder, `.dist-${process.pid}`);
+  try {
+    await build({ root: folder, configFile: path.join(folder, "vite.config.ts"), logLevel: "warn", build: { outDir } });
+    await compressAssets(path.join(outDir, "assets"));
+    await writeFile(path.join(outDir, ".built-from"), from);
+    await rm(dist, { recursive: true, force: true });
+    await rename(outDir, dist).catch((error) => {
+      // Another build was faster, with the same result.
+      if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
+    });
+  } finally {
+    await rm(outDir, { recursive: true, force: true });
+  }
 }
 
 async function fingerprint() {
@@ -46,8 +57,7 @@ async function filesOf(place) {
 }
 
 /** Once, here, rather than at each request. */
-async function compressAssets() {
-  const assets = path.join(dist, "assets");
+async function compressAssets(assets) {
   for (const name of await readdir(assets)) {
     if (!/\.(?:js|css|svg)$/.test(name)) continue;
     const file = path.join(assets, name);

@@ -142,7 +142,7 @@ async function visit(
 }
 
 export async function signIn(page: Page, key: string): Promise<void> {
-  await page.getByLabel("API key").fill(key);
+  await page.locator("input[type=password]").fill(key);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("button", { name: "Account" }).waitFor();
 }

@@ -39,7 +39,7 @@ describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
 
   const settled = async (page: Page, title?: string) => {
     await (title === undefined ? page.locator("h1") : page.getByRole("heading", { level: 1, name: title })).waitFor();
-    await page.waitForFunction(() => document.querySelector("[aria-busy=true]") === null);
+    await page.waitForFunction("document.querySelector('[aria-busy=true]') === null");
   };
 
   describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
@@ -84,7 +84,7 @@ describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
       await visit.open(`/${path}`);
       await settled(visit.page, title);
       await picture(visit.page, `${path}-narrow`);
-      const excess = await visit.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      const excess = await visit.page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
       if (excess > 0) wide.push(`${path} by ${excess}`);
     }
     expect(wide).toEqual([]);

@@ -29,7 +29,7 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
     const { page, context } = visit;
     await page.goto("/");
     visit.expectFailures(401);
-    await page.getByLabel("API key").fill("gatehouse_key_wrong");
+    await page.locator("input[type=password]").fill("gatehouse_key_wrong");
     await button(visit, "Sign in").click();
     await page.getByRole("alert").getByText("cut off or mistyped").waitFor();
     expect(await seriousProblems(page)).toEqual([]);
@@ -38,17 +38,35 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
     const [cookie] = await context.cookies();
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
     expect(
-      await page.evaluate(() => JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }])),
+      await page.evaluate("JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }])"),
     ).not.toContain("gatehouse_");
     await page.reload();
     await heading(visit, "Users").waitFor();
     await button(visit, "Account").click();
     await page.getByRole("menuitem", { name: "Sign out" }).click();
-    await page.getByLabel("API key").waitFor();
+    await page.locator("input[type=password]").waitFor();
     const answer = await fetch(`${world.url}/tenants/users`, {
       headers: { cookie: `${cookie?.name}=${cookie?.value}` },
     });
     expect(answer.status).toBe(401);
+    await visit.leave();
+  });
+
+  test("loads no more than 300 kB of JavaScript at first, and each page's own when it is shown", async () => {
+    const visit = await world.visit();
+    const { page } = visit;
+    const sizes = new Map<string, number>();
+    page.on("response", (response) => {
+      const { pathname } = new URL(response.url());
+      if (pathname.endsWith(".js")) sizes.set(pathname, Number(response.headers()["content-length"]));
+    });
+    await visit.open("/");
+    await signIn(page, owner);
+    await page.getByText("1–25 of").waitFor();
+    const loaded = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+    expect(loaded).toBeGreaterThan(50_000);
+    expect(loaded).toBeLessThanOrEqual(300_000);
+    expect([...sizes.keys()].filter((name) => /events\.page|gateway\.page/.test(name))).toEqual([]);
     await visit.leave();
   });
 
@@ -90,13 +108,17 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
     await button(visit, "Create").click();
     await heading(visit, "Oslo").waitFor();
     await button(visit, "Copy the command with its token").click();
-    const command = await page.evaluate(() => navigator.clipboard.readText());
+    const command = await page.evaluate("navigator.clipboard.readText()");
     expect(command).toMatch(/gatehouse_gw_\w{49}'.*gatehouse-gateway --url http:\/\/127\.0\.0\.1:\d+ --token-file/);
     await button(visit, "Edit").click();
     await page.getByRole("textbox", { name: "WireGuard port" }).fill("99999");
     visit.expectFailures(400, 422);
     await button(visit, "Save").click();
-    await page.getByRole("alert").getByText("wireguardPort").waitFor();
+    await page
+      .getByRole("alert")
+      .getByText(/UDP port/)
+      .first()
+      .waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await page.getByRole("textbox", { name: "WireGuard port" }).fill("51999");
     await button(visit, "Save").click();
@@ -160,6 +182,27 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
     await visit.leave();
   });
 
+  test("edits a user's name, attributes and groups in one form", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    await visit.open("/users?q=engineer-01");
+    await page.getByRole("link", { name: "engineer-01@example.com" }).click();
+    await button(visit, "Edit").click();
+    await page.getByRole("textbox", { name: "Last name" }).fill("Of Many");
+    await page
+      .getByRole("textbox", { name: "Attributes" })
+      .fill("department = Research\ncontractor = false\nfloor = 4");
+    await page.getByRole("combobox", { name: "Groups" }).fill("Oper");
+    await page.getByRole("option", { name: "Operations" }).click();
+    await page.keyboard.press("Escape");
+    await button(visit, "Save").click();
+    await page.getByRole("region", { name: "Profile" }).getByText("Of Many").waitFor();
+    await page.getByRole("link", { name: "Operations" }).waitFor();
+    const { body } = await world.client.get("/tenants/users?filter[email]=engineer-01@example.com");
+    expect(body.data[0].attributes).toEqual({ department: "Research", contractor: false, floor: 4 });
+    await visit.leave();
+  });
+
   test("is shown both versions when somebody else was faster, and chooses", async () => {
     const visit = await world.visit({ key: owner });
     const { page } = visit;
@@ -177,7 +220,7 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "conflict");
     await button(visit, "Save mine over it").click();
-    await page.getByText("As I want it").waitFor();
+    await page.getByRole("region", { name: "About" }).getByText("As I want it").waitFor();
     expect((await world.client.get(`/tenants/groups/${body.id}`)).body.description).toBe("As I want it");
     await visit.leave();
   });
@@ -193,7 +236,7 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
     await page.getByRole("dialog", { name: "Your session has ended" }).waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "session-ended");
-    await page.getByLabel("API key").fill(owner);
+    await page.locator("input[type=password]").fill(owner);
     await button(visit, "Sign in").click();
     await heading(visit, "Typed with care").waitFor();
     await visit.leave();
@@ -232,7 +275,7 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
     await visit.open("/users/01a1fab8-9606-77f6-b88d-04c52b2b8fba");
     await page.getByRole("alert").getByText("No such record").waitFor();
     await page.getByRole("button", { name: /^Copy request id/ }).click();
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^[\w-]{36}$/);
+    expect(await page.evaluate("navigator.clipboard.readText()")).toMatch(/^[\w-]{36}$/);
     await visit.leave();
   });
 });
@@ -244,8 +287,8 @@ test.runIf(hasBrowser)(
     try {
       const visit = await world.visit();
       await visit.open("/");
-      await visit.page.getByLabel("API key").waitFor();
-      await visit.page.evaluate(() => document.querySelector("img")?.removeAttribute("alt"));
+      await visit.page.locator("input[type=password]").waitFor();
+      await visit.page.evaluate("document.querySelector('img').removeAttribute('alt')");
       expect((await seriousProblems(visit.page)).join()).toContain("image-alt");
     } finally {
       await world.close();

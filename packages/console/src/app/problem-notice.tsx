@@ -32,7 +32,7 @@ export function ProblemNotice({ error, retry }: ProblemNoticeProps) {
   return (
     <Alert color="red" variant="outline" icon={<TriangleAlert aria-hidden />} title={title} role="alert" maw={720}>
       <Text size="sm">{detail}</Text>
-      {known !== undefined && known.errors.length > 0 && (
+      {known !== undefined && known.errors.length > 1 && (
         <ul>
           {known.errors.map(({ pointer, message }) => (
             <li key={`${pointer} ${message}`}>

@@ -131,8 +131,9 @@ function Account() {
   const queryClient = useQueryClient();
   const leave = async () => {
     await signOut();
-    queryClient.clear();
+    // The query itself stays: the sign-in page follows from it.
     queryClient.setQueryData(sessionQuery.queryKey, null);
+    queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
   };
   return (
     <Menu position="bottom-end" width={260}>

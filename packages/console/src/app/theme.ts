@@ -1,4 +1,4 @@
-import { Alert, type CSSVariablesResolver, createTheme } from "@mantine/core";
+import { Alert, type CSSVariablesResolver, createTheme, Modal } from "@mantine/core";
 
 /** Shades with which text stands out from what is behind it by 4.5 to 1 at least (WCAG 2.2, 1.4.3), in both themes. */
 export const theme = createTheme({
@@ -10,6 +10,7 @@ export const theme = createTheme({
   headings: { fontWeight: "600", sizes: { h1: { fontSize: "1.5rem" }, h2: { fontSize: "1.125rem" } } },
   cursorType: "pointer",
   components: {
+    Modal: Modal.extend({ styles: { title: { fontWeight: 600 } } }),
     // What has to be heard at once says so itself; its frame and icon tell of what kind it is.
     Alert: Alert.extend({
       defaultProps: { role: "note" },

@@ -87,7 +87,13 @@ export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
       {facts.map(({ label, value }) => (
         <div key={label} style={{ display: "contents" }}>
           <dt>{label}</dt>
-          <dd>{value === "" || value === undefined || value === null ? <Text c="dimmed">–</Text> : value}</dd>
+          <dd>
+            {value === "" || value === undefined || value === null || value === false ? (
+              <Text c="dimmed">–</Text>
+            ) : (
+              value
+            )}
+          </dd>
         </div>
       ))}
     </dl>

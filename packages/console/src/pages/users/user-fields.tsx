@@ -6,6 +6,15 @@ import { readRecord } from "../../records/use-record.ts";
 
 export type User = ResultOf<"/tenants/users/{id}", "get">;
 
+/** Also for who may see the groups that there are. */
+export const groupsField: Field = {
+  kind: "records",
+  name: "groups",
+  label: "Groups",
+  description: "One at least.",
+  path: "/tenants/groups",
+};
+
 export const userFields: readonly Field[] = [
   { kind: "text", name: "firstName", label: "First name" },
   { kind: "text", name: "lastName", label: "Last name" },
@@ -31,6 +40,7 @@ export function userValues(user: User): Values {
     firstName: user.firstName ?? "",
     lastName: user.lastName ?? "",
     maxDevices: user.maxDevices,
+    groups: user.groups.map(({ id }) => id).sort(),
     attributes: Object.entries(user.attributes)
       .map(([name, value]) => `${name} = ${value}`)
       .join("\n"),
@@ -53,11 +63,12 @@ export function readAttributes(text: string): Attributes {
 
 /** Writes what changed, by the operation that takes it; each write is meant for the version that came before. */
 export async function saveUser(id: string, before: Values, after: Values, etag: string): Promise<void> {
-  const { firstName, lastName, maxDevices, attributes } = after as {
+  const { firstName, lastName, maxDevices, attributes, groups } = after as {
     readonly firstName: string;
     readonly lastName: string;
     readonly maxDevices: number | null;
     readonly attributes: string;
+    readonly groups: readonly string[];
   }; // as the fields above make them
   const path = { id };
   let version = etag;
@@ -68,5 +79,13 @@ export async function saveUser(id: string, before: Values, after: Values, etag: 
   if (!isSame([before.maxDevices, before.attributes], [maxDevices, attributes])) {
     const body = { maxDevices, attributes: readAttributes(attributes) };
     await api.patch("/tenants/users/{id}", { path, body, ifMatch: version });
+  }
+  const held = before.groups as readonly string[]; // as userValues makes them
+  // Those to come first: nobody may be without a group.
+  for (const groupId of groups.filter((group) => !held.includes(group))) {
+    await api.post("/tenants/users/{id}/groups", { path, body: { groupId } });
+  }
+  for (const groupId of held.filter((group) => !groups.includes(group))) {
+    await api.delete("/tenants/users/{id}/groups/{groupId}", { path: { id, groupId } });
   }
 }

@@ -10,7 +10,7 @@ import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { readRecord, useAction, useRecord } from "../../records/use-record.ts";
-import { saveUser, type User, userFields, userValues } from "./user-fields.tsx";
+import { groupsField, saveUser, type User, userFields, userValues } from "./user-fields.tsx";
 import { fullName } from "./user-name.ts";
 
 const path = "/tenants/users/{id}";
@@ -40,7 +40,7 @@ function About({ user }: { readonly user: User }) {
         <Facts
           facts={[
             { label: "Name", value: fullName(user) },
-            { label: "Roles", value: <Roles user={user} /> },
+            { label: "Roles", value: user.roles.length > 0 && <Roles user={user} /> },
             { label: "Groups", value: <RecordLinks path="groups" records={user.groups} /> },
             { label: "Devices at most", value: user.maxDevices ?? "As the groups say" },
             { label: "Last connection", value: <Moment at={user.lastConnection} /> },
@@ -106,6 +106,7 @@ function Roles({ user }: { readonly user: User }) {
 
 function Actions({ user, etag }: { readonly user: User; readonly etag: string }) {
   const may = useMay("users:write");
+  const mayChooseGroups = useMay("groups:read");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
   const given = { path: { id: user.id } };
@@ -142,7 +143,7 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
       {editing && (
         <RecordForm
           title={`Edit ${user.email ?? user.id}`}
-          fields={userFields}
+          fields={mayChooseGroups ? [...userFields, groupsField] : userFields}
           initial={userValues(user)}
           submitLabel="Save"
           submit={(values, version) => saveUser(user.id, userValues(user), values, version)}
