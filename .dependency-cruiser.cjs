@@ -64,6 +64,38 @@ module.exports = {
       to: { path: "^packages/gateway/" },
     },
     {
+      name: "console-is-a-client",
+      comment: "It has no privileges: of ours it takes the client, and of the contract the words for permissions.",
+      severity: "error",
+      from: { path: "^packages/console/src/", pathNot: tests },
+      to: {
+        path: "^(packages|bench)/",
+        pathNot: ["^packages/console/", "^packages/client/src/", "^packages/contract/src/permissions\\.ts$"],
+      },
+    },
+    {
+      name: "console-runs-in-browsers",
+      comment: "What Node alone has is not there in a page.",
+      severity: "error",
+      from: { path: "^packages/console/src/", pathNot: tests },
+      to: { dependencyTypes: ["core"] },
+    },
+    {
+      name: "nothing-needs-the-console",
+      comment: "The server sends what was built, and knows nothing of what is in it.",
+      severity: "error",
+      from: { path: "^(packages|bench)/", pathNot: "^packages/console/" },
+      to: { path: "^packages/console/" },
+    },
+    {
+      name: "pages-stand-apart",
+      comment:
+        "A page is a folder; what two of them share belongs to records, lists or app. Words for a kind of record may be shared.",
+      severity: "error",
+      from: { path: "^packages/console/src/pages/([^/]+)/" },
+      to: { path: "^packages/console/src/pages/", pathNot: ["^packages/console/src/pages/$1/", "/say-[^/]+\\.ts$"] },
+    },
+    {
       name: "no-cycles",
       comment: "Modules that need each other are one module, or lack a third.",
       severity: "error",
@@ -165,7 +197,7 @@ module.exports = {
     enhancedResolveOptions: {
       exportsFields: ["exports"],
       conditionNames: ["gatehouse-source", "import", "node", "types", "default"],
-      extensions: [".ts", ".mjs", ".js", ".d.ts"],
+      extensions: [".ts", ".tsx", ".css", ".svg", ".mjs", ".js", ".d.ts"],
     },
   },
 };

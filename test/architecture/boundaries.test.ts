@@ -14,6 +14,7 @@ const policy = "packages/policy/src";
 const server = "packages/server/src";
 const client = "packages/client/src";
 const gateway = "packages/gateway/src";
+const console = "packages/console/src";
 const features = `${server}/features`;
 
 /** A module that breaks one rule: the rule, where the module stands, and what is wrong with it. */
@@ -28,6 +29,11 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
   ["server-knows-no-client", `${server}/tasks/call.ts`, 'import "@gatehouse/client/gatehouse";'],
   ["gateway-takes-the-contract-alone", `${gateway}/addresses.ts`, 'import "@gatehouse/policy/decide";'],
   ["nobody-knows-the-gateway", `${server}/platform/agent.ts`, 'import "@gatehouse/gateway/agent";'],
+  ["console-is-a-client", `${console}/app/server.ts`, 'import "@gatehouse/server/routes";'],
+  ["console-is-a-client", `${console}/app/contract.ts`, 'import type {} from "@gatehouse/contract/data";'],
+  ["console-runs-in-browsers", `${console}/app/file.ts`, 'import "node:fs";'],
+  ["nothing-needs-the-console", `${server}/http/pages.ts`, 'import "../../../console/src/main.tsx";'],
+  ["pages-stand-apart", `${console}/pages/users/shared.ts`, 'import "../groups/group-fields.ts";'],
   ["no-cycles", `${policy}/one.ts`, 'import "./two.ts";'],
   ["policy-and-contract-are-pure", `${policy}/clock.ts`, 'import "node:fs";'],
   ["policy-and-contract-are-pure", `${contract}/random.ts`, 'import "crypto";'],
@@ -88,6 +94,12 @@ const permitted: Readonly<Record<string, string>> = {
   [`${client}/generated/api.ts`]: "",
   [`${client}/gatehouse.test.ts`]: 'import "node:util"; import "./testing/fake-server.ts";',
   [`${client}/testing/fake-server.ts`]: 'import "../gatehouse.ts"; import "node:util";',
+  [`${console}/main.tsx`]: 'import "@gatehouse/client/gatehouse"; import "./pages/users/users.page.tsx";',
+  [`${console}/pages/users/users.page.tsx`]:
+    'import type {} from "@gatehouse/contract/permissions"; import "../groups/say-group.ts";',
+  [`${console}/pages/groups/say-group.ts`]: "",
+  [`${console}/pages/groups/group-fields.ts`]: "",
+  [`${contract}/permissions.ts`]: "",
   "packages/cli/src/main.ts": 'import "@gatehouse/server/routes"; import "@gatehouse/client/gatehouse";',
   "bench/src/load.ts": 'import "fastify"; import "pg"; import "@gatehouse/cli/main";',
 };
@@ -111,7 +123,7 @@ beforeAll(async () => {
   }
   await cp(path.join(root, "tsconfig.base.json"), path.join(folder, "tsconfig.base.json"));
   await mkdir(path.join(folder, "node_modules/@gatehouse"), { recursive: true });
-  for (const name of ["contract", "policy", "server", "client", "cli", "gateway"]) {
+  for (const name of ["contract", "policy", "server", "client", "cli", "gateway", "console"]) {
     const place = path.join(folder, "packages", name);
     await cp(path.join(root, "packages", name, "package.json"), path.join(place, "package.json"));
     await symlink(place, path.join(folder, "node_modules/@gatehouse", name));

@@ -19,8 +19,11 @@ export interface Timing {
 export interface TransportOptions {
   /** Where Gatehouse serves, such as https://gatehouse.example.com; a path is kept. */
   readonly url: string;
-  /** A key of the tenant, or the operator's. */
-  readonly apiKey: string;
+  /**
+   * A key of the tenant, or the operator's. Where absent, the cookies of the page's own origin say who calls: in a page that
+   * Gatehouse itself serves, whose user has signed in.
+   */
+  readonly apiKey?: string;
   /** The global one where absent. */
   readonly fetch?: (request: Request) => Promise<Response>;
   /** For one attempt, its whole answer included, in milliseconds; 30,000 where absent. */
@@ -66,7 +69,7 @@ type Requester = (method: string, template: string, init: object) => Promise<Rep
 
 export class Transport {
   readonly url: string;
-  readonly #key: string;
+  readonly #key: string | undefined;
   readonly #request: Requester;
   readonly #timeoutMs: number;
   readonly #retries: number;
@@ -76,20 +79,23 @@ export class Transport {
   /** @throws TypeError for an address or a key that cannot be one; it does not repeat them */
   constructor(options: TransportOptions) {
     this.url = plainUrl(options.url);
-    this.#key = plainKey(options.apiKey);
+    this.#key = options.apiKey === undefined ? undefined : plainKey(options.apiKey);
     this.#timeoutMs = options.timeoutMs ?? 30_000;
     this.#retries = options.retries ?? 3;
     this.#longestWaitMs = options.longestWaitMs ?? 60_000;
     this.#timing = options.timing ?? realTiming;
     const client = createClient({
       baseUrl: this.url,
-      headers: { apikey: this.#key, accept: "application/json, application/problem+json" },
+      headers: {
+        ...(this.#key === undefined ? {} : { apikey: this.#key }),
+        accept: "application/json, application/problem+json",
+      },
       // Asked for at each call, so that a fetch that is replaced later counts.
       fetch: options.fetch ?? ((request) => globalThis.fetch(request)),
       // The key would go with a redirect, to whoever it names.
       redirect: "manual",
-      // The key alone says who calls; cookies have no part in it.
-      credentials: "omit",
+      // With a key, the key alone says who calls; cookies have no part in it.
+      credentials: this.#key === undefined ? "same-origin" : "omit",
     });
     // The paths are any that callers name: Gatehouse's own types have checked them.
     this.#request = client.request as unknown as Requester;
@@ -224,7 +230,7 @@ export class Transport {
   }
 
   #withoutKey(text: string): string {
-    return text.replaceAll(this.#key, "<redacted>");
+    return this.#key === undefined ? text : text.replaceAll(this.#key, "<redacted>");
   }
 
   /** Whatever answered knows the key, and may repeat it. */

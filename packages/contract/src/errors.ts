@@ -44,6 +44,21 @@ export const errorDefinitions = {
     explanation: "The key is unknown, was revoked or rotated away, or has expired.",
     remedy: "Check the key for truncation. If it is gone, have someone with `api-keys:write` create another.",
   },
+  session_ended: {
+    status: 401,
+    title: "The session has ended",
+    explanation:
+      "The console's session is unknown, was signed out, was not used for an hour, is older than twelve hours, or the API key that it stands for was revoked or has expired.",
+    remedy: "Sign in again. Programs send an API key in the header `apikey` instead of a session.",
+  },
+  foreign_origin: {
+    status: 403,
+    title: "The request comes from another site",
+    explanation:
+      "A request with the console's session cookie must come from a page of this Gatehouse. By its `Sec-Fetch-Site` or `Origin` header this one does not, or a change came with neither header.",
+    remedy:
+      "Programs send an API key in the header `apikey` instead of a cookie. Behind a proxy, have it pass the `Host` header on unchanged.",
+  },
   permission_denied: {
     status: 403,
     title: "The API key lacks the permission for this operation",

@@ -137,7 +137,9 @@ export function errorsOf(declaration: Operation): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>(["missing_api_key", "invalid_api_key", "permission_denied"]);
   for (const code of ["invalid_parameter", "internal_error", "database_unavailable"] as const) codes.add(code);
   for (const code of ["rate_limited", "too_many_failed_authentications"] as const) codes.add(code);
-  if (declaration.access !== "operator") codes.add("source_address_not_allowed");
+  if (declaration.access !== "operator") {
+    for (const code of ["source_address_not_allowed", "session_ended", "foreign_origin"] as const) codes.add(code);
+  }
   if (declaration.parameters !== undefined) codes.add("not_found");
   if (takesIfMatch(declaration)) codes.add("precondition_failed");
   if (declaration.method === "POST") codes.add("idempotency_key_reused");

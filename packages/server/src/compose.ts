@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { Ledger, ModelStore } from "./features/access/access.api.ts";
 import { accessTestGuard } from "./features/access-tests/access-tests.api.ts";
 import { ApiKeyAuthenticator } from "./features/api-keys/api-keys.api.ts";
+import { ConsoleSessions } from "./features/sessions/sessions.api.ts";
 import {
   type Installation,
   operatorAuthenticator,
@@ -62,6 +63,8 @@ export interface ComposeOptions {
   readonly masterKey: Buffer;
   readonly setUp: SetUpSettings;
   readonly trustedProxies: readonly string[];
+  /** Where the console was built; undefined where it is not to be served. */
+  readonly consoleFolder?: string;
   readonly log: Log;
   readonly clock?: Clock;
   readonly audit?: AuditSettings;
@@ -159,6 +162,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   await follower.start();
   await channel.open();
   const apiKeys = new ApiKeyAuthenticator({ database, follower, clock });
+  const sessions = new ConsoleSessions({ database, clock, apiKeys });
   const { perMinute = 0, authFailures = 0, shared = false } = options.rateLimits ?? {};
   const rateLimits = {
     requests: rateLimit(perMinute, { windowMs: minuteMs, clock, shared }),
@@ -186,7 +190,10 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     authenticator: {
       tenantKey: (key, sourceAddress) => apiKeys.authenticate(key, sourceAddress),
       operatorKey: operatorAuthenticator(installation.operatorKeyHash),
+      session: (token, sourceAddress) => sessions.authenticate(token, sourceAddress),
     },
+    sessions,
+    consoleFolder: options.consoleFolder,
     ready: () => requireReady(database),
   });
   const { taskFailed: failed, webhookAttempted: attempted } = metrics ?? {};

@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
 import { type Composition, compose } from "./compose.ts";
 import { type Config, ConfigError, flagOf, type SettingName, settings, variableOf } from "./config.ts";
 import { fillDemoTenant } from "./demo/fill-demo-tenant.ts";
@@ -17,6 +18,8 @@ import { startTracing } from "./platform/telemetry/start-tracing.ts";
 
 /** How long requests may take to finish once the server stops, in milliseconds; then they are cut off. */
 const drainMs = 10_000;
+/** Beside the server's own folder, whether that is of sources or of what was built. */
+const consoleFolder = fileURLToPath(new URL("../../console/dist", import.meta.url));
 const dayMs = 24 * 60 * 60 * 1000;
 
 export interface StartOptions {
@@ -106,6 +109,7 @@ async function composeWithMasterKey(config: Config, connection: Connection, log:
       masterKey: config.masterKey ?? file?.key ?? Buffer.alloc(0),
       audit: { checkpointSeconds: config.auditCheckpointSeconds, retentionDays: config.auditRetentionDays },
       trustedProxies: config.trustedProxies ?? [],
+      consoleFolder,
       metrics: config.metricsPort !== undefined,
       tracing: await startTracing(process.env),
       rateLimits: {

@@ -31,7 +31,10 @@ export function addressLines(
   config: Config,
   keysMade: boolean,
 ): readonly string[] {
-  const lines = [`Gatehouse serves on ${address}, its documentation on ${address}/docs.`];
+  const lines = [
+    `Gatehouse serves on ${address}, its documentation on ${address}/docs.`,
+    `The console is at ${address}/console/.`,
+  ];
   const key = firstKeyText(installation, config);
   if (key !== undefined) lines.push("Try:", "", `  curl -H ${key} ${address}/tenants/resources`, "");
   else if (!keysMade) {

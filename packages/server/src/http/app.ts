@@ -14,6 +14,9 @@ import Fastify, {
 } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { readBodies } from "./bodies.ts";
+import type { Sessions } from "./caller.ts";
+import { mountConsole } from "./console.ts";
+import { mountConsoleSession } from "./console-session.ts";
 import { mountDecisionPoint } from "./decision-point.ts";
 import { mountDocumentation } from "./documentation.ts";
 import { type HealthOptions, mountHealth } from "./health.ts";
@@ -31,6 +34,9 @@ export interface AppOptions
     HealthOptions,
     ObservationOptions {
   readonly routes: readonly Route[];
+  readonly sessions: Sessions;
+  /** Where the console was built; undefined where it is not to be served. */
+  readonly consoleFolder?: string | undefined;
   /** Addresses and CIDRs of proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   /** How long a whole request may take to arrive, in milliseconds. */
@@ -85,6 +91,8 @@ export function createApp(options: AppOptions): FastifyInstance {
   const limits = new RateLimits(app, { ...options.rateLimits, clock: options.clock });
   const planned = plannedRequests(options.routes.filter(({ operation }) => isPreviewable(operation)));
   for (const route of options.routes) mount(app, route, { ...options, limits, plannedRequests: planned });
+  mountConsoleSession(app, { ...options, limits });
+  mountConsole(app, options.consoleFolder);
   mountHealth(app, options);
   mountDecisionPoint(app);
   mountDocumentation(

@@ -1,10 +1,11 @@
-/** Who may come in: the address, the key, its permission, its share of requests. Before anything of the body is read. */
-import type { Operation } from "@gatehouse/contract/operation";
+/** Who may come in: the address, the key or session, its permission, its share of requests. Before anything of the body is read. */
+import type { Access, Operation } from "@gatehouse/contract/operation";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { authorize } from "../platform/authorization/granted.ts";
-import { type Authenticator, type Caller, presentedKey } from "./caller.ts";
+import { type Authenticator, type Caller, type Credential, presentedCredential, presentedKey } from "./caller.ts";
 import { within } from "./observation.ts";
+import { requireOwnOrigin } from "./own-origin.ts";
 import type { RateLimits } from "./rate-limits.ts";
 
 export interface AuthenticationOptions {
@@ -13,33 +14,50 @@ export interface AuthenticationOptions {
 }
 
 /** @returns the hook that sets the caller of a request to the operation, or fails with 401, 403, 429 */
-export function authenticationOf(operation: Operation, { authenticator, limits }: AuthenticationOptions) {
-  const { access } = operation;
+export function authenticationOf(operation: Operation, options: AuthenticationOptions) {
   return (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     request.operation = operation;
-    return within(request, () => authenticate(request, reply));
+    return within(request, () => authenticate(request, reply, { ...options, access: operation.access }));
   };
+}
 
-  async function authenticate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    await limits.requireFreshAddress(request, reply);
-    const address = request.ip;
-    let key: string;
-    let caller: Caller;
-    try {
-      key = presentedKey(request.headers.apikey);
-      const found = access === "operator" ? authenticator.operatorKey(key) : authenticator.tenantKey(key, address);
-      // Waits only where it must: a key that was seen a moment ago is known at once.
-      caller = found instanceof Promise ? await found : found;
-    } catch (error) {
-      if (error instanceof AppError && isRefusal(error)) await limits.noteFailure(request);
-      throw error;
-    }
-    request.caller = caller;
-    limits.noteAccepted(caller, key, address);
-    const exceeded = await limits.countRequest(request, reply);
-    // A refused request counts too; and what a key may never do is said before what it may not do just now.
-    if (access !== "operator") authorize(caller.permissions, access);
-    if (exceeded !== undefined) throw exceeded;
+export interface AuthenticationAsk extends AuthenticationOptions {
+  /** What the caller wants to do; `sign-in` takes any key of a tenant, and no session. */
+  readonly access: Access | "sign-in";
+}
+
+/** Sets the caller of a request, or fails with 401, 403, 429. */
+export async function authenticate(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { access, authenticator, limits }: AuthenticationAsk,
+): Promise<void> {
+  let credential: Credential | undefined;
+  try {
+    credential = credentialOf(request, access);
+  } catch (error) {
+    await limits.requireFreshAddress(request, reply, undefined);
+    return noteRefusal(error);
+  }
+  await limits.requireFreshAddress(request, reply, credential.text);
+  let caller: Caller;
+  try {
+    const found = identify(request, credential, access, authenticator);
+    // Waits only where it must: a key that was seen a moment ago is known at once.
+    caller = found instanceof Promise ? await found : found;
+  } catch (error) {
+    return noteRefusal(error);
+  }
+  request.caller = caller;
+  limits.noteAccepted(caller, credential.text, request.ip);
+  const exceeded = await limits.countRequest(request, reply);
+  // A refused request counts too; and what a key may never do is said before what it may not do just now.
+  if (access !== "operator" && access !== "sign-in") authorize(caller.permissions, access);
+  if (exceeded !== undefined) throw exceeded;
+
+  async function noteRefusal(error: unknown): Promise<never> {
+    if (error instanceof AppError && isRefusal(error)) await limits.noteFailure(request, credential?.text);
+    throw error;
   }
 }
 
@@ -53,14 +71,31 @@ export async function authorizeAgain(
   authenticator: Authenticator,
   request: FastifyRequest,
 ): Promise<void> {
-  const key = presentedKey(request.headers.apikey);
-  const caller = await (access === "operator"
-    ? authenticator.operatorKey(key)
-    : authenticator.tenantKey(key, request.ip));
+  const caller = await identify(request, credentialOf(request, access), access, authenticator);
   if (access !== "operator") authorize(caller.permissions, access);
 }
 
-/** Not every failure is the caller's: the database may be away. */
+/** Sessions are tenants' keys; the operator, and whoever signs in, has to show the key itself. */
+function credentialOf({ headers }: FastifyRequest, access: AuthenticationAsk["access"]): Credential {
+  return access === "operator" || access === "sign-in"
+    ? { kind: "key", text: presentedKey(headers.apikey) }
+    : presentedCredential(headers);
+}
+
+function identify(
+  request: FastifyRequest,
+  { kind, text }: Credential,
+  access: AuthenticationAsk["access"],
+  authenticator: Authenticator,
+): Caller | Promise<Caller> {
+  if (access === "operator") return authenticator.operatorKey(text);
+  if (kind === "key") return authenticator.tenantKey(text, request.ip);
+  requireOwnOrigin(request);
+  // An object of its own: where the session was seen is remembered apart from where its key was.
+  return authenticator.session(text, request.ip).then((caller) => ({ ...caller }));
+}
+
+/** Not every failure is the caller's: the database may be away. Nor does a session that is over guess at anything. */
 function isRefusal({ status, code }: AppError): boolean {
   return status === 401 || code === "source_address_not_allowed";
 }

@@ -110,7 +110,8 @@ describe("the log", () => {
       routes,
       runner: {} as CommandRunner, // never reached
       clock: systemClock,
-      authenticator: { tenantKey: fail, operatorKey: fail },
+      authenticator: { tenantKey: fail, operatorKey: fail, session: fail },
+      sessions: { begin: fail, describe: fail, end: fail },
       trustedProxies: [],
       rateLimits: { requests: undefined, failures: undefined },
       ready: async () => undefined,

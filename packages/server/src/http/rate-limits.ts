@@ -46,32 +46,35 @@ export class RateLimits {
   }
 
   /**
-   * Before a key is looked at: an address that failed too often is refused, unless the key was accepted from there lately.
+   * Before a key or a session is looked at: an address that failed too often is refused, unless it was accepted from there
+   * lately.
    *
    * @throws AppError too_many_failed_authentications
    */
-  async requireFreshAddress(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  async requireFreshAddress(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    credential: string | undefined,
+  ): Promise<void> {
     const { failures } = this.#options;
     if (this.#failures === undefined || failures === undefined || failures.counts.size === 0) return;
-    const { apikey } = request.headers;
     const verdict = limited(await this.#failures(request, { increment: false }));
     if (verdict === undefined || verdict.remaining > 0) return;
-    if (typeof apikey === "string" && this.#acquainted.knows(apikey, addressGroup(request.ip))) return;
+    if (credential !== undefined && this.#acquainted.knows(credential, addressGroup(request.ip))) return;
     describe(reply, verdict);
     throw new AppError("too_many_failed_authentications", { retryAfterSeconds: verdict.ttlInSeconds });
   }
 
-  /** A key was refused, or there was none. */
-  async noteFailure(request: FastifyRequest): Promise<void> {
+  /** A key or a session was refused, or there was none. */
+  async noteFailure(request: FastifyRequest, credential: string | undefined): Promise<void> {
     if (this.#failures === undefined) return;
     const verdict = limited(await this.#failures(request));
-    const { apikey } = request.headers;
-    if (verdict?.isExceeded !== true || typeof apikey !== "string") return;
-    this.#acquainted.forget(apikey, addressGroup(request.ip));
+    if (verdict?.isExceeded !== true || credential === undefined) return;
+    this.#acquainted.forget(credential, addressGroup(request.ip));
   }
 
-  noteAccepted(caller: Caller, key: string, address: string): void {
-    if (this.#failures !== undefined) this.#acquainted.note(caller, key, address, addressGroup);
+  noteAccepted(caller: Caller, credential: string, address: string): void {
+    if (this.#failures !== undefined) this.#acquainted.note(caller, credential, address, addressGroup);
   }
 
   /**

@@ -86,6 +86,7 @@ export function tenantColumn(table: Table): "tenant_id" | "id" | undefined {
 const openings: Readonly<Record<string, readonly string[]>> = {
   // Whoever presents a key sees that key's row alone, by its hash.
   api_keys: ["presented_key"],
+  console_sessions: ["presented_session"],
   // The installation's own tasks, and the operator's replies, which stand under the nil UUID.
   idempotent_replies: [
     "operator_clears",
@@ -106,6 +107,7 @@ const openings: Readonly<Record<string, readonly string[]>> = {
 /** Unique across tenants: hashes of 256 random bits, which tell nobody anything. */
 const uniqueEverywhere = new Set([
   "api_keys_hash_unique",
+  "console_sessions_hash_unique",
   "former_gateway_tokens_hash_unique",
   "gateways_token_unique",
   "tenants_name_unique",

@@ -27,6 +27,7 @@ export interface TestServerOptions {
       | "audit"
       | "streams"
       | "poolSize"
+      | "consoleFolder"
       | "trustedProxies"
       | "requestTimeoutMs"
       | "databaseLimits"

@@ -63,12 +63,22 @@ export class ApiKeyAuthenticator {
   authenticate(key: string, sourceAddress: string): Caller | Promise<Caller> {
     const found = this.#cache.find(key);
     return found instanceof Promise
-      ? found.then((valid) => this.#admit(key, valid, sourceAddress))
-      : this.#admit(key, found, sourceAddress);
+      ? found.then((valid) => this.#admit(valid ?? refuseUnknown(key), sourceAddress))
+      : this.#admit(found ?? refuseUnknown(key), sourceAddress);
   }
 
-  #admit(key: string, valid: ValidKey | undefined, sourceAddress: string): Caller {
-    if (valid === undefined) throw unknownKey(key);
+  /**
+   * As `authenticate`, for whoever proved in another way to stand for the key.
+   *
+   * @param keyHash the SHA-256 of the key
+   */
+  async authenticateByHash(keyHash: Buffer, sourceAddress: string): Promise<Caller> {
+    const valid = await this.#cache.findByHash(keyHash);
+    if (valid === undefined) throw new AppError("invalid_api_key");
+    return this.#admit(valid, sourceAddress);
+  }
+
+  #admit(valid: ValidKey, sourceAddress: string): Caller {
     const now = this.#clock.now();
     if (valid.expiresAtMs <= now.getTime()) throw new AppError("invalid_api_key");
     if (valid.sources !== undefined && !sourceIpsContain(valid.sources, sourceAddress)) {
@@ -85,8 +95,8 @@ export class ApiKeyAuthenticator {
  * The checksum explains a refusal and decides none: a key set by configuration may start like ours without having one, and
  * only the database tells which those are.
  */
-function unknownKey(key: string): AppError {
-  return key.startsWith(tokenPrefixes.apiKey) && !isWholeToken(key, tokenPrefixes.apiKey)
+function refuseUnknown(key: string): never {
+  throw key.startsWith(tokenPrefixes.apiKey) && !isWholeToken(key, tokenPrefixes.apiKey)
     ? new AppError("invalid_api_key", { detail: "The key's checksum does not match: it is cut off or mistyped." })
     : new AppError("invalid_api_key");
 }

@@ -54,7 +54,11 @@ export class KeyCache<T extends { readonly tenantId: string }> {
 
   /** @throws AppError database_unavailable, when it has to ask and cannot */
   find(key: string): T | undefined | Promise<T | undefined> {
-    const hash = hashToken(key);
+    return this.findByHash(hashToken(key));
+  }
+
+  /** @throws AppError as `find` does */
+  findByHash(hash: Buffer): T | undefined | Promise<T | undefined> {
     const name = hash.toString("base64");
     const known = this.#remembered.get(name);
     if (known !== undefined && this.#isTrusted(known)) {

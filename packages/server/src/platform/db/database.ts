@@ -19,7 +19,9 @@ export type Scope =
   /** The operator of the installation; with `tenantId`, inside that tenant too. */
   | { readonly kind: "operator"; readonly tenantId?: string }
   /** Whoever presents a key: only the key's own row. `keyHash` is in hexadecimal. */
-  | { readonly kind: "presented-key"; readonly keyHash: string };
+  | { readonly kind: "presented-key"; readonly keyHash: string }
+  /** Whoever presents a session of the console: only the session's own row. `tokenHash` is in hexadecimal. */
+  | { readonly kind: "presented-session"; readonly tokenHash: string };
 
 /** An open transaction. Queries are sent as they are asked for, without waiting for the ones before. */
 export interface Transaction {
@@ -349,6 +351,9 @@ function begin(mode: string, scope: Scope): string {
   if (scope.kind === "presented-key") {
     if (!/^[0-9a-f]{64}$/.test(scope.keyHash)) throw new Error("a key hash is 64 hexadecimal digits");
     settings.push(`SET LOCAL app.presented_key_hash = '${scope.keyHash}'`);
+  } else if (scope.kind === "presented-session") {
+    if (!/^[0-9a-f]{64}$/.test(scope.tokenHash)) throw new Error("a token hash is 64 hexadecimal digits");
+    settings.push(`SET LOCAL app.presented_session_hash = '${scope.tokenHash}'`);
   } else {
     if (scope.kind === "operator") settings.push("SET LOCAL app.operator = 'on'");
     if (scope.tenantId !== undefined) {

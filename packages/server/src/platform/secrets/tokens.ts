@@ -3,9 +3,14 @@ import { crc32 } from "node:zlib";
 
 /**
  * The kinds of token, by what they start with. The prefixes are fixed and unusual, so that secret scanners can find leaked
- * tokens: `gatehouse_(key|gw|op)_[0-9A-Za-z]{49}`.
+ * tokens: `gatehouse_(key|gw|op|session)_[0-9A-Za-z]{49}`.
  */
-export const tokenPrefixes = { apiKey: "gatehouse_key_", gateway: "gatehouse_gw_", operator: "gatehouse_op_" } as const;
+export const tokenPrefixes = {
+  apiKey: "gatehouse_key_",
+  gateway: "gatehouse_gw_",
+  operator: "gatehouse_op_",
+  session: "gatehouse_session_",
+} as const;
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const secretBytes = 32;

@@ -52,7 +52,8 @@ afterAll(async () => {
 });
 
 /** Puts at least one row into every table. */
-async function fill({ client }: TestTenant): Promise<void> {
+async function fill({ client, key }: TestTenant): Promise<void> {
+  expect((await client.post("/console/session", undefined, { apikey: key })).status).toBe(201);
   const resource = await make("resource", client);
   const gateway = await makeId("gateway", client);
   await client.post(`/tenants/resources/${resource.id}/loadBalancing`, {

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { createGatehouse } from "./gatehouse.ts";
+
+async function requestOf(options: { readonly apiKey?: string }): Promise<Request> {
+  const asked: Request[] = [];
+  const fetch = async (request: Request) => {
+    asked.push(request);
+    return Response.json([]);
+  };
+  await createGatehouse({ url: "https://gatehouse.example.com", fetch, ...options }).get("/tenants/gateways");
+  return asked[0] ?? expect.fail("nothing was asked");
+}
+
+test("without a key, the cookies of the page's own origin go along, and no header of a key", async () => {
+  const request = await requestOf({});
+  expect(request.credentials).toBe("same-origin");
+  expect(request.headers.has("apikey")).toBe(false);
+});
+
+test("with a key, no cookie goes along", async () => {
+  const request = await requestOf({ apiKey: "k".repeat(40) });
+  expect(request.credentials).toBe("omit");
+  expect(request.headers.get("apikey")).toBe("k".repeat(40));
+});

@@ -1,0 +1,67 @@
+/** The whole console: its providers, and the sign-in page or the shell. */
+
+import { GatehouseError } from "@gatehouse/client/errors";
+import { Center, Loader, MantineProvider } from "@mantine/core";
+import { Notifications } from "@mantine/notifications";
+import { QueryClient, QueryClientProvider, useQuery } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { useState } from "react";
+import { ProblemNotice } from "./problem-notice.tsx";
+import { createConsoleRouter } from "./router.tsx";
+import { sessionQuery } from "./session.ts";
+import { SessionEndDialog, SignInPage } from "./sign-in.tsx";
+import { cssVariables, theme } from "./theme.ts";
+
+const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      // The client itself tries again what may pass.
+      retry: false,
+      // What is wrong with the question stays wrong.
+      throwOnError: false,
+    },
+  },
+});
+
+export function Console({ nonce }: { readonly nonce: string }) {
+  return (
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={cssVariables}
+      defaultColorScheme="auto"
+      getStyleNonce={() => nonce}
+    >
+      <QueryClientProvider client={queryClient}>
+        <Notifications position="bottom-right" />
+        <Entrance />
+      </QueryClientProvider>
+    </MantineProvider>
+  );
+}
+
+function Entrance() {
+  const session = useQuery(sessionQuery);
+  const [router] = useState(createConsoleRouter);
+  if (session.isPending) {
+    return (
+      <Center h="100vh" component="main">
+        <Loader aria-label="Loading" />
+      </Center>
+    );
+  }
+  if (session.error !== null && !(session.error instanceof GatehouseError && session.error.status === 401)) {
+    return (
+      <Center h="100vh" p="md" component="main">
+        <ProblemNotice error={session.error} retry={() => session.refetch()} />
+      </Center>
+    );
+  }
+  if (!session.data) return <SignInPage />;
+  return (
+    <>
+      <RouterProvider router={router} />
+      <SessionEndDialog />
+    </>
+  );
+}

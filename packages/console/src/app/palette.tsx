@@ -1,0 +1,103 @@
+/** The command palette (Ctrl or ⌘ and K): every page, every "create", and records by their names. */
+import { useDebouncedValue } from "@mantine/hooks";
+import { createSpotlight, Spotlight, type SpotlightActionGroupData } from "@mantine/spotlight";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { Plus, Search } from "lucide-react";
+import { useState } from "react";
+import { pageSets } from "../pages/all.ts";
+import { paged } from "./api.ts";
+import { useSession } from "./session.ts";
+
+export const [paletteStore, palette] = createSpotlight();
+
+interface Found {
+  readonly id: string;
+  readonly label: string;
+  readonly path: string;
+  readonly kind: string;
+}
+
+export function Palette() {
+  const [typed, setTyped] = useState("");
+  const [asked] = useDebouncedValue(typed.trim(), 200);
+  const { permissions } = useSession();
+  const navigate = useNavigate();
+  const sets = pageSets.filter(({ permission }) => permissions.includes(permission));
+  const { data: found = [] } = useQuery({
+    queryKey: ["palette", asked],
+    enabled: asked.length >= 2,
+    queryFn: async ({ signal }) =>
+      (await Promise.all(sets.map((set) => findRecords(set, asked, signal)))).flat() as readonly Found[],
+  });
+  const groups: SpotlightActionGroupData[] = [
+    {
+      group: "Records",
+      actions: found.map(({ id, label, path, kind }) => ({
+        id,
+        label,
+        description: kind,
+        keywords: asked,
+        onClick: () => void navigate({ to: `/${path}/${id}` }),
+      })),
+    },
+    {
+      group: "Pages",
+      actions: sets.map(({ path, title, icon: Icon }) => ({
+        id: path,
+        label: title,
+        leftSection: <Icon size={18} aria-hidden />,
+        onClick: () => void navigate({ to: `/${path}` }),
+      })),
+    },
+    {
+      group: "Create",
+      actions: sets.flatMap(({ path, create }) =>
+        create === undefined || !permissions.includes(create.permission)
+          ? []
+          : [
+              {
+                id: `new-${path}`,
+                label: create.title,
+                leftSection: <Plus size={18} aria-hidden />,
+                onClick: () => void navigate({ to: `/${path}`, search: { new: "1" } }),
+              },
+            ],
+      ),
+    },
+  ];
+  return (
+    <Spotlight
+      store={paletteStore}
+      actions={groups.filter(({ actions }) => actions.length > 0)}
+      query={typed}
+      onQueryChange={setTyped}
+      shortcut={["mod + K"]}
+      nothingFound="Nothing has that name."
+      highlightQuery
+      attributes={{ content: { "aria-label": "Search" } }}
+      scrollable
+      maxHeight={420}
+      searchProps={{
+        leftSection: <Search size={18} aria-hidden />,
+        placeholder: "Find a page, a user, a resource …",
+        "aria-label": "Search",
+      }}
+    />
+  );
+}
+
+async function findRecords(
+  { path, title, find }: (typeof pageSets)[number],
+  text: string,
+  signal: AbortSignal,
+): Promise<readonly Found[]> {
+  if (find === undefined) return [];
+  const { data } = await paged(find.path).read({ [`filter[${find.field}][ilike]`]: `%${text}%`, limit: 4 }, signal);
+  return data.map((record) => ({
+    id: record.id,
+    label: "name" in record ? record.name : (record.email ?? record.id),
+    path,
+    kind: title,
+  }));
+}

@@ -1,0 +1,162 @@
+/** What stands around every page: the navigation, and what is always at hand. */
+import {
+  ActionIcon,
+  AppShell,
+  Burger,
+  Button,
+  Group,
+  Kbd,
+  Menu,
+  NavLink,
+  ScrollArea,
+  Text,
+  useComputedColorScheme,
+  useMantineColorScheme,
+} from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQueryClient } from "@tanstack/react-query";
+import { Link, Outlet, useLocation } from "@tanstack/react-router";
+import { CircleUser, LogOut, Moon, Search, Sun } from "lucide-react";
+import { useEffect } from "react";
+import { pageSets } from "../pages/all.ts";
+import iconUrl from "./icon.svg";
+import { Palette, palette } from "./palette.tsx";
+import { sessionQuery, signOut, useSession } from "./session.ts";
+
+const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
+
+export function Shell() {
+  const [opened, { toggle, close }] = useDisclosure(false);
+  const { pathname } = useLocation();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever went to another page is done with the menu
+  useEffect(close, [pathname]);
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 232, breakpoint: "sm", collapsed: { mobile: !opened } }}
+      padding={{ base: "sm", sm: "lg" }}
+    >
+      <a className="skip" href="#page">
+        To the page
+      </a>
+      <AppShell.Header px="md">
+        <Group h="100%" justify="space-between" wrap="nowrap" gap="sm">
+          <Group gap="sm" wrap="nowrap">
+            <Burger opened={opened} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
+            <img src={iconUrl} alt="" width={28} height={28} />
+            <Text fw={600} visibleFrom="xs">
+              Gatehouse
+            </Text>
+          </Group>
+          <Button
+            variant="default"
+            fw={400}
+            leftSection={<Search size={16} aria-hidden />}
+            rightSection={<Kbd visibleFrom="sm">{isApple ? "⌘ K" : "Ctrl K"}</Kbd>}
+            onClick={palette.open}
+            maw={320}
+            style={{ flex: 1 }}
+            styles={{ label: { flex: 1 } }}
+          >
+            Search
+          </Button>
+          <Group gap="xs" wrap="nowrap">
+            <ThemeToggle />
+            <Account />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" aria-label="Pages">
+        <ScrollArea>
+          <Navigation pathname={pathname} />
+        </ScrollArea>
+      </AppShell.Navbar>
+      <AppShell.Main id="page" tabIndex={-1}>
+        <Outlet />
+      </AppShell.Main>
+      <Palette />
+    </AppShell>
+  );
+}
+
+const sections = ["People", "Network", "Access", "Administration"] as const;
+
+function Navigation({ pathname }: { readonly pathname: string }) {
+  const { permissions } = useSession();
+  return sections.map((section) => {
+    const pages = pageSets.filter((set) => set.section === section && permissions.includes(set.permission));
+    if (pages.length === 0) return null;
+    return (
+      <div key={section}>
+        <Text size="xs" fw={600} c="dimmed" px="sm" pt="sm" pb={4}>
+          {section}
+        </Text>
+        {pages.map(({ path, title, icon: Icon }) => {
+          const active = pathname === `/${path}` || pathname.startsWith(`/${path}/`);
+          return (
+            <NavLink
+              key={path}
+              component={Link}
+              to={`/${path}`}
+              label={title}
+              leftSection={<Icon size={18} aria-hidden />}
+              active={active}
+              {...(active ? { "aria-current": "page" as const } : {})}
+              style={{ borderRadius: "var(--mantine-radius-md)" }}
+            />
+          );
+        })}
+      </div>
+    );
+  });
+}
+
+function ThemeToggle() {
+  const { setColorScheme } = useMantineColorScheme();
+  const dark = useComputedColorScheme("light") === "dark";
+  return (
+    <ActionIcon
+      variant="default"
+      size="lg"
+      aria-label={dark ? "Light theme" : "Dark theme"}
+      onClick={() => setColorScheme(dark ? "light" : "dark")}
+    >
+      {dark ? <Sun size={18} aria-hidden /> : <Moon size={18} aria-hidden />}
+    </ActionIcon>
+  );
+}
+
+function Account() {
+  const { apiKey, tenant } = useSession();
+  const queryClient = useQueryClient();
+  const leave = async () => {
+    await signOut();
+    // The query itself stays: the sign-in page follows from it.
+    queryClient.setQueryData(sessionQuery.queryKey, null);
+    queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
+  };
+  return (
+    <Menu position="bottom-end" width={260}>
+      <Menu.Target>
+        <ActionIcon variant="default" size="lg" aria-label="Account">
+          <CircleUser size={18} aria-hidden />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Text size="sm" px="sm" pt="xs" fw={600}>
+          {tenant.name}
+        </Text>
+        <Text size="sm" px="sm" pb="xs" c="dimmed">
+          Key: {apiKey.name}
+        </Text>
+        <Menu.Divider />
+        <Menu.Item component="a" href="/docs" target="_blank">
+          API reference
+        </Menu.Item>
+        <Menu.Item leftSection={<LogOut size={16} aria-hidden />} onClick={() => void leave()}>
+          Sign out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,252 @@
+/** The list that every kind of record is shown in. */
+import {
+  Button,
+  Group,
+  Pagination,
+  Paper,
+  Select,
+  Skeleton,
+  Stack,
+  Table,
+  Text,
+  TextInput,
+  Title,
+  UnstyledButton,
+  VisuallyHidden,
+} from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { ArrowDown, ArrowUp, ChevronsUpDown, Search } from "lucide-react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
+import type { PageOf } from "../app/api.ts";
+import { ProblemNotice } from "../app/problem-notice.tsx";
+import { type Column, type ListDefinition, type ListState, pageSize, sortKey } from "./list-definition.ts";
+import { pageOf, queryOf } from "./list-rows.ts";
+import { useListState } from "./list-state.ts";
+
+interface RecordListProps<Row extends { readonly id: string }> {
+  readonly title: string;
+  readonly definition: ListDefinition<Row>;
+  /** Buttons beside the title. */
+  readonly actions?: ReactNode;
+}
+
+export function RecordList<Row extends { readonly id: string }>({ title, definition, actions }: RecordListProps<Row>) {
+  const fields = useMemo(() => definition.filters?.map(({ field }) => field) ?? [], [definition]);
+  const { state, change } = useListState(fields, definition.defaultSort);
+  const { page, error, isPlaceholderData, refetch } = useRows(definition, state);
+  useEffect(() => {
+    document.title = `${title} · Gatehouse`;
+  }, [title]);
+  const isAsked = state.text !== "" || Object.keys(state.filters).length > 0;
+  const pages = page === undefined ? 1 : Math.max(1, Math.ceil(page.total / pageSize));
+  return (
+    <Stack>
+      <Group justify="space-between">
+        <Title order={1}>{title}</Title>
+        <Group gap="xs">{actions}</Group>
+      </Group>
+      <Questions definition={definition} state={state} change={change} />
+      {error !== null ? (
+        <ProblemNotice error={error} retry={refetch} />
+      ) : page !== undefined && page.total === 0 ? (
+        <Nothing definition={definition} isAsked={isAsked} clear={() => change(cleared(fields))} />
+      ) : (
+        <>
+          <Paper withBorder style={{ overflow: "hidden", opacity: isPlaceholderData ? 0.6 : 1 }}>
+            <Table.ScrollContainer
+              minWidth={0}
+              type="native"
+              scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": title }}
+            >
+              <Table className="record-table" highlightOnHover verticalSpacing="sm" aria-busy={page === undefined}>
+                <Table.Thead>
+                  <Table.Tr>
+                    {definition.columns.map((column) => (
+                      <Heading key={column.key} column={column} sort={state.sort} sortBy={(sort) => change({ sort })} />
+                    ))}
+                  </Table.Tr>
+                </Table.Thead>
+                <Table.Tbody>
+                  {page === undefined ? (
+                    <Waiting columns={definition.columns} />
+                  ) : (
+                    page.data.map((row) => (
+                      <Table.Tr key={row.id}>
+                        {definition.columns.map(({ key, cell, from }) => (
+                          <Table.Td key={key} {...(from === undefined ? {} : { visibleFrom: from })}>
+                            {cell(row)}
+                          </Table.Td>
+                        ))}
+                      </Table.Tr>
+                    ))
+                  )}
+                </Table.Tbody>
+              </Table>
+            </Table.ScrollContainer>
+          </Paper>
+          <Group justify="space-between">
+            <Text size="sm" c="dimmed" aria-live="polite">
+              {page === undefined ? "Loading …" : rangeText(state.page, page.total, definition.noun)}
+            </Text>
+            {pages > 1 && (
+              <Pagination
+                total={pages}
+                value={Math.min(state.page, pages)}
+                onChange={(next) => change({ page: next === 1 ? undefined : String(next) })}
+                size="sm"
+                siblings={1}
+                getControlProps={(control) => ({ "aria-label": `${control} page` })}
+                getItemProps={(number) => ({ "aria-label": `Page ${number}` })}
+              />
+            )}
+          </Group>
+        </>
+      )}
+    </Stack>
+  );
+}
+
+type Change = ReturnType<typeof useListState>["change"];
+
+function cleared(fields: readonly string[]): Record<string, undefined> {
+  return Object.fromEntries(["q", ...fields].map((field) => [field, undefined]));
+}
+
+function useRows<Row extends { readonly id: string }>(definition: ListDefinition<Row>, state: ListState) {
+  const { source, refreshMs } = definition;
+  const query = source.kind === "paged" ? queryOf(definition, state) : undefined;
+  const result = useQuery<PageOf<Row> | readonly Row[]>({
+    queryKey: [source.path, "list", query],
+    queryFn: ({ signal }) => (source.kind === "paged" ? source.read(query ?? {}, signal) : source.read(signal)),
+    placeholderData: keepPreviousData,
+    ...(refreshMs === undefined ? {} : { refetchInterval: refreshMs }),
+  });
+  const { data, error, isPlaceholderData, refetch } = result;
+  const page = useMemo((): PageOf<Row> | undefined => {
+    if (data === undefined || isPage(data)) return data;
+    return pageOf(data, definition, state);
+  }, [data, definition, state]);
+  return { page, error, isPlaceholderData, refetch };
+}
+
+function isPage<Row>(data: PageOf<Row> | readonly Row[]): data is PageOf<Row> {
+  return !Array.isArray(data);
+}
+
+interface QuestionsProps<Row extends { readonly id: string }> {
+  readonly definition: ListDefinition<Row>;
+  readonly state: ListState;
+  readonly change: Change;
+}
+
+function Questions<Row extends { readonly id: string }>({ definition, state, change }: QuestionsProps<Row>) {
+  const { search, filters = [] } = definition;
+  const [text, setText] = useState(state.text);
+  const ask = useDebouncedCallback((next: string) => change({ q: next === "" ? undefined : next }, true), 250);
+  // Going back changes the address, and so what stands in the field.
+  useEffect(() => setText(state.text), [state.text]);
+  if (search === undefined && filters.length === 0) return null;
+  return (
+    <Group align="flex-end" gap="sm">
+      {search !== undefined && (
+        <TextInput
+          type="search"
+          aria-label={`Search by ${search.label.toLowerCase()}`}
+          placeholder={search.label}
+          leftSection={<Search size={16} aria-hidden />}
+          value={text}
+          onChange={({ currentTarget: { value } }) => {
+            setText(value);
+            ask(value);
+          }}
+          w={{ base: "100%", xs: 260 }}
+        />
+      )}
+      {filters.map(({ field, title, options }) => (
+        <Select
+          key={field}
+          aria-label={title}
+          placeholder={title}
+          data={[...options]}
+          value={state.filters[field] ?? null}
+          onChange={(value) => change({ [field]: value ?? undefined })}
+          clearable
+          clearButtonProps={{ "aria-label": `Any ${title.toLowerCase()}`, tabIndex: 0 }}
+          style={{ flex: "0 1 170px" }}
+          miw={130}
+        />
+      ))}
+    </Group>
+  );
+}
+
+interface HeadingProps<Row> {
+  readonly column: Column<Row>;
+  readonly sort: string;
+  readonly sortBy: (sort: string) => void;
+}
+
+function Heading<Row>({ column, sort, sortBy }: HeadingProps<Row>) {
+  const key = sortKey(column);
+  const visible = column.from === undefined ? {} : { visibleFrom: column.from };
+  if (key === undefined) return <Table.Th {...visible}>{column.title}</Table.Th>;
+  const direction = sort === key ? "ascending" : sort === `-${key}` ? "descending" : "none";
+  const Arrow = direction === "ascending" ? ArrowUp : direction === "descending" ? ArrowDown : ChevronsUpDown;
+  return (
+    <Table.Th {...visible} aria-sort={direction}>
+      <UnstyledButton className="sort" onClick={() => sortBy(direction === "ascending" ? `-${key}` : key)}>
+        {column.title}
+        <Arrow size={14} aria-hidden opacity={direction === "none" ? 0.5 : 1} />
+      </UnstyledButton>
+    </Table.Th>
+  );
+}
+
+function Waiting<Row>({ columns }: { readonly columns: readonly Column<Row>[] }) {
+  return Array.from({ length: 8 }, (_, line) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: lines that are all alike
+    <Table.Tr key={line}>
+      {columns.map(({ key, from }, place) => (
+        <Table.Td key={key} {...(from === undefined ? {} : { visibleFrom: from })}>
+          <Skeleton height={14} my={4} width={place === 0 ? "70%" : "50%"} />
+          {line === 0 && place === 0 && <VisuallyHidden>Loading</VisuallyHidden>}
+        </Table.Td>
+      ))}
+    </Table.Tr>
+  ));
+}
+
+interface NothingProps<Row extends { readonly id: string }> {
+  readonly definition: ListDefinition<Row>;
+  readonly isAsked: boolean;
+  readonly clear: () => void;
+}
+
+function Nothing<Row extends { readonly id: string }>({
+  definition: { empty, noun },
+  isAsked,
+  clear,
+}: NothingProps<Row>) {
+  return (
+    <Paper withBorder p="xl">
+      <Stack align="center" gap="xs">
+        <Text fw={600}>{isAsked ? `No ${noun} match` : empty.title}</Text>
+        <Text c="dimmed" ta="center" maw={480}>
+          {isAsked ? "Try another word, or fewer filters." : empty.text}
+        </Text>
+        {isAsked && (
+          <Button variant="default" onClick={clear}>
+            Show all {noun}
+          </Button>
+        )}
+      </Stack>
+    </Paper>
+  );
+}
+
+function rangeText(page: number, total: number, noun: string): string {
+  const first = (page - 1) * pageSize + 1;
+  const last = Math.min(page * pageSize, total);
+  return first > total ? `Nothing here; ${total} ${noun} in all` : `${first}–${last} of ${total} ${noun}`;
+}

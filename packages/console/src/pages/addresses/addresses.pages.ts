@@ -1,0 +1,11 @@
+import { MapPin } from "lucide-react";
+import type { PageSet } from "../../app/page-set.ts";
+
+export const addressPages: PageSet = {
+  path: "addresses",
+  title: "Addresses",
+  icon: MapPin,
+  section: "Network",
+  permission: "addresses:read",
+  list: async () => (await import("./addresses.page.tsx")).AddressesListPage,
+};

@@ -1,0 +1,11 @@
+import { ScrollText } from "lucide-react";
+import type { PageSet } from "../../app/page-set.ts";
+
+export const admissionRulePages: PageSet = {
+  path: "admission-rules",
+  title: "Admission rules",
+  icon: ScrollText,
+  section: "Access",
+  permission: "admission-rules:read",
+  list: async () => (await import("./admission-rules.page.tsx")).AdmissionRulesListPage,
+};

@@ -1,0 +1,31 @@
+/** Every page, in the order of the navigation. */
+import type { PageSet } from "../app/page-set.ts";
+import { addressPages } from "./addresses/addresses.pages.ts";
+import { admissionRulePages } from "./admission-rules/admission-rules.pages.ts";
+import { apiKeyPages } from "./api-keys/api-keys.pages.ts";
+import { devicePages } from "./devices/devices.pages.ts";
+import { eventPages } from "./events/events.pages.ts";
+import { gatewayPages } from "./gateways/gateways.pages.ts";
+import { groupPages } from "./groups/groups.pages.ts";
+import { policyPages } from "./policies/policies.pages.ts";
+import { protocolPages } from "./protocols/protocols.pages.ts";
+import { resourcePages } from "./resources/resources.pages.ts";
+import { rolePages } from "./roles/roles.pages.ts";
+import { userPages } from "./users/users.pages.ts";
+import { webhookPages } from "./webhooks/webhooks.pages.ts";
+
+export const pageSets: readonly PageSet[] = [
+  userPages,
+  groupPages,
+  devicePages,
+  gatewayPages,
+  resourcePages,
+  addressPages,
+  protocolPages,
+  policyPages,
+  admissionRulePages,
+  rolePages,
+  apiKeyPages,
+  webhookPages,
+  eventPages,
+];

@@ -1,0 +1,54 @@
+import type { ItemAt } from "@gatehouse/client/calls";
+import { paged } from "../../app/api.ts";
+import type { ListDefinition } from "../../lists/list-definition.ts";
+import { RecordList } from "../../lists/record-list.tsx";
+import { Moment } from "../../records/moment.tsx";
+import { RecordLink } from "../../records/record-link.tsx";
+import { StatusOf } from "../../records/status.tsx";
+
+const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
+  source: paged("/tenants/devices"),
+  noun: "devices",
+  search: { label: "Name", by: "name" },
+  defaultSort: "name",
+  refreshMs: 30_000,
+  columns: [
+    {
+      key: "name",
+      title: "Name",
+      sortBy: "name",
+      cell: ({ id, name }) => <RecordLink to={`/devices/${id}`}>{name}</RecordLink>,
+    },
+    { key: "status", title: "Status", cell: ({ status }) => <StatusOf value={status} /> },
+    {
+      key: "user",
+      title: "User",
+      from: "xs",
+      cell: ({ user }) =>
+        user === undefined ? "Nobody" : <RecordLink to={`/users/${user.id}`}>{user.email}</RecordLink>,
+    },
+    { key: "os", title: "System", from: "md", cell: ({ os, osVersion }) => [os, osVersion].filter(Boolean).join(" ") },
+    {
+      key: "lastConnection",
+      title: "Last connection",
+      sortBy: "lastConnection",
+      from: "sm",
+      cell: ({ lastConnection }) => <Moment at={lastConnection} />,
+    },
+  ],
+  filters: [
+    {
+      field: "active",
+      title: "Activation",
+      options: [
+        { value: "true", label: "Active" },
+        { value: "false", label: "Deactivated" },
+      ],
+    },
+  ],
+  empty: { title: "No devices yet", text: "Devices appear here when their agents enrol them for a user." },
+};
+
+export function DevicesListPage() {
+  return <RecordList title="Devices" definition={definition} />;
+}

@@ -1,0 +1,12 @@
+import { History } from "lucide-react";
+import type { PageSet } from "../../app/page-set.ts";
+
+export const eventPages: PageSet = {
+  path: "events",
+  title: "Events",
+  icon: History,
+  section: "Administration",
+  permission: "events:read",
+  list: async () => (await import("./events.page.tsx")).EventsListPage,
+  detail: async () => (await import("./event.page.tsx")).EventPage,
+};

@@ -1,0 +1,71 @@
+import type { ItemAt } from "@gatehouse/client/calls";
+import { Text } from "@mantine/core";
+import { useNavigate } from "@tanstack/react-router";
+import { api, paged } from "../../app/api.ts";
+import type { ListDefinition } from "../../lists/list-definition.ts";
+import { RecordList } from "../../lists/record-list.tsx";
+import { Moment } from "../../records/moment.tsx";
+import { NewButton } from "../../records/new-button.tsx";
+import { RecordForm } from "../../records/record-form.tsx";
+import { RecordLink } from "../../records/record-link.tsx";
+import { bodyOf, groupFields, newGroup } from "./group-fields.ts";
+
+const definition: ListDefinition<ItemAt<"/tenants/groups">> = {
+  source: paged("/tenants/groups"),
+  noun: "groups",
+  search: { label: "Name", by: "name" },
+  defaultSort: "name",
+  columns: [
+    {
+      key: "name",
+      title: "Name",
+      sortBy: "name",
+      cell: ({ id, name }) => <RecordLink to={`/groups/${id}`}>{name}</RecordLink>,
+    },
+    {
+      key: "description",
+      title: "Description",
+      from: "md",
+      cell: ({ description }) => <Text lineClamp={1}>{description}</Text>,
+    },
+    { key: "users", title: "Users", cell: ({ users }) => users.length },
+    { key: "roles", title: "Roles", from: "sm", cell: ({ roles }) => roles.map(({ name }) => name).join(", ") },
+    {
+      key: "createdAt",
+      title: "Created",
+      sortBy: "createdAt",
+      from: "sm",
+      cell: ({ createdAt }) => <Moment at={createdAt} />,
+    },
+  ],
+  empty: { title: "No groups yet", text: "Groups are what policies name: make one for each team or task." },
+};
+
+export function GroupsListPage() {
+  const navigate = useNavigate();
+  return (
+    <RecordList
+      title="Groups"
+      definition={definition}
+      actions={
+        <NewButton
+          label="Create a group"
+          permission="groups:write"
+          dialog={(close) => (
+            <RecordForm
+              title="Create a group"
+              fields={groupFields}
+              initial={newGroup}
+              submitLabel="Create"
+              submit={async (values) => {
+                const { id } = await api.post("/tenants/groups", { body: bodyOf(values) });
+                void navigate({ to: `/groups/${id}` });
+              }}
+              close={close}
+            />
+          )}
+        />
+      }
+    />
+  );
+}

@@ -1,0 +1,11 @@
+import { ShieldCheck } from "lucide-react";
+import type { PageSet } from "../../app/page-set.ts";
+
+export const policyPages: PageSet = {
+  path: "policies",
+  title: "Policies",
+  icon: ShieldCheck,
+  section: "Access",
+  permission: "policies:read",
+  list: async () => (await import("./policies.page.tsx")).PoliciesListPage,
+};

@@ -1,0 +1,11 @@
+import { Network } from "lucide-react";
+import type { PageSet } from "../../app/page-set.ts";
+
+export const protocolPages: PageSet = {
+  path: "protocols",
+  title: "Protocols",
+  icon: Network,
+  section: "Network",
+  permission: "protocols:read",
+  list: async () => (await import("./protocols.page.tsx")).ProtocolsListPage,
+};

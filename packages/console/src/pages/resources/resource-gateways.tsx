@@ -1,0 +1,147 @@
+/** The gateways of a resource. Of manual load balancing their order is the priority, changed by buttons that keys reach too. */
+import { ActionIcon, Group, SegmentedControl, Select, Stack, Table, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { ArrowDown, ArrowUp, X } from "lucide-react";
+import { api, whole } from "../../app/api.ts";
+import { useMay } from "../../app/session.ts";
+import { RecordLink } from "../../records/record-link.tsx";
+import { Panel } from "../../records/record-page.tsx";
+import { StatusOf } from "../../records/status.tsx";
+import { useAction } from "../../records/use-record.ts";
+import { moved } from "./moved.ts";
+import type { Resource } from "./resource-fields.tsx";
+
+interface Balance {
+  readonly loadBalancingMode: "MANUAL" | "AUTOMATIC";
+  readonly gateways: readonly string[];
+}
+
+export function ResourceGateways({ resource, etag }: { readonly resource: Resource; readonly etag: string }) {
+  const may = useMay("resources:write");
+  const mayList = useMay("gateways:read");
+  const ids = resource.gateways.map(({ id }) => id);
+  const mode = resource.loadBalancingMode;
+  const change = useAction({
+    run: ({ loadBalancingMode, gateways }: Balance) =>
+      api.post("/tenants/resources/{id}/loadBalancing", {
+        path: { id: resource.id },
+        body: { loadBalancingMode, gateways: [...gateways] },
+        ifMatch: etag,
+      }),
+    done: "Saved",
+  });
+  const order = (gateways: readonly string[]) => change.mutate({ loadBalancingMode: mode, gateways });
+  return (
+    <Panel
+      title={`Gateways (${ids.length})`}
+      actions={
+        may ? (
+          <SegmentedControl
+            size="xs"
+            aria-label="Load balancing"
+            value={mode}
+            onChange={(value) => change.mutate({ loadBalancingMode: value, gateways: ids })}
+            data={[
+              { value: "MANUAL", label: "By priority" },
+              { value: "AUTOMATIC", label: "By load" },
+            ]}
+          />
+        ) : (
+          <Text size="sm">{mode === "MANUAL" ? "By priority" : "By load"}</Text>
+        )
+      }
+    >
+      <Stack gap="sm">
+        {ids.length === 0 ? (
+          <Text c="dimmed">None. Without a gateway nobody reaches the resource.</Text>
+        ) : (
+          <Table className="record-table">
+            <Table.Thead>
+              <Table.Tr>
+                {mode === "MANUAL" && <Table.Th w={70}>Priority</Table.Th>}
+                <Table.Th>Name</Table.Th>
+                <Table.Th>Status</Table.Th>
+                {may && <Table.Th w={120}>Change</Table.Th>}
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {resource.gateways.map(({ id, name, status }, index) => (
+                <Table.Tr key={id}>
+                  {mode === "MANUAL" && <Table.Td>{index + 1}</Table.Td>}
+                  <Table.Td>
+                    <RecordLink to={`/gateways/${id}`}>{name}</RecordLink>
+                  </Table.Td>
+                  <Table.Td>
+                    <StatusOf value={status} />
+                  </Table.Td>
+                  {may && (
+                    <Table.Td>
+                      <Group gap={4} wrap="nowrap">
+                        {mode === "MANUAL" && (
+                          <>
+                            <ActionIcon
+                              variant="default"
+                              aria-label={`Move ${name} up`}
+                              disabled={index === 0 || change.isPending}
+                              onClick={() => order(moved(ids, index, index - 1))}
+                            >
+                              <ArrowUp size={14} aria-hidden />
+                            </ActionIcon>
+                            <ActionIcon
+                              variant="default"
+                              aria-label={`Move ${name} down`}
+                              disabled={index === ids.length - 1 || change.isPending}
+                              onClick={() => order(moved(ids, index, index + 1))}
+                            >
+                              <ArrowDown size={14} aria-hidden />
+                            </ActionIcon>
+                          </>
+                        )}
+                        <ActionIcon
+                          variant="default"
+                          aria-label={`Disconnect ${name}`}
+                          disabled={change.isPending}
+                          onClick={() => order(ids.filter((other) => other !== id))}
+                        >
+                          <X size={14} aria-hidden />
+                        </ActionIcon>
+                      </Group>
+                    </Table.Td>
+                  )}
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        )}
+        {may && mayList && <Connect connected={ids} connect={(id) => order([...ids, id])} />}
+      </Stack>
+    </Panel>
+  );
+}
+
+interface ConnectProps {
+  readonly connected: readonly string[];
+  readonly connect: (id: string) => void;
+}
+
+function Connect({ connected, connect }: ConnectProps) {
+  const source = whole("/tenants/gateways");
+  const { data: gateways = [] } = useQuery({
+    queryKey: [source.path, "list", undefined],
+    queryFn: ({ signal }) => source.read(signal),
+  });
+  return (
+    <Select
+      aria-label="Connect a gateway"
+      placeholder="Connect a gateway …"
+      searchable
+      nothingFoundMessage="No other gateway"
+      data={gateways.filter(({ id }) => !connected.includes(id)).map(({ id, name }) => ({ value: id, label: name }))}
+      value={null}
+      onChange={(id) => {
+        if (id !== null) connect(id);
+      }}
+      maw={320}
+    />
+  );
+}

@@ -1,0 +1,88 @@
+import { Button } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { api } from "../../app/api.ts";
+import { useMay } from "../../app/session.ts";
+import { DeleteRecord } from "../../records/delete-record.tsx";
+import { Moment } from "../../records/moment.tsx";
+import { RecordForm } from "../../records/record-form.tsx";
+import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { StatusOf } from "../../records/status.tsx";
+import { readRecord, useRecord } from "../../records/use-record.ts";
+import { ResourceAddresses } from "./resource-addresses.tsx";
+import { editedFields, type Resource, resourceValues } from "./resource-fields.tsx";
+import { ResourceGateways } from "./resource-gateways.tsx";
+import { sayResourceType } from "./say-resource-type.ts";
+
+const path = "/tenants/resources/{id}";
+
+export function ResourcePage() {
+  const { id = "" } = useParams({ strict: false });
+  const { data, error, refetch } = useRecord(path, id, 15_000);
+  const resource = data?.record;
+  return (
+    <RecordPage
+      list={{ to: "/resources", title: "Resources" }}
+      title={resource?.name}
+      status={resource?.status && <StatusOf value={resource.status} />}
+      actions={data && <Actions resource={data.record} etag={data.etag} />}
+      error={error}
+      retry={refetch}
+    >
+      {data && (
+        <>
+          <Panel title="About">
+            <Facts
+              facts={[
+                { label: "Description", value: data.record.description },
+                { label: "Type", value: sayResourceType(data.record.type) },
+                { label: "Created", value: <Moment at={data.record.createdAt} /> },
+              ]}
+            />
+          </Panel>
+          <ResourceAddresses resource={data.record} />
+          <ResourceGateways resource={data.record} etag={data.etag} />
+        </>
+      )}
+    </RecordPage>
+  );
+}
+
+function Actions({ resource, etag }: { readonly resource: Resource; readonly etag: string }) {
+  const may = useMay("resources:write");
+  const navigate = useNavigate();
+  const [editing, { open, close }] = useDisclosure(false);
+  const given = { path: { id: resource.id } };
+  if (!may) return null;
+  return (
+    <>
+      <DeleteRecord
+        what={`resource ${resource.name}`}
+        effect={`Its ${resource.addresses.length} addresses go with it, and nobody reaches it any more. It is refused while an active policy names the resource. This cannot be undone.`}
+        run={() => api.delete(path, { ...given, ifMatch: etag })}
+        done={() => void navigate({ to: "/resources" })}
+      />
+      <Button onClick={open}>Edit</Button>
+      {editing && (
+        <RecordForm
+          title={`Edit ${resource.name}`}
+          fields={editedFields}
+          initial={resourceValues(resource)}
+          submitLabel="Save"
+          submit={(values, ifMatch) => {
+            const { name, description } = values as { readonly name: string; readonly description: string }; // as the fields make them
+            return api.patch(path, { ...given, body: { name, description }, ifMatch });
+          }}
+          close={close}
+          edits={{
+            etag,
+            reread: async () => {
+              const stored = await readRecord(path, resource.id);
+              return { values: resourceValues(stored.record), etag: stored.etag };
+            },
+          }}
+        />
+      )}
+    </>
+  );
+}

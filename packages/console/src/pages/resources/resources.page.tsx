@@ -1,0 +1,89 @@
+import type { ItemAt } from "@gatehouse/client/calls";
+import { Text } from "@mantine/core";
+import { useNavigate } from "@tanstack/react-router";
+import { api, paged } from "../../app/api.ts";
+import type { ListDefinition } from "../../lists/list-definition.ts";
+import { RecordList } from "../../lists/record-list.tsx";
+import { NewButton } from "../../records/new-button.tsx";
+import { RecordForm } from "../../records/record-form.tsx";
+import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
+import { StatusOf } from "../../records/status.tsx";
+import { bodyOf, newFields, newResource } from "./resource-fields.tsx";
+import { sayResourceType } from "./say-resource-type.ts";
+
+const shownAddresses = 2;
+
+const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
+  source: paged("/tenants/resources"),
+  noun: "resources",
+  search: { label: "Name", by: "name" },
+  defaultSort: "name",
+  refreshMs: 30_000,
+  columns: [
+    {
+      key: "name",
+      title: "Name",
+      sortBy: "name",
+      cell: ({ id, name }) => <RecordLink to={`/resources/${id}`}>{name}</RecordLink>,
+    },
+    { key: "type", title: "Type", cell: ({ type }) => sayResourceType(type) },
+    { key: "status", title: "Status", from: "xs", cell: ({ status = "OFFLINE" }) => <StatusOf value={status} /> },
+    {
+      key: "addresses",
+      title: "Addresses",
+      from: "md",
+      cell: ({ addresses }) => (
+        <Text size="sm">
+          {addresses
+            .slice(0, shownAddresses)
+            .map(({ address }) => address)
+            .join(", ")}
+          {addresses.length > shownAddresses && ` and ${addresses.length - shownAddresses} more`}
+        </Text>
+      ),
+    },
+    {
+      key: "gateways",
+      title: "Gateways",
+      from: "sm",
+      cell: ({ gateways }) => <RecordLinks path="gateways" records={gateways} none="None: not reachable" />,
+    },
+  ],
+  filters: [
+    {
+      field: "type",
+      title: "Type",
+      options: (["PRIVATE", "SAAS", "INTERNET"] as const).map((value) => ({ value, label: sayResourceType(value) })),
+    },
+  ],
+  empty: { title: "No resources yet", text: "A resource is something on your network that policies give access to." },
+};
+
+export function ResourcesListPage() {
+  const navigate = useNavigate();
+  return (
+    <RecordList
+      title="Resources"
+      definition={definition}
+      actions={
+        <NewButton
+          label="Create a resource"
+          permission="resources:write"
+          dialog={(close) => (
+            <RecordForm
+              title="Create a resource"
+              fields={newFields}
+              initial={newResource}
+              submitLabel="Create"
+              submit={async (values) => {
+                const { id } = await api.post("/tenants/resources", { body: bodyOf(values) });
+                void navigate({ to: `/resources/${id}` });
+              }}
+              close={close}
+            />
+          )}
+        />
+      }
+    />
+  );
+}

@@ -1,0 +1,11 @@
+import { KeySquare } from "lucide-react";
+import type { PageSet } from "../../app/page-set.ts";
+
+export const rolePages: PageSet = {
+  path: "roles",
+  title: "Roles",
+  icon: KeySquare,
+  section: "Administration",
+  permission: "roles:read",
+  list: async () => (await import("./roles.page.tsx")).RolesListPage,
+};

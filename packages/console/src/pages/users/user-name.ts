@@ -1,0 +1,3 @@
+export function fullName({ firstName, lastName }: { readonly firstName?: string; readonly lastName?: string }): string {
+  return [firstName, lastName].filter((part) => part !== undefined && part !== "").join(" ");
+}

@@ -1,0 +1,11 @@
+import { Webhook } from "lucide-react";
+import type { PageSet } from "../../app/page-set.ts";
+
+export const webhookPages: PageSet = {
+  path: "webhooks",
+  title: "Webhooks",
+  icon: Webhook,
+  section: "Administration",
+  permission: "webhooks:read",
+  list: async () => (await import("./webhooks.page.tsx")).WebhooksListPage,
+};

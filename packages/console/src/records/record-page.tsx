@@ -1,0 +1,101 @@
+/** What the page of every record has: where one is, what it is called, what may be done, and what there is to know. */
+import { Anchor, Breadcrumbs, Group, Paper, Skeleton, Stack, Text, Title } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { type ReactNode, useEffect } from "react";
+import { ProblemNotice } from "../app/problem-notice.tsx";
+
+interface RecordPageProps {
+  /** The list that it is from. */
+  readonly list: { readonly to: string; readonly title: string };
+  /** Undefined while it is read. */
+  readonly title: string | undefined;
+  readonly status?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly error: unknown;
+  readonly retry: () => unknown;
+  readonly children: ReactNode;
+}
+
+export function RecordPage({ list, title, status, actions, error, retry, children }: RecordPageProps) {
+  useEffect(() => {
+    document.title = `${title ?? list.title} · Gatehouse`;
+  }, [title, list.title]);
+  return (
+    <Stack>
+      <Breadcrumbs>
+        <Anchor component={Link} to={list.to}>
+          {list.title}
+        </Anchor>
+        <Text c="dimmed" truncate maw="60vw">
+          {title ?? "…"}
+        </Text>
+      </Breadcrumbs>
+      {error !== null && error !== undefined ? (
+        <ProblemNotice error={error} retry={retry} />
+      ) : title === undefined ? (
+        <Stack aria-busy>
+          <Skeleton height={28} width={260} />
+          <Skeleton height={160} />
+        </Stack>
+      ) : (
+        <>
+          <Group justify="space-between">
+            <Group gap="md">
+              <Title order={1} style={{ overflowWrap: "anywhere" }}>
+                {title}
+              </Title>
+              {status}
+            </Group>
+            <Group gap="xs">{actions}</Group>
+          </Group>
+          {children}
+        </>
+      )}
+    </Stack>
+  );
+}
+
+export function Panel({
+  title,
+  actions,
+  children,
+}: {
+  readonly title: string;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+}) {
+  return (
+    <Paper withBorder p="md" component="section" aria-label={title}>
+      <Group justify="space-between" mb="sm">
+        <Title order={2}>{title}</Title>
+        {actions}
+      </Group>
+      {children}
+    </Paper>
+  );
+}
+
+export interface Fact {
+  readonly label: string;
+  readonly value: ReactNode;
+}
+
+/** What is known of a record. */
+export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
+  return (
+    <dl className="fields">
+      {facts.map(({ label, value }) => (
+        <div key={label} style={{ display: "contents" }}>
+          <dt>{label}</dt>
+          <dd>
+            {value === "" || value === undefined || value === null || value === false ? (
+              <Text c="dimmed">–</Text>
+            ) : (
+              value
+            )}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,111 @@
+/** What the rest of the server may ask of the console's sessions. */
+import type { Caller, SessionInfo, Sessions } from "../../http/caller.ts";
+import { AppError } from "../../platform/app-error.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { newId } from "../../platform/ids.ts";
+import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
+import type { ApiKeyAuthenticator } from "../api-keys/api-keys.api.ts";
+import * as queries from "./sessions.queries.ts";
+import { idleMs, isOver, sessionExpiry, wantsTouch } from "./sessions.rules.ts";
+
+/** Sessions of one key at most; the oldest give way. */
+const sessionsOfKey = 100;
+
+export interface ConsoleSessionsOptions {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly apiKeys: ApiKeyAuthenticator;
+}
+
+/**
+ * Sessions stand for a key: each request asks the database for the session, and is then judged by the key as it is now.
+ * Nothing of them is remembered, so signing out holds on every replica at once.
+ */
+export class ConsoleSessions implements Sessions {
+  readonly #options: ConsoleSessionsOptions;
+
+  constructor(options: ConsoleSessionsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @param key a tenant's key, which `caller` has just proved to hold
+   * @returns what the cookie is to hold, shown this once
+   */
+  async begin(caller: Caller, key: string): Promise<{ readonly token: string; readonly info: SessionInfo }> {
+    const { database, clock } = this.#options;
+    const { tenantId, actor } = caller;
+    if (tenantId === undefined || actor.id === undefined) throw new AppError("invalid_api_key");
+    const now = clock.now();
+    const token = generateToken(tokenPrefixes.session);
+    const expiresAt = sessionExpiry(now, caller.limits?.expiresAt ?? null);
+    const session = {
+      id: newId(),
+      tokenHash: hashToken(token),
+      apiKeyId: actor.id,
+      keyHash: hashToken(key),
+      expiresAt,
+    };
+    const idleSince = new Date(now.getTime() - idleMs);
+    await queries.storeSession(database, tenantId, session, { now, idleSince, kept: sessionsOfKey });
+    return { token, info: await this.#describe(caller, tenantId, { createdAt: now, expiresAt }) };
+  }
+
+  /**
+   * Who a session's token stands for.
+   *
+   * @throws AppError session_ended; what the key is refused with, when it has expired or comes from elsewhere
+   */
+  async authenticate(token: string, sourceAddress: string): Promise<Caller> {
+    return (await this.#find(token, sourceAddress)).caller;
+  }
+
+  /** @throws AppError as `authenticate` does */
+  async describe(token: string, sourceAddress: string): Promise<SessionInfo> {
+    const { caller, row } = await this.#find(token, sourceAddress);
+    const times = { createdAt: new Date(row.created_at), expiresAt: new Date(row.expires_at) };
+    return this.#describe(caller, row.tenant_id, times);
+  }
+
+  /** Ends the session wherever it is used. Nothing happens where it is over. */
+  async end(token: string): Promise<void> {
+    const { database } = this.#options;
+    const row = await queries.findPresentedSession(database, hashToken(token));
+    if (row !== undefined) await queries.deleteSession(database, row.tenant_id, row.id);
+  }
+
+  async #find(token: string, sourceAddress: string) {
+    const { database, clock, apiKeys } = this.#options;
+    const row = await queries.findPresentedSession(database, hashToken(token));
+    const now = clock.now();
+    if (row === undefined || isOver({ lastUsedAt: row.last_used_at, expiresAt: row.expires_at }, now)) {
+      throw new AppError("session_ended");
+    }
+    const caller = await apiKeys.authenticateByHash(row.key_hash, sourceAddress).catch((error: unknown) => {
+      // Of a key that was revoked or has expired nobody needs to hear more than that.
+      if (error instanceof AppError && error.code === "invalid_api_key") throw new AppError("session_ended");
+      throw error;
+    });
+    if (wantsTouch({ lastUsedAt: row.last_used_at }, now)) {
+      await queries.touchSession(database, row.tenant_id, row.id, now);
+    }
+    return { row, caller };
+  }
+
+  async #describe(
+    { actor, permissions }: Caller,
+    tenantId: string,
+    { createdAt, expiresAt }: { readonly createdAt: Date; readonly expiresAt: Date },
+  ): Promise<SessionInfo> {
+    const tenantName = await queries.readTenantName(this.#options.database, tenantId);
+    return {
+      apiKey: { id: actor.id ?? "", name: actor.name },
+      tenant: { id: tenantId, name: tenantName ?? "" },
+      permissions: [...permissions],
+      createdAt: createdAt.toISOString(),
+      expiresAt: expiresAt.toISOString(),
+      idleSeconds: idleMs / 1000,
+    };
+  }
+}

@@ -1,0 +1,88 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../testing/test-server.ts";
+
+const page = `<!doctype html><meta property="csp-nonce" nonce="__GATEHOUSE_NONCE__"><title>Console</title>`;
+
+describe("a server with a built console", () => {
+  let folder: string;
+  let server: TestServer;
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), "gatehouse-console-"));
+    await mkdir(path.join(folder, "assets"));
+    await writeFile(path.join(folder, "index.html"), page);
+    await writeFile(path.join(folder, "assets", "page-1a2b.js"), "plain");
+    await writeFile(path.join(folder, "assets", "page-1a2b.js.br"), "squeezed");
+    await writeFile(path.join(folder, "secret.txt"), "secret");
+    server = await startTestServer({ settings: { consoleFolder: folder } });
+  });
+  afterAll(async () => {
+    await server.close();
+    await rm(folder, { recursive: true });
+  });
+  const get = (url: string, headers = {}) => server.app.inject({ url, headers });
+
+  test.each(["/", "/console"])("leads from %s to it", async (url) => {
+    const { statusCode, headers } = await get(url);
+    expect({ statusCode, location: headers.location }).toEqual({ statusCode: 302, location: "/console/" });
+  });
+
+  test.each(["/console/", "/console/users", "/console/users/01a1?tab=devices", "/console/session/x"])(
+    "answers %s with the page, which is kept nowhere",
+    async (url) => {
+      const { statusCode, headers, body } = await get(url);
+      expect(statusCode).toBe(200);
+      expect(headers["cache-control"]).toBe("no-store");
+      expect(body).toContain("<title>Console</title>");
+    },
+  );
+
+  test("lets the page load nothing from elsewhere, run nothing inline, and be framed by nobody", async () => {
+    const [first, second] = [await get("/console/"), await get("/console/")];
+    const policy = String(first.headers["content-security-policy"]);
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self' 'nonce-");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toContain("unsafe");
+    const nonce = /'nonce-([^']+)'/.exec(policy)?.[1];
+    expect(first.body).toContain(`nonce="${nonce}"`);
+    expect(second.headers["content-security-policy"]).not.toBe(policy);
+  });
+
+  test("keeps assets for good, and sends them compressed to who takes that", async () => {
+    const plain = await get("/console/assets/page-1a2b.js");
+    expect(plain.body).toBe("plain");
+    expect(plain.headers["cache-control"]).toBe("public, max-age=31536000, immutable");
+    const squeezed = await get("/console/assets/page-1a2b.js", { "accept-encoding": "gzip, br" });
+    expect(squeezed.body).toBe("squeezed");
+    expect(squeezed.headers).toMatchObject({
+      "content-encoding": "br",
+      vary: expect.stringMatching(/accept-encoding/i),
+    });
+    expect(squeezed.headers["content-type"]).toMatch("javascript");
+  });
+
+  test.each(["/console/assets/gone-9f.js", "/console/assets/../secret.txt", "/console/assets/%2e%2e/secret.txt"])(
+    "does not answer %s with a file",
+    async (url) => {
+      const reply = await get(url);
+      expect(reply.body).not.toContain("secret\n");
+      expect(reply.body).not.toBe("secret");
+      expect(reply.body).not.toBe("plain");
+    },
+  );
+
+  test("says of an asset that is gone that it is not there", async () => {
+    expect((await get("/console/assets/gone-9f.js")).statusCode).toBe(404);
+  });
+});
+
+test("a server without a built console says so in plain words", async () => {
+  const server = await startTestServer();
+  const { statusCode, body } = await server.app.inject("/console/");
+  expect(statusCode).toBe(503);
+  expect(body).toContain("The console is not built");
+  expect(body).toContain("npm run build");
+  await server.close();
+});

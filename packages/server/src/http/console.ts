@@ -1,0 +1,84 @@
+/** The built console at `/console/` (docs/decisions/0040-console.md). It is a client of the API like any other. */
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import fastifyStatic from "@fastify/static";
+import type { FastifyInstance, FastifyReply } from "fastify";
+
+const prefix = "/console/";
+/** What the build puts wherever a style's nonce belongs. */
+const noncePlaceholder = "__GATEHOUSE_NONCE__";
+const yearMs = 365 * 24 * 60 * 60 * 1000;
+
+/** Nothing from elsewhere and nothing inline, but the styles that the page's own scripts make, which know the nonce. */
+function contentSecurityPolicy(nonce: string | undefined): string {
+  const styles = nonce === undefined ? "style-src 'none'" : `style-src 'self' 'nonce-${nonce}'`;
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    styles,
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "form-action 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+const notBuilt = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Gatehouse</title></head>
+<body>
+<h1>The console is not built</h1>
+<p>This Gatehouse serves its API, but has no console to show. Run <code>npm run build</code> where it was installed, and start it again; <code>npm start</code> does both.</p>
+<p>The API is described at <a href="/docs">/docs</a>.</p>
+</body>
+</html>
+`;
+
+/** @param folder where the console was built; undefined, or a folder without it, where there is none */
+export function mountConsole(app: FastifyInstance, folder: string | undefined): void {
+  app.get("/", (_request, reply) => reply.redirect(prefix));
+  app.get("/console", (_request, reply) => reply.redirect(prefix));
+  const page = folder === undefined ? undefined : readPage(folder);
+  if (folder === undefined || page === undefined) {
+    app.get(`${prefix}*`, (_request, reply) => pageReply(reply, undefined).status(503).send(notBuilt));
+    return;
+  }
+  // Names of assets change with what is in them; beside each lies a compressed one.
+  void app.register(fastifyStatic, {
+    root: path.join(folder, "assets"),
+    prefix: `${prefix}assets/`,
+    decorateReply: false,
+    index: false,
+    preCompressed: true,
+    immutable: true,
+    maxAge: yearMs,
+    setHeaders: (reply) => {
+      reply.setHeader("X-Content-Type-Options", "nosniff");
+      reply.setHeader("Vary", "Accept-Encoding");
+    },
+  });
+  // Every other path is a page of the console's, which reads it for itself.
+  app.get(`${prefix}*`, (_request, reply) => {
+    const nonce = randomBytes(18).toString("base64url");
+    return pageReply(reply, nonce).send(page.replaceAll(noncePlaceholder, nonce));
+  });
+}
+
+function readPage(folder: string): string | undefined {
+  const file = path.join(folder, "index.html");
+  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+}
+
+function pageReply(reply: FastifyReply, nonce: string | undefined): FastifyReply {
+  return reply
+    .header("Content-Type", "text/html; charset=utf-8")
+    .header("Content-Security-Policy", contentSecurityPolicy(nonce))
+    .header("Cache-Control", "no-store")
+    .header("Referrer-Policy", "same-origin")
+    .header("Cross-Origin-Opener-Policy", "same-origin")
+    .header("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+    .header("X-Content-Type-Options", "nosniff");
+}

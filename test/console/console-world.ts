@@ -1,0 +1,182 @@
+/** The console as people meet it: Debian's Chromium, the real server, and the example organisation. */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { RoleType } from "@gatehouse/contract/permissions";
+import { fillDemoTenant } from "@gatehouse/server/demo/fill-demo-tenant";
+import { migrate } from "@gatehouse/server/platform/db/migrations";
+import { createDatabase } from "@gatehouse/server/testing/database-setup";
+import { startTestServer, type TestClient } from "@gatehouse/server/testing/test-server";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { expect, inject } from "vitest";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const executablePath = "/usr/bin/chromium";
+
+/** Where there is no browser, these tests say so and are passed over. */
+export const hasBrowser = existsSync(executablePath);
+export const withoutBrowser = `there is no browser at ${executablePath}: install Debian's package chromium`;
+
+/** Background work of the browser's own would ask hosts on the internet. */
+const flags =
+  "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
+
+export interface ConsoleWorld {
+  readonly url: string;
+  /** The example organisation, with every permission. */
+  readonly client: TestClient;
+  /** A key with a role's permissions. */
+  keyOf(role: RoleType): Promise<string>;
+  /** A browser of somebody's own, who is not signed in. */
+  visit(options?: VisitOptions): Promise<Visit>;
+  close(): Promise<void>;
+}
+
+export interface VisitOptions {
+  readonly theme?: "light" | "dark";
+  readonly width?: number;
+  /** Signs in with it. */
+  readonly key?: string;
+}
+
+export interface Visit {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  open(path: string): Promise<void>;
+  /** Answers that are meant to fail, by status. */
+  expectFailures(...statuses: number[]): void;
+  /** Fails where the console wrote an error, a request failed, or another host was asked. */
+  leave(): Promise<void>;
+}
+
+export async function openConsoleWorld(): Promise<ConsoleWorld> {
+  await promisify(execFile)(process.execPath, [path.join(root, "packages/console/build-if-changed.mjs")]);
+  const database = await createDatabase(inject("server"));
+  await migrate(database.connection);
+  const bootstrapApiKey = "the-first-key-of-the-example-tenant";
+  const server = await startTestServer({
+    connection: database.connection,
+    bootstrapApiKey,
+    settings: { consoleFolder: path.join(root, "packages/console/dist") },
+  });
+  await fillDemoTenant(server);
+  const url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  const browser = await chromium.launch({ executablePath, args: flags.split(" ") });
+  const client = server.client(bootstrapApiKey);
+  return {
+    url,
+    client,
+    async keyOf(role) {
+      const { body, status } = await client.post("/tenants/api-keys", { name: `${role} key`, role });
+      expect(status).toBe(201);
+      return body.key;
+    },
+    visit: (options = {}) => visit(browser, url, options),
+    async close() {
+      await browser.close();
+      await server.close();
+      await database.drop();
+    },
+  };
+}
+
+async function visit(
+  browser: Browser,
+  url: string,
+  { theme = "light", width = 1280, key }: VisitOptions,
+): Promise<Visit> {
+  const context = await browser.newContext({
+    baseURL: url,
+    colorScheme: theme,
+    viewport: { width, height: 900 },
+    locale: "en-GB",
+    timezoneId: "Europe/Berlin",
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const problems: string[] = [];
+  let expected: readonly number[] = [];
+  page.on("console", (message) => {
+    // The browser's own word for an answer that failed, which is looked at below.
+    const isAnswer = message.text().startsWith("Failed to load resource");
+    if (["error", "warning"].includes(message.type()) && !isAnswer) problems.push(`console: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => problems.push(`page: ${error.message}`));
+  page.on("requestfailed", (request) => {
+    const reason = request.failure()?.errorText ?? "";
+    // A question that somebody typed further on from is given up.
+    if (reason !== "net::ERR_ABORTED") problems.push(`failed: ${request.url()} ${reason}`);
+  });
+  page.on("request", (request) => {
+    const { protocol, origin } = new URL(request.url());
+    if (protocol !== "data:" && protocol !== "blob:" && origin !== url) problems.push(`elsewhere: ${request.url()}`);
+  });
+  page.on("response", (response) => {
+    if (response.status() >= 400 && !expected.includes(response.status())) {
+      problems.push(`answer: ${response.status()} ${response.url()}`);
+    }
+  });
+  if (key !== undefined) {
+    await page.goto("/");
+    await signIn(page, key);
+  }
+  return {
+    page,
+    context,
+    async open(at) {
+      await page.goto(`/console${at}`);
+    },
+    expectFailures(...statuses) {
+      expected = statuses;
+    },
+    async leave() {
+      await context.close();
+      expect(problems).toEqual([]);
+    },
+  };
+}
+
+export async function signIn(page: Page, key: string): Promise<void> {
+  await page.locator("input[type=password]").fill(key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Account" }).waitFor();
+}
+
+const axeSource = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface AxeViolation {
+  readonly id: string;
+  readonly impact: string | null;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+}
+
+/** What axe-core finds serious or worse on the page, by the rules of WCAG 2.2 AA and its own best practices. */
+export async function seriousProblems(page: Page): Promise<readonly string[]> {
+  // Through the debugger, which the page's Content-Security-Policy does not hold back.
+  await page.evaluate(await axeSource);
+  const violations = (await page.evaluate(
+    "axe.run({ resultTypes: ['violations'] }).then((r) => r.violations)",
+  )) as AxeViolation[]; // axe-core's form
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary}`)
+          .slice(0, 4)
+          .join(" | ")}`,
+    );
+}
+
+/** Looked at by people, and shown in documents; written only where somebody asks for them. */
+export async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env.GATEHOUSE_TEST_PICTURES;
+  if (folder === undefined) return;
+  await mkdir(folder, { recursive: true });
+  await page.screenshot({ path: path.join(folder, `${name}.png`) });
+}

@@ -1,0 +1,112 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type ConsoleWorld,
+  hasBrowser,
+  openConsoleWorld,
+  picture,
+  seriousProblems,
+  withoutBrowser,
+} from "./console-world.ts";
+
+const lists = [
+  ["users", "Users"],
+  ["groups", "Groups"],
+  ["devices", "Devices"],
+  ["gateways", "Gateways"],
+  ["resources", "Resources"],
+  ["addresses", "Addresses"],
+  ["protocols", "Protocols"],
+  ["policies", "Policies"],
+  ["admission-rules", "Admission rules"],
+  ["roles", "Roles"],
+  ["api-keys", "API keys"],
+  ["webhooks", "Webhooks"],
+  ["events", "Events"],
+] as const;
+const details = ["users", "groups", "devices", "gateways", "resources", "events"] as const;
+
+if (!hasBrowser) console.warn(`The console is not tested: ${withoutBrowser}.`);
+
+describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
+  let world: ConsoleWorld;
+  const keys = new Map<string, string>();
+  beforeAll(async () => {
+    world = await openConsoleWorld();
+    for (const role of ["OWNER", "AUDITOR"] as const) keys.set(role, await world.keyOf(role));
+  }, 120_000);
+  afterAll(() => world?.close());
+
+  const settled = async (page: Page, title?: string) => {
+    await (title === undefined ? page.locator("h1") : page.getByRole("heading", { level: 1, name: title })).waitFor();
+    await page.waitForFunction("document.querySelector('[aria-busy=true]') === null");
+  };
+
+  describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
+    test.each(["OWNER", "AUDITOR"])("is sound for the key of an %s", async (role) => {
+      const visit = await world.visit({ theme, key: keys.get(role) ?? "" });
+      const { page } = visit;
+      const found: string[] = [];
+      const look = async (name: string) => {
+        found.push(...(await seriousProblems(page)).map((problem) => `${name}: ${problem}`));
+        await picture(page, `${name}-${role.toLowerCase()}-${theme}`);
+      };
+      for (const [path, title] of lists) {
+        await visit.open(`/${path}`);
+        await settled(page, title);
+        await look(path);
+        if (!details.some((detail) => detail === path)) continue;
+        await page.locator(`tbody a[href*="/${path}/"]`).first().click();
+        await page.waitForURL(`**/${path}/*`);
+        await settled(page);
+        await look(`${path}-one`);
+      }
+      expect(found).toEqual([]);
+      await visit.leave();
+    });
+  });
+
+  test("is sound before somebody has signed in", async () => {
+    for (const theme of ["light", "dark"] as const) {
+      const visit = await world.visit({ theme });
+      await visit.open("/");
+      await settled(visit.page, "Sign in to Gatehouse");
+      expect(await seriousProblems(visit.page)).toEqual([]);
+      await picture(visit.page, `sign-in-${theme}`);
+      await visit.leave();
+    }
+  });
+
+  test("needs no sideways scrolling on a screen of 360 pixels", async () => {
+    const visit = await world.visit({ width: 360, key: keys.get("OWNER") ?? "" });
+    const wide: string[] = [];
+    for (const [path, title] of lists) {
+      await visit.open(`/${path}`);
+      await settled(visit.page, title);
+      await picture(visit.page, `${path}-narrow`);
+      const excess = await visit.page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+      if (excess > 0) wide.push(`${path} by ${excess}`);
+    }
+    expect(wide).toEqual([]);
+    await visit.leave();
+  });
+
+  test("offers an auditor no control that writes", async () => {
+    const visit = await world.visit({ key: keys.get("AUDITOR") ?? "" });
+    const { page } = visit;
+    const writing =
+      /^(create|invite|edit|delete|deactivate|reactivate|add|more|remove|move|disconnect|connect|save)\b/i;
+    for (const [path, title] of lists) {
+      await visit.open(`/${path}?new=1`);
+      await settled(page, title);
+      expect(await page.locator("main").getByRole("button", { name: writing }).count(), path).toBe(0);
+      expect(await page.getByRole("dialog").count(), path).toBe(0);
+      if (!details.some((detail) => detail === path)) continue;
+      await page.locator(`tbody a[href*="/${path}/"]`).first().click();
+      await page.waitForURL(`**/${path}/*`);
+      await settled(page);
+      expect(await page.locator("main").getByRole("button", { name: writing }).count(), `one of ${path}`).toBe(0);
+    }
+    await visit.leave();
+  });
+});

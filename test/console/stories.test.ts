@@ -1,0 +1,298 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type ConsoleWorld,
+  hasBrowser,
+  openConsoleWorld,
+  picture,
+  seriousProblems,
+  signIn,
+  type Visit,
+  withoutBrowser,
+} from "./console-world.ts";
+
+if (!hasBrowser) console.warn(`The console is not tested: ${withoutBrowser}.`);
+
+describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
+  let world: ConsoleWorld;
+  let owner: string;
+  beforeAll(async () => {
+    world = await openConsoleWorld();
+    owner = await world.keyOf("OWNER");
+  }, 120_000);
+  afterAll(() => world?.close());
+
+  const heading = ({ page }: Visit, name: string | RegExp) => page.getByRole("heading", { level: 1, name });
+  const button = ({ page }: Visit, name: string | RegExp) => page.getByRole("button", { name, exact: true });
+
+  test("signs in, is told why a wrong key does not do, and signs out for good", async () => {
+    const visit = await world.visit();
+    const { page, context } = visit;
+    await page.goto("/");
+    visit.expectFailures(401);
+    await page.locator("input[type=password]").fill("gatehouse_key_wrong");
+    await button(visit, "Sign in").click();
+    await page.getByRole("alert").getByText("cut off or mistyped").waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await signIn(page, owner);
+    await heading(visit, "Users").waitFor();
+    const [cookie] = await context.cookies();
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
+    expect(
+      await page.evaluate("JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }])"),
+    ).not.toContain("gatehouse_");
+    await page.reload();
+    await heading(visit, "Users").waitFor();
+    await button(visit, "Account").click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.locator("input[type=password]").waitFor();
+    const answer = await fetch(`${world.url}/tenants/users`, {
+      headers: { cookie: `${cookie?.name}=${cookie?.value}` },
+    });
+    expect(answer.status).toBe(401);
+    await visit.leave();
+  });
+
+  test("loads no more than 300 kB of JavaScript at first, and each page's own when it is shown", async () => {
+    const visit = await world.visit();
+    const { page } = visit;
+    const sizes = new Map<string, number>();
+    page.on("response", (response) => {
+      const { pathname } = new URL(response.url());
+      if (pathname.endsWith(".js")) sizes.set(pathname, Number(response.headers()["content-length"]));
+    });
+    await visit.open("/");
+    await signIn(page, owner);
+    await page.getByText("1–25 of").waitFor();
+    const loaded = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+    expect(loaded).toBeGreaterThan(50_000);
+    expect(loaded).toBeLessThanOrEqual(300_000);
+    expect([...sizes.keys()].filter((name) => /events\.page|gateway\.page/.test(name))).toEqual([]);
+    await visit.leave();
+  });
+
+  test("searches, filters, sorts and pages, all in the address", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    await visit.open("/users");
+    await page.getByText("1–25 of 41 users").waitFor();
+    await page.getByRole("button", { name: "Page 2" }).click();
+    await page.getByText("26–41 of 41 users").waitFor();
+    await page.getByRole("searchbox").fill("agent");
+    await page.waitForURL("**/users?q=agent");
+    await page.getByText("1–6 of 6 users").waitFor();
+    await button(visit, "E-mail address").click();
+    await page.waitForURL(/sort=-email/);
+    await page.locator("tbody tr").first().getByText("agent-06@example.com").waitFor();
+    await page.getByRole("combobox", { name: "Status" }).click();
+    await page.getByRole("option", { name: "Pending" }).click();
+    await page.waitForURL(/status=pending/);
+    await page.getByText("1–1 of 1 users").waitFor();
+    await page.reload();
+    await page.getByText("1–1 of 1 users").waitFor();
+    expect(await page.getByRole("searchbox").inputValue()).toBe("agent");
+    await page.getByRole("searchbox").fill("nobody at all");
+    await page.getByText("No users match").waitFor();
+    await button(visit, "Show all users").click();
+    await page.getByText("1–25 of 41 users").waitFor();
+    await visit.leave();
+  });
+
+  test("creates, edits and deletes a gateway, which shows the command that deploys it", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    await visit.open("/gateways");
+    await button(visit, "Create a gateway").click();
+    await page.getByRole("textbox", { name: "Name" }).fill("Oslo");
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "gateway-new");
+    await button(visit, "Create").click();
+    await heading(visit, "Oslo").waitFor();
+    await button(visit, "Copy the command with its token").click();
+    const command = await page.evaluate("navigator.clipboard.readText()");
+    expect(command).toMatch(/gatehouse_gw_\w{49}'.*gatehouse-gateway --url http:\/\/127\.0\.0\.1:\d+ --token-file/);
+    await button(visit, "Edit").click();
+    await page.getByRole("textbox", { name: "WireGuard port" }).fill("99999");
+    visit.expectFailures(400, 422);
+    await button(visit, "Save").click();
+    await page
+      .getByRole("alert")
+      .getByText(/UDP port/)
+      .first()
+      .waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await page.getByRole("textbox", { name: "WireGuard port" }).fill("51999");
+    await button(visit, "Save").click();
+    await page.getByText("51999").waitFor();
+    await button(visit, "Delete").click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("its token stops working").waitFor();
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await heading(visit, "Gateways").waitFor();
+    await page.getByText("of 6 gateways").or(page.locator("tbody tr").first()).first().waitFor();
+    await expect.poll(() => page.getByText("Oslo").count()).toBe(0);
+    await visit.leave();
+  });
+
+  test("creates a group and a resource with an address, and orders its gateways by keyboard", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    await visit.open("/groups?new=1");
+    await page.getByRole("textbox", { name: "Name" }).fill("Night shift");
+    await button(visit, "Create").click();
+    await heading(visit, "Night shift").waitFor();
+    await visit.open("/resources?new=1");
+    await page.getByRole("textbox", { name: "Name" }).fill("Ticket desk");
+    await page.getByRole("textbox", { name: "Address 1", exact: true }).fill("tickets.corp.example.com");
+    await page.getByRole("combobox", { name: "Protocols of address 1" }).fill("HTTPS");
+    await page.getByRole("option", { name: "HTTPS", exact: true }).click();
+    await page.keyboard.press("Escape");
+    await button(visit, "Create").click();
+    await heading(visit, "Ticket desk").waitFor();
+    await page.getByText("tickets.corp.example.com").waitFor();
+    for (const name of ["Frankfurt 1", "Frankfurt 2"]) {
+      await page.getByRole("combobox", { name: "Connect a gateway" }).click();
+      await page.getByRole("option", { name }).click();
+      await page.getByRole("link", { name }).waitFor();
+    }
+    await button(visit, "Move Frankfurt 2 up").focus();
+    await page.keyboard.press("Enter");
+    const rows = page.getByRole("region", { name: /^Gateways/ }).locator("tbody tr");
+    await expect.poll(() => rows.first().textContent()).toContain("Frankfurt 2");
+    await visit.leave();
+  });
+
+  test("invites many at once, is shown every bad line, and may mend what was refused", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    await visit.open("/users");
+    await button(visit, "Invite users").click();
+    const addresses = page.getByRole("textbox", { name: "E-mail addresses" });
+    await addresses.fill("new-1@example.com\nnot an address\nagent-01@example.com\nnew-2@example.com");
+    await page.getByText("Line 2: holds no e-mail address").waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "invite-users");
+    visit.expectFailures(409);
+    await button(visit, "Invite 3 users").click();
+    await page.getByText("2 invited").waitFor();
+    await page.getByText("These were not invited").waitFor();
+    expect(await addresses.inputValue()).toBe("agent-01@example.com\nnot an address");
+    await button(visit, "Cancel").click();
+    await page.getByRole("searchbox").fill("new-");
+    await page.getByText("1–2 of 2 users").waitFor();
+    await visit.leave();
+  });
+
+  test("edits a user's name, attributes and groups in one form", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    await visit.open("/users?q=engineer-01");
+    await page.getByRole("link", { name: "engineer-01@example.com" }).click();
+    await button(visit, "Edit").click();
+    await page.getByRole("textbox", { name: "Last name" }).fill("Of Many");
+    await page
+      .getByRole("textbox", { name: "Attributes" })
+      .fill("department = Research\ncontractor = false\nfloor = 4");
+    await page.getByRole("combobox", { name: "Groups" }).fill("Oper");
+    await page.getByRole("option", { name: "Operations" }).click();
+    await page.keyboard.press("Escape");
+    await button(visit, "Save").click();
+    await page.getByRole("region", { name: "Profile" }).getByText("Of Many").waitFor();
+    await page.getByRole("link", { name: "Operations" }).waitFor();
+    const { body } = await world.client.get("/tenants/users?filter[email]=engineer-01@example.com");
+    expect(body.data[0].attributes).toEqual({ department: "Research", contractor: false, floor: 4 });
+    await visit.leave();
+  });
+
+  test("is shown both versions when somebody else was faster, and chooses", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    const { body } = await world.client.post("/tenants/groups", { name: "Contested", description: "As it was" });
+    await visit.open(`/groups/${body.id}`);
+    await button(visit, "Edit").click();
+    const description = page.getByRole("textbox", { name: "Description" });
+    await description.fill("As I want it");
+    await world.client.put(`/tenants/groups/${body.id}`, { description: "As they want it" });
+    visit.expectFailures(412);
+    await button(visit, "Save").click();
+    await page.getByText("Somebody else changed this meanwhile").waitFor();
+    await page.getByRole("cell", { name: "As I want it" }).waitFor();
+    await page.getByRole("cell", { name: "As they want it" }).waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "conflict");
+    await button(visit, "Save mine over it").click();
+    await page.getByRole("region", { name: "About" }).getByText("As I want it").waitFor();
+    expect((await world.client.get(`/tenants/groups/${body.id}`)).body.description).toBe("As I want it");
+    await visit.leave();
+  });
+
+  test("loses no typed text when the session ends, and goes on by signing in over the page", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page, context } = visit;
+    await visit.open("/groups?new=1");
+    await page.getByRole("textbox", { name: "Name" }).fill("Typed with care");
+    await context.clearCookies();
+    visit.expectFailures(401);
+    await button(visit, "Create").click();
+    await page.getByRole("dialog", { name: "Your session has ended" }).waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "session-ended");
+    await page.locator("input[type=password]").fill(owner);
+    await button(visit, "Sign in").click();
+    await heading(visit, "Typed with care").waitFor();
+    await visit.leave();
+  });
+
+  test("finds pages and records by the command palette, without a mouse", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    await heading(visit, "Users").waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("textbox", { name: "Search" }).fill("account");
+    await page.getByText("Accounting", { exact: true }).waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "palette");
+    await page.getByRole("textbox", { name: "Search" }).fill("gateways");
+    await page.keyboard.press("Enter");
+    await heading(visit, "Gateways").waitFor();
+    await visit.leave();
+  });
+
+  test("looks into the audit record, with what was before and after", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    const { body } = await world.client.post("/tenants/groups", { name: "Renamed" });
+    await world.client.put(`/tenants/groups/${body.id}`, { name: "Renamed again" });
+    await visit.open("/events?q=Renamed");
+    await page.getByRole("link", { name: "Update group" }).first().click();
+    await page.getByRole("cell", { name: "Renamed again" }).waitFor();
+    await visit.leave();
+  });
+
+  test("is told of an error in words, with the request's id to copy", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    visit.expectFailures(404);
+    await visit.open("/users/01a1fab8-9606-77f6-b88d-04c52b2b8fba");
+    await page.getByRole("alert").getByText("No such record").waitFor();
+    await page.getByRole("button", { name: /^Copy request id/ }).click();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toMatch(/^[\w-]{36}$/);
+    await visit.leave();
+  });
+});
+
+test.runIf(hasBrowser)(
+  "what looks for faults of access finds one that is there",
+  async () => {
+    const world = await openConsoleWorld();
+    try {
+      const visit = await world.visit();
+      await visit.open("/");
+      await visit.page.locator("input[type=password]").waitFor();
+      await visit.page.evaluate("document.querySelector('img').removeAttribute('alt')");
+      expect((await seriousProblems(visit.page)).join()).toContain("image-alt");
+    } finally {
+      await world.close();
+    }
+  },
+  120_000,
+);
