@@ -1,7 +1,7 @@
 /** What administrators set out to do, over HTTP, with the client that they would use. */
 import { GatehouseError } from "@gatehouse/client/errors";
 import type { Gatehouse } from "@gatehouse/client/gatehouse";
-import { pagedPaths } from "@gatehouse/client/generated/api";
+import { countedPaths, pagedPaths } from "@gatehouse/client/generated/api";
 import { until } from "@gatehouse/server/testing/until";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { allOf, type ListeningServer, startListeningServer } from "./listening-server.ts";
@@ -225,11 +225,14 @@ test("a list that is not paginated is read like one that is", async () => {
   expect(await allOf(gatehouse.list("/tenants/gateways"))).toMatchObject([{ name: "Office" }]);
 });
 
-test.each(pagedPaths)("%s can be walked by id, as the client does", async (path) => {
-  const client = path.startsWith("/operator") ? server.operator : gatehouse;
-  const query = { "filter[id][gt]": "ffffffff-ffff-ffff-ffff-ffffffffffff", sort: ["id"] };
-  const { id } = await gatehouse.post("/tenants/webhooks", { body: { url: "https://hooks.example.com/" } });
-  // The table has them as texts: each is the path of a list, some of them of a webhook's.
-  const all = client.list(path as "/tenants/webhooks/{id}/deliveries", { path: { id }, query });
-  expect(await allOf(all)).toEqual([]);
-});
+test.each(pagedPaths.filter((path) => !countedPaths.includes(path)))(
+  "%s can be walked by id, as the client does",
+  async (path) => {
+    const client = path.startsWith("/operator") ? server.operator : gatehouse;
+    const query = { "filter[id][gt]": "ffffffff-ffff-ffff-ffff-ffffffffffff", sort: ["id"] };
+    const { id } = await gatehouse.post("/tenants/webhooks", { body: { url: "https://hooks.example.com/" } });
+    // The table has them as texts: each is the path of a list, some of them of a webhook's.
+    const all = client.list(path as "/tenants/webhooks/{id}/deliveries", { path: { id }, query });
+    expect(await allOf(all)).toEqual([]);
+  },
+);

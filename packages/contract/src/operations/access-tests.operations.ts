@@ -16,7 +16,8 @@ import { closedObject, component, Description, idList, Name, oneOf } from "../sc
 const tag = "Access tests";
 
 /** An id, or what people call the record. */
-const Key = (description: string) => Type.String({ minLength: 1, maxLength: 256, description });
+const Key = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 256, pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$", description });
 
 const Subject = component("NewAccessTestSubject", "Whom the test is about.", {
   type: oneOf(testSubjectTypes, {
