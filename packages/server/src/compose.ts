@@ -141,6 +141,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       replies: createSecretBox(options.masterKey, "idempotent-reply"),
       gatewayTokens: createSecretBox(options.masterKey, "gateway-token"),
       webhookSecrets: createSecretBox(options.masterKey, "webhook-secret"),
+      signingKeys: createSecretBox(options.masterKey, "signing-key"),
       masterKeyCheck: createSecretBox(options.masterKey, "master-key-check"),
     },
     webhookNetworks: allowedNetworks(options.webhooks?.networks ?? []),

@@ -96,7 +96,8 @@ const updateState = statement<
   [tenantId: string, id: string, at: Date, status: GatewayStatus, relayEnabled: boolean]
 >(
   "gateways.update_state",
-  `UPDATE gateways SET updated_at = $3, version = version + 1, status = $4, relay_enabled = $5
+  `UPDATE gateways SET updated_at = $3, version = version + 1, status = $4, relay_enabled = $5,
+     maintenance_since = CASE $4 WHEN 'MAINTENANCE' THEN coalesce(maintenance_since, $3) END
    WHERE tenant_id = $1 AND id = $2`,
 );
 const remove = statement<never, [tenantId: string, id: string]>(

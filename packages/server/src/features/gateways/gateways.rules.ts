@@ -1,3 +1,4 @@
+import { heartbeatTimeoutMs } from "@gatehouse/contract/gateway-link/frames";
 import type { GatewayStatus, GatewayTest } from "@gatehouse/contract/records/gateway";
 import { parseAddressText } from "@gatehouse/policy/addresses/address-text";
 
@@ -24,7 +25,7 @@ export function checkEndpoint(text: string): EndpointCheck {
 }
 
 /** How long after its last heartbeat a gateway counts as reachable, in milliseconds (contract, "Status transitions"). */
-const reachableForMs = 30_000;
+const reachableForMs = heartbeatTimeoutMs;
 
 /** What a gateway's agent has reported. */
 export interface Heartbeat {
@@ -36,15 +37,45 @@ export interface Heartbeat {
   readonly error: string;
 }
 
+/** What a gateway's reports come to: nothing was tried, the last configuration was applied, or it failed, after another or as the first. */
+type Reports = "none" | "applied" | "failed" | "failed-at-first";
+/** Whether it was heard of within 30 seconds. */
+type Hearing = "heard" | "silent";
+/** Whether an administrator took it out of service. */
+type Service = "in-service" | "in-maintenance";
+
 /**
- * What a gateway's status is outside of maintenance (contract, "Status transitions"). Whoever is silent is not trusted with
- * an older report: silence comes before ERROR.
+ * Contract, "Status transitions", of every state that there is. Whoever is silent is not trusted with an older report: silence comes
+ * before ERROR; and nothing was ever in service of a gateway that failed its first configuration and fell silent.
  */
-export function statusByHeartbeat(heartbeat: Heartbeat, now: Date): Exclude<GatewayStatus, "MAINTENANCE"> {
-  const reachable = isReachable(heartbeat, now);
-  if (reachable && heartbeat.error !== "") return "ERROR";
-  if (heartbeat.deployed_on === null) return "PENDING";
-  return reachable ? "ONLINE" : "OFFLINE";
+const statusTable: Readonly<Record<Service, Readonly<Record<Hearing, Readonly<Record<Reports, GatewayStatus>>>>>> = {
+  "in-service": {
+    heard: { none: "PENDING", applied: "ONLINE", failed: "ERROR", "failed-at-first": "ERROR" },
+    silent: { none: "PENDING", applied: "OFFLINE", failed: "OFFLINE", "failed-at-first": "PENDING" },
+  },
+  "in-maintenance": {
+    heard: { none: "MAINTENANCE", applied: "MAINTENANCE", failed: "MAINTENANCE", "failed-at-first": "MAINTENANCE" },
+    silent: { none: "MAINTENANCE", applied: "MAINTENANCE", failed: "MAINTENANCE", "failed-at-first": "MAINTENANCE" },
+  },
+};
+
+/** What the status becomes of a gateway that has one: maintenance ends by command alone, everything else follows from reports. */
+export function nextStatus(gateway: Heartbeat & { readonly status: GatewayStatus }, now: Date): GatewayStatus {
+  return statusOf(gateway.status === "MAINTENANCE" ? "in-maintenance" : "in-service", gateway, now);
+}
+
+/** What a gateway's status is outside of maintenance. */
+export function statusByHeartbeat(heartbeat: Heartbeat, now: Date): GatewayStatus {
+  return statusOf("in-service", heartbeat, now);
+}
+
+function statusOf(service: Service, heartbeat: Heartbeat, now: Date): GatewayStatus {
+  return statusTable[service][isReachable(heartbeat, now) ? "heard" : "silent"][reportsOf(heartbeat)];
+}
+
+function reportsOf({ deployed_on: deployedOn, error }: Heartbeat): Reports {
+  if (error === "") return deployedOn === null ? "none" : "applied";
+  return deployedOn === null ? "failed-at-first" : "failed";
 }
 
 /** A gateway whose clock, or whose replica's, is ahead counts as heard just now. */
