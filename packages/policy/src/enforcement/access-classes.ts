@@ -1,0 +1,115 @@
+import { everyDevice, type Membership } from "@gatehouse/contract/gateway-link/configuration";
+import { formatIpAddress } from "../addresses/ip-address.ts";
+import { peerAddress } from "../addresses/source-ips.ts";
+import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
+import { ruleContext } from "../decisions/decide.ts";
+import type { Asker } from "../model/asker.ts";
+import type { CompiledPolicy } from "../model/compiled-policy.ts";
+import type { CompiledResource } from "../model/compiled-resource.ts";
+import type { CompiledRule } from "../model/compiled-rule.ts";
+import type { Model } from "../model/model.ts";
+import type { PlanStep } from "./access-plan.ts";
+import type { DeviceLink } from "./links.ts";
+import { type Life, patienceForEach, windowsOf } from "./rule-windows.ts";
+
+/** A device that may reach something: it is active, so is its user, and gateways can know it. */
+export interface EligibleDevice {
+  readonly asker: Asker;
+  readonly link: DeviceLink;
+}
+
+/** Who is in an access class. Two definitions of one key that are equal have the same members, as long as devices and users are the same. */
+export interface ClassDefinition {
+  readonly key: string;
+  /** Undefined for a class of a group, or of all groups. */
+  readonly policy: CompiledPolicy | undefined;
+  /** The group, or the empty text for any group. */
+  readonly group: string | undefined;
+  readonly rule: CompiledRule | undefined;
+  readonly resource: CompiledResource | undefined;
+  /** Whether it is asked where the device is, and its rule. */
+  readonly isConditioned: boolean;
+}
+
+export function isSameDefinition(one: ClassDefinition, other: ClassDefinition): boolean {
+  return (
+    one.policy?.facts === other.policy?.facts &&
+    one.rule === other.rule &&
+    one.resource === other.resource &&
+    one.isConditioned === other.isConditioned
+  );
+}
+
+/** The classes of a step; none for every device. Groups have classes that policies share, so that a policy's change moves no members. */
+export function classesOf({ policy, audience, askedOfEach }: PlanStep): readonly ClassDefinition[] {
+  const plain = { policy: undefined, rule: undefined, resource: undefined, isConditioned: false };
+  const { facts } = policy;
+  if (audience.kind === "everyone") return [];
+  if (audience.kind === "conditioned") {
+    const { resource } = audience;
+    const key = resource === undefined ? `policy/${facts.id}` : `policy/${facts.id}/${resource.facts.id}`;
+    return [{ key, policy, group: undefined, rule: askedOfEach, resource, isConditioned: true }];
+  }
+  const classes: ClassDefinition[] = facts.allGroups
+    ? [{ ...plain, key: "grouped", group: "" }]
+    : [...policy.groups].map((group) => ({ ...plain, key: `group/${group}`, group }));
+  if (policy.users.size + policy.devices.size > 0) {
+    classes.push({ ...plain, key: `named/${facts.id}`, policy, group: undefined });
+  }
+  return classes;
+}
+
+/** The keys by which a rule names its classes. */
+export function classKeysOf(step: PlanStep): string[] {
+  return step.audience.kind === "everyone" ? [everyDevice] : classesOf(step).map(({ key }) => key);
+}
+
+/** Whether a device is a member of a class, and when; undefined: it is not. And until when that is settled. */
+export function membershipIn(
+  definition: ClassDefinition,
+  model: Model,
+  device: EligibleDevice,
+  life: Life,
+): { readonly membership: Membership | undefined; readonly settledUntil: number } {
+  const { policy, group, rule, resource, isConditioned } = definition;
+  const { asker } = device;
+  const settled = (isMember: boolean) => ({ membership: isMember || undefined, settledUntil: life.until });
+  if (group !== undefined) return settled(group === "" ? asker.groupIds.length > 0 : asker.groupIds.includes(group));
+  if (policy === undefined) return settled(false);
+  if (!isConditioned) {
+    return settled(
+      policy.users.has(asker.userId) || (asker.deviceId !== undefined && policy.devices.has(asker.deviceId)),
+    );
+  }
+  const sourceIp = device.link.sourceIp === null ? undefined : peerAddress(device.link.sourceIp);
+  if (!policy.appliesTo(asker) || !policy.appliesFrom(sourceIp)) return settled(false);
+  if (rule === undefined) return settled(true);
+  const contextAt = contextsOf(model, device, resource);
+  const { when, settledUntil } = windowsOf(rule, contextAt, life, patienceForEach);
+  return { membership: when === true || when.length > 0 ? when : undefined, settledUntil };
+}
+
+/** The same context as a decision would have, at any moment. */
+function contextsOf(
+  model: Model,
+  { asker, link }: EligibleDevice,
+  resource: CompiledResource | undefined,
+): (now: number) => RuleContext {
+  const sourceIp = link.sourceIp === null ? undefined : peerAddress(link.sourceIp);
+  const context = ruleContext(
+    {
+      model,
+      asker,
+      resource,
+      request: {
+        subject: { kind: "device", deviceId: link.deviceId },
+        destination: { kind: "resource", resourceId: resource?.facts.id ?? "" },
+        ...(sourceIp === undefined ? {} : { sourceIp: formatIpAddress(sourceIp) }),
+        ...(link.country === null ? {} : { country: link.country }),
+        now: 0,
+      },
+    },
+    sourceIp,
+  );
+  return (now) => ({ ...context, now: new Date(now) });
+}

@@ -1,0 +1,192 @@
+import { createHash } from "node:crypto";
+import { contentOf, contentRoot } from "@gatehouse/contract/gateway-link/content-tree";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { parseAddressText } from "../addresses/address-text.ts";
+import { decide } from "../decisions/decide.ts";
+import type { AccessRequest, Destination } from "../decisions/request.ts";
+import type { TenantFacts } from "../model/facts.ts";
+import { compile, type Model, update } from "../model/model.ts";
+import { changedFacts } from "../testing/changed-facts.ts";
+import { isAllowed, isCarried } from "../testing/enforced-access.ts";
+import { changesIn, randomHappenings } from "../testing/random-changes.ts";
+import { randomLinks } from "../testing/random-links.ts";
+import { moment, randomRequest } from "../testing/random-request.ts";
+import { randomTenant } from "../testing/random-tenant.ts";
+import type { LinkFacts } from "./links.ts";
+import { TenantEnforcement } from "./tenant-enforcement.ts";
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+const hourMs = 3_600_000;
+// Seconds of work, more on a machine that has other things to do.
+const timeoutMs = 180_000;
+
+/** What decisions say where a gateway is in service, as it has to be for its own configuration to matter. */
+function modelWithOnline(model: Model, gatewayId: string): Model {
+  const gateway = model.gateways.get(gatewayId);
+  if (gateway === undefined) return model;
+  return update(model, [{ kind: "gateway", facts: { ...gateway, status: "ONLINE" } }]);
+}
+
+/** Whether the engine lets a request through by this gateway. */
+function decides(model: Model, gatewayId: string, request: AccessRequest): boolean {
+  const decision = decide(modelWithOnline(model, gatewayId), request);
+  return decision.allowed && decision.gateways.includes(gatewayId);
+}
+
+const tally = { carried: 0, dropped: 0, sites: 0, later: 0 };
+
+function requestsOf(facts: TenantFacts, links: LinkFacts, destination: Destination, now: number) {
+  const devices = links.devices.map(({ deviceId, ipv4, sourceIp, country }) => ({
+    from: { peer: ipv4 },
+    request: {
+      subject: { kind: "device" as const, deviceId },
+      destination,
+      now,
+      ...(sourceIp === null ? {} : { sourceIp }),
+      ...(country === null ? {} : { country }),
+    },
+  }));
+  const sites = facts.gateways.flatMap(({ id }) =>
+    ["192.0.2.7", "198.51.100.127", "2001:db8::7"].map((siteAddress) => ({
+      from: { siteAddress },
+      request: {
+        subject: { kind: "site" as const, gatewayId: id },
+        destination,
+        now,
+        sourceIp: siteAddress,
+      },
+    })),
+  );
+  return [...devices, ...sites.slice(0, 3)];
+}
+
+test(
+  "a gateway carries exactly what decisions allow through it, at every moment of a configuration's life",
+  () => {
+    fc.assert(
+      fc.property(
+        randomTenant,
+        randomLinks,
+        moment,
+        fc.array(randomRequest, { minLength: 6, maxLength: 6 }),
+        fc.array(fc.integer({ min: 0, max: 6 * hourMs - 1 }), { minLength: 2, maxLength: 2 }),
+        (facts, links, from, requests, offsets) => {
+          const model = compile(facts);
+          const enforcement = new TenantEnforcement(model, links, { from, until: from + 6 * hourMs });
+          const settled = enforcement.settledUntil;
+          for (const { gatewayId } of links.gateways) {
+            const tree = enforcement.contentOf(gatewayId);
+            expect(tree === undefined).toBe(model.gateways.get(gatewayId) === undefined);
+            if (tree === undefined) continue;
+            const content = contentOf(tree);
+            for (const { destination } of requests) {
+              for (const offset of [0, ...offsets]) {
+                for (const { from: source, request } of requestsOf(facts, links, destination, from + offset)) {
+                  const expected = decides(model, gatewayId, request);
+                  const packet = { from: source, now: request.now };
+                  let actual: boolean;
+                  if (destination.kind === "resource") {
+                    const rules = content.resources[destination.resourceId];
+                    const isPeer = "siteAddress" in source || content.peers[source.peer] !== undefined;
+                    actual = rules !== undefined && isPeer && isAllowed(content, rules, packet);
+                  } else {
+                    // A decision about any protocol or port is not about a packet.
+                    if (destination.protocol === undefined) continue;
+                    if (destination.protocol !== "ICMP" && destination.port === undefined) continue;
+                    if (!isOneHost(destination.address)) continue;
+                    const { address, protocol, port } = destination;
+                    actual = isCarried(content, {
+                      ...packet,
+                      to: address,
+                      protocol,
+                      ...(port === undefined ? {} : { port }),
+                    });
+                  }
+                  // Past what rules that change all the time settle, less may be carried, never more.
+                  const isWeaker = request.now >= settled || "siteAddress" in source;
+                  if (expected !== actual && !(isWeaker && expected)) {
+                    throw new Error(
+                      `${gatewayId} should ${expected ? "carry" : "drop"} ${JSON.stringify(request)} of ${JSON.stringify(source)}`,
+                    );
+                  }
+                  if (actual) tally.carried += 1;
+                  else tally.dropped += 1;
+                  if (actual && "siteAddress" in source) tally.sites += 1;
+                  if (actual && offset > 0) tally.later += 1;
+                }
+              }
+            }
+          }
+        },
+      ),
+      { numRuns: 400, unbiased: true },
+    );
+    expect(tally.carried).toBeGreaterThan(2_000);
+    expect(tally.sites).toBeGreaterThan(50);
+    expect(tally.later).toBeGreaterThan(500);
+  },
+  timeoutMs,
+);
+
+test(
+  "what is updated change by change is what would be made anew, and only what changed is told",
+  () => {
+    fc.assert(
+      fc.property(
+        randomTenant,
+        randomLinks,
+        moment,
+        randomHappenings,
+        fc.array(randomLinks),
+        (start, links, from, batches, relinked) => {
+          const life = { from, until: from + 2 * hourMs };
+          let facts = start;
+          let current = links;
+          let model = compile(facts);
+          const enforcement = new TenantEnforcement(model, current, life);
+          for (const [index, batch] of batches.entries()) {
+            const before = new Map(enforcement.contents());
+            const changes = changesIn(facts, batch);
+            const linkChanges = relinked[index] === undefined ? [] : changesOfLinks(current, relinked[index]);
+            current = relinked[index] ?? current;
+            facts = changedFacts(facts, changes);
+            model = update(model, changes);
+            const told = enforcement.update(model, [...changes, ...linkChanges], from);
+            const anew = new TenantEnforcement(compile(facts), current, life);
+            expect(new Set(Array.from(enforcement.contents(), ([id]) => id))).toEqual(
+              new Set(Array.from(anew.contents(), ([id]) => id)),
+            );
+            for (const [id, content] of enforcement.contents()) {
+              const expected = anew.contentOf(id);
+              if (expected === undefined) throw new Error("No content.");
+              if (contentRoot(content, sha256) !== contentRoot(expected, sha256)) {
+                expect(contentOf(content)).toEqual(contentOf(expected));
+              }
+              const was = before.get(id);
+              const isSame = was !== undefined && contentRoot(was, sha256) === contentRoot(content, sha256);
+              if (!isSame) expect(told).toContain(id);
+            }
+          }
+        },
+      ),
+      { numRuns: 300, unbiased: true },
+    );
+  },
+  timeoutMs,
+);
+
+/** Packets go to nothing else. */
+function isOneHost(address: string): boolean {
+  const reading = parseAddressText(address);
+  return reading.ok && (reading.value.kind === "ip" || reading.value.kind === "host");
+}
+
+function changesOfLinks(before: LinkFacts, after: LinkFacts) {
+  return [
+    ...before.devices.map(({ deviceId }) => ({ kind: "device-link" as const, gone: deviceId })),
+    ...after.devices.map((link) => ({ kind: "device-link" as const, link })),
+    ...before.gateways.map(({ gatewayId }) => ({ kind: "gateway-link" as const, gone: gatewayId })),
+    ...after.gateways.map((link) => ({ kind: "gateway-link" as const, link })),
+  ];
+}

@@ -1,0 +1,69 @@
+import type { DeviceRule, Settings, SiteRule, TimeWindows } from "@gatehouse/contract/gateway-link/configuration";
+import type { PlanStep } from "./access-plan.ts";
+import type { GatewayLink } from "./links.ts";
+
+/** A step of a plan, with the keys of its classes, and when it is there. */
+export interface TimedStep {
+  readonly step: PlanStep;
+  readonly keys: readonly string[];
+  readonly when: true | TimeWindows;
+}
+
+/** The steps as one gateway has to know them. */
+export function deviceRules(steps: readonly TimedStep[], gatewayId: string): DeviceRule[] {
+  const rules: DeviceRule[] = [];
+  for (const { step, keys, when } of steps) {
+    const action = step.gateways.includes(gatewayId) ? "allow" : "deny";
+    const last = rules.at(-1);
+    // Of neighbours that say the same, none comes first.
+    if (when === true && last !== undefined && last.action === action && last.windows === undefined) {
+      rules[rules.length - 1] = { action, classes: [...new Set([...last.classes, ...keys])] };
+    } else rules.push({ action, classes: [...keys], ...(when === true ? {} : { windows: when }) });
+  }
+  return withoutLastDenials(rules);
+}
+
+export function siteRules(steps: readonly TimedStep[], gatewayId: string): SiteRule[] {
+  const rules = steps.map(
+    ({ step, when }): SiteRule => ({
+      action: step.gateways.includes(gatewayId) ? "allow" : "deny",
+      sources: step.policy.facts.sourceIps.map(asBlock),
+      ...(when === true ? {} : { windows: when }),
+    }),
+  );
+  return withoutLastDenials(rules);
+}
+
+function asBlock(text: string): string {
+  if (text.includes("/")) return text;
+  return `${text}/${text.includes(":") ? 128 : 32}`;
+}
+
+/** What nothing allows is dropped anyway. */
+function withoutLastDenials<Rule extends { readonly action: "allow" | "deny" }>(rules: Rule[]): Rule[] {
+  return rules.slice(0, rules.findLastIndex(({ action }) => action === "allow") + 1);
+}
+
+export function settingsOf(
+  link: GatewayLink,
+  pools: readonly string[],
+  internet: Settings["internet"],
+  links: readonly GatewayLink[],
+): Settings {
+  const { resolvers, domains } = link.dns;
+  const relayed = links.flatMap(({ gatewayId, relayPort, endpoint }) =>
+    gatewayId === link.gatewayId || relayPort === null || endpoint === null
+      ? []
+      : [{ listenPort: relayPort, endpoint }],
+  );
+  return {
+    interface: { listenPort: link.listenPort, ipv4: link.ipv4, ipv6: link.ipv6, pools: [...pools] },
+    dns: {
+      resolvers: [...resolvers],
+      domains: domains.map(({ domain, resolvers: own }) => ({ domain, resolvers: [...own] })),
+    },
+    ...(internet === undefined ? {} : { internet }),
+    ...(link.relayEnabled ? { relay: relayed.sort((a, b) => a.listenPort - b.listenPort) } : {}),
+    ...(link.drain === null ? {} : { drain: { since: link.drain.since, until: link.drain.until } }),
+  };
+}

@@ -1,0 +1,469 @@
+import type {
+  DevicePeer,
+  Membership,
+  Peer,
+  ResourceRules,
+  Settings,
+  SiteRule,
+} from "@gatehouse/contract/gateway-link/configuration";
+import { everyDevice } from "@gatehouse/contract/gateway-link/configuration";
+import type { ContentTree } from "@gatehouse/contract/gateway-link/content-tree";
+import { HashTree } from "@gatehouse/contract/gateway-link/hash-tree";
+import type { CompiledDevice } from "../model/compiled-device.ts";
+import type { CompiledResource } from "../model/compiled-resource.ts";
+import type { FactChange } from "../model/facts.ts";
+import type { Model } from "../model/model.ts";
+import {
+  type ClassDefinition,
+  classesOf,
+  classKeysOf,
+  type EligibleDevice,
+  isSameDefinition,
+  membershipIn,
+} from "./access-classes.ts";
+import { devicePlan, type PlanStep, sitePlan } from "./access-plan.ts";
+import { deviceRules, settingsOf, siteRules, type TimedStep } from "./gateway-rules.ts";
+import { sameContent, treeLike } from "./kept-trees.ts";
+import type { GatewayLink, LinkChange, LinkFacts } from "./links.ts";
+import { destinationsOf } from "./places.ts";
+import { type Life, patienceForAll, windowsOf } from "./rule-windows.ts";
+import { sitePeersOf } from "./sites.ts";
+
+/** The internet where it is no resource. */
+const internetKey = "";
+
+interface KeptClass {
+  readonly definition: ClassDefinition;
+  readonly members: HashTree<Membership>;
+  readonly settledUntil: number;
+}
+
+interface KeptPlan {
+  /** What the plan was made from; the same again gives the same plan. */
+  readonly madeFrom: readonly unknown[];
+  readonly resource: CompiledResource | undefined;
+  readonly deviceSteps: readonly TimedStep[];
+  readonly siteSteps: readonly TimedStep[];
+  readonly gateways: ReadonlySet<string>;
+  readonly settledUntil: number;
+}
+
+interface KeptGateway {
+  readonly content: ContentTree;
+  readonly madeFrom: readonly unknown[];
+  readonly destinationsMadeFrom: string;
+}
+
+/** What happened to a tenant: facts as for the model, and links. */
+export type EnforcementChange = FactChange | LinkChange;
+
+/**
+ * What every gateway of a tenant has to enforce. The contents are a function of the model, the links, and the life that they are for; this
+ * keeps what they were made from, so that a change costs what it touches.
+ */
+export class TenantEnforcement {
+  /** Configurations hold in it, and end with it. */
+  readonly life: Life;
+  #model: Model;
+  readonly #pools: readonly string[];
+  readonly #deviceLinks = new Map<string, LinkFacts["devices"][number]>();
+  readonly #gatewayLinks = new Map<string, GatewayLink>();
+  readonly #devicesOfUser = new Map<string, Set<string>>();
+  readonly #ownerOf = new Map<string, string>();
+  readonly #eligible = new Map<string, EligibleDevice>();
+  #everyPeer: HashTree<Peer> = HashTree.empty;
+  #plans = new Map<string, KeptPlan>();
+  #classes = new Map<string, KeptClass>();
+  #gateways = new Map<string, KeptGateway>();
+
+  constructor(model: Model, links: LinkFacts, life: Life) {
+    this.life = life;
+    this.#model = model;
+    this.#pools = links.pools;
+    for (const link of links.devices) this.#deviceLinks.set(link.deviceId, link);
+    for (const link of links.gateways) this.#gatewayLinks.set(link.gatewayId, link);
+    for (const device of model.devices.values()) this.#own(device.facts.id, device);
+    this.#refresh(this.#deviceLinks.keys(), life);
+  }
+
+  /**
+   * Takes in what changed. Contents that were handed out before stay as they are.
+   *
+   * @param model the model after the changes
+   * @param now milliseconds since 1970: windows that are made anew begin here
+   * @returns the ids of the gateways whose content is another one now
+   */
+  update(model: Model, changes: readonly EnforcementChange[], now: number): readonly string[] {
+    const before = new Map(this.contents());
+    this.#model = model;
+    this.#refresh(this.#touchedBy(changes), { from: Math.max(now, this.life.from), until: this.life.until });
+    return [...this.#gateways].flatMap(([id, { content }]) => (before.get(id) === content ? [] : [id]));
+  }
+
+  contentOf(gatewayId: string): ContentTree | undefined {
+    return this.#gateways.get(gatewayId)?.content;
+  }
+
+  *contents(): Iterable<readonly [gatewayId: string, content: ContentTree]> {
+    for (const [id, { content }] of this.#gateways) yield [id, content];
+  }
+
+  /** Up to this moment contents say all that rules do; some rules change too often for the whole life. */
+  get settledUntil(): number {
+    let until = this.life.until;
+    for (const { settledUntil } of this.#plans.values()) until = Math.min(until, settledUntil);
+    for (const { settledUntil } of this.#classes.values()) until = Math.min(until, settledUntil);
+    return until;
+  }
+
+  get links(): {
+    readonly devices: ReadonlyMap<string, LinkFacts["devices"][number]>;
+    readonly gateways: ReadonlyMap<string, GatewayLink>;
+  } {
+    return { devices: this.#deviceLinks, gateways: this.#gatewayLinks };
+  }
+
+  /** The devices to which changes may have given other memberships, whatever the policies. */
+  #touchedBy(changes: readonly EnforcementChange[]): ReadonlySet<string> {
+    const devices = new Set<string>();
+    for (const change of changes) {
+      const id = "gone" in change ? change.gone : undefined;
+      switch (change.kind) {
+        case "device-link":
+          if ("link" in change) this.#deviceLinks.set(change.link.deviceId, change.link);
+          else this.#deviceLinks.delete(change.gone);
+          devices.add(id ?? ("link" in change ? change.link.deviceId : ""));
+          break;
+        case "gateway-link":
+          if ("link" in change) this.#gatewayLinks.set(change.link.gatewayId, change.link);
+          else this.#gatewayLinks.delete(change.gone);
+          break;
+        case "device": {
+          const deviceId = id ?? ("facts" in change ? change.facts.id : "");
+          this.#own(deviceId, this.#model.devices.get(deviceId));
+          devices.add(deviceId);
+          break;
+        }
+        case "user": {
+          const userId = id ?? ("facts" in change ? change.facts.id : "");
+          for (const device of this.#devicesOfUser.get(userId) ?? []) devices.add(device);
+          break;
+        }
+        case "group": {
+          const groupId = id ?? ("facts" in change ? change.facts.id : "");
+          // The group's name is part of what rules see of its users.
+          for (const user of this.#model.users.values()) {
+            if (!user.facts.groups.includes(groupId)) continue;
+            for (const device of this.#devicesOfUser.get(user.facts.id) ?? []) devices.add(device);
+          }
+          break;
+        }
+        default:
+          break;
+      }
+    }
+    return devices;
+  }
+
+  #own(deviceId: string, device: CompiledDevice | undefined): void {
+    const before = this.#ownerOf.get(deviceId);
+    if (before !== undefined) this.#devicesOfUser.get(before)?.delete(deviceId);
+    this.#ownerOf.delete(deviceId);
+    const owner = device?.userId ?? null;
+    if (owner === null) return;
+    this.#ownerOf.set(deviceId, owner);
+    const devices = this.#devicesOfUser.get(owner);
+    if (devices === undefined) this.#devicesOfUser.set(owner, new Set([deviceId]));
+    else devices.add(deviceId);
+  }
+
+  #refresh(devices: Iterable<string>, life: Life): void {
+    const touched = this.#refreshDevices(devices);
+    this.#refreshPlans(life);
+    this.#refreshClasses(touched, life);
+    this.#refreshGateways(touched);
+  }
+
+  /** @returns by their keys, the devices as they are now; undefined for what is no longer eligible */
+  #refreshDevices(ids: Iterable<string>): ReadonlyMap<string, EligibleDevice | undefined> {
+    const touched = new Map<string, EligibleDevice | undefined>();
+    for (const id of ids) {
+      const before = this.#eligible.get(id);
+      const device = this.#eligibleDevice(id);
+      if (before !== undefined && before.link.ipv4 !== device?.link.ipv4) touched.set(before.link.ipv4, undefined);
+      if (device !== undefined) touched.set(device.link.ipv4, device);
+      if (device === undefined) this.#eligible.delete(id);
+      else this.#eligible.set(id, device);
+    }
+    this.#everyPeer = this.#everyPeer.with(
+      Array.from(touched, ([key, device]): [string, Peer | undefined] => {
+        const peer = device === undefined ? undefined : devicePeer(device);
+        return [key, samePeer(this.#everyPeer.get(key), peer)];
+      }),
+    );
+    return touched;
+  }
+
+  #eligibleDevice(id: string): EligibleDevice | undefined {
+    const link = this.#deviceLinks.get(id);
+    const asker = this.#model.devices.get(id)?.askerIn(this.#model.users, this.#model.groups);
+    return link === undefined || asker === undefined || !asker.isActive ? undefined : { asker, link };
+  }
+
+  #refreshPlans(life: Life): void {
+    const plans = new Map<string, KeptPlan>();
+    for (const resource of this.#model.resources.values()) {
+      plans.set(resource.facts.id, this.#plan(resource, life));
+    }
+    plans.set(internetKey, this.#plan(undefined, life));
+    this.#plans = plans;
+  }
+
+  #plan(resource: CompiledResource | undefined, life: Life): KeptPlan {
+    const { policies, rules } = this.#model;
+    const lists = resource === undefined ? [policies.INTERNET] : [policies[resource.type], policies.SITETOSITE];
+    const madeFrom = [
+      resource,
+      rules.generation,
+      ...lists.flatMap((list) => [
+        (resource === undefined ? list.anywhere : list.everywhere).generation,
+        resource?.policiesIn(list)?.generation,
+        list.fallback,
+      ]),
+    ];
+    const kept = this.#plans.get(resource?.facts.id ?? internetKey);
+    if (kept !== undefined && isSameList(kept.madeFrom, madeFrom)) return kept;
+    let settledUntil = life.until;
+    const timed = (step: PlanStep): TimedStep => {
+      const keys = classKeysOf(step);
+      if (step.timedBy === undefined) return { step, keys, when: true };
+      const contextAt = (now: number) => ({ source: {}, resource: resource?.forRules, now: new Date(now) });
+      const holding = windowsOf(step.timedBy, contextAt, life, patienceForAll);
+      settledUntil = Math.min(settledUntil, holding.settledUntil);
+      return { step, keys, when: holding.when };
+    };
+    const canDecide = ({ keys, when }: TimedStep) => keys.length > 0 && (when === true || when.length > 0);
+    const deviceSteps = devicePlan(this.#model, resource).map(timed).filter(canDecide);
+    const siteSteps = resource === undefined ? [] : sitePlan(this.#model, resource).map(timed).filter(canDecide);
+    const gateways = new Set([...deviceSteps, ...siteSteps].flatMap(({ step }) => step.gateways));
+    return { madeFrom, resource, deviceSteps, siteSteps, gateways, settledUntil };
+  }
+
+  #refreshClasses(touched: ReadonlyMap<string, EligibleDevice | undefined>, life: Life): void {
+    const classes = new Map<string, KeptClass>();
+    for (const { deviceSteps, gateways } of this.#plans.values()) {
+      // What no gateway carries needs no classes.
+      if (gateways.size === 0) continue;
+      for (const { step } of deviceSteps) {
+        for (const definition of classesOf(step)) {
+          if (!classes.has(definition.key)) classes.set(definition.key, this.#class(definition, touched, life));
+        }
+      }
+    }
+    this.#classes = classes;
+  }
+
+  #class(definition: ClassDefinition, touched: ReadonlyMap<string, EligibleDevice | undefined>, life: Life): KeptClass {
+    const kept = this.#classes.get(definition.key);
+    const isKnown = kept !== undefined && isSameDefinition(kept.definition, definition);
+    const members = kept?.members ?? HashTree.empty;
+    if (isKnown && touched.size === 0) return { ...kept, definition };
+    const devices = isKnown ? touched : this.#everyone(members, touched);
+    let settledUntil = isKnown ? kept.settledUntil : life.until;
+    const changes: [string, Membership | undefined][] = [];
+    for (const [key, device] of devices) {
+      const before = members.get(key);
+      const found = device === undefined ? undefined : membershipIn(definition, this.#model, device, life);
+      if (found !== undefined) settledUntil = Math.min(settledUntil, found.settledUntil);
+      if (!isSameMembership(before, found?.membership)) changes.push([key, found?.membership]);
+    }
+    return { definition, members: members.with(changes), settledUntil };
+  }
+
+  /** All devices by key, and what was known under other keys. */
+  #everyone(members: HashTree<Membership>, touched: ReadonlyMap<string, EligibleDevice | undefined>) {
+    const all = new Map<string, EligibleDevice | undefined>();
+    for (const [key] of members.entries()) all.set(key, undefined);
+    for (const key of touched.keys()) all.set(key, undefined);
+    for (const device of this.#eligible.values()) all.set(device.link.ipv4, device);
+    return all;
+  }
+
+  // Gateways ----------------------------------------------------------------------------------------------------------
+
+  #refreshGateways(touched: ReadonlyMap<string, EligibleDevice | undefined>): void {
+    const carried = new Map<string, KeptPlan[]>();
+    for (const plan of this.#plans.values()) {
+      for (const id of plan.gateways) {
+        const plans = carried.get(id);
+        if (plans === undefined) carried.set(id, [plan]);
+        else plans.push(plan);
+      }
+    }
+    this.#refreshKnownLinks();
+    const { resources, rules, policies } = this.#model;
+    // Links between sites depend on what the other side allows.
+    const sites = policies.SITETOSITE.policies.length === 0 ? [] : [policies.SITETOSITE.generation, rules.generation];
+    const everywhere = [resources.generation, this.#linksGeneration, ...sites];
+    this.#siteRules.clear();
+    const gateways = new Map<string, KeptGateway>();
+    const unions = new Map<string, HashTree<Peer>>();
+    for (const [id, link] of this.#knownLinks) {
+      const plans = carried.get(id) ?? [];
+      const kept = this.#gateways.get(id);
+      const keys = classKeysAt(plans, id);
+      const classes = keys.named.map((key) => this.#classes.get(key)?.members);
+      const everyone = keys.allowsEveryone ? this.#everyPeer : undefined;
+      const isPeerChanged =
+        kept !== undefined && [...touched.keys()].some((key) => kept.content.peers.get(key) !== undefined);
+      const madeFrom = [...everywhere, link, everyone, ...plans, ...classes];
+      if (kept !== undefined && !isPeerChanged && isSameList(kept.madeFrom, madeFrom)) {
+        gateways.set(id, kept);
+        continue;
+      }
+      gateways.set(id, { madeFrom, ...this.#content({ id, link, plans, keys }, kept, unions) });
+    }
+    this.#gateways = gateways;
+  }
+
+  /** The links of gateways that there are, and a number that is another one when any of them is. */
+  #knownLinks: ReadonlyMap<string, GatewayLink> = new Map();
+  #linksGeneration = 0;
+
+  #refreshKnownLinks(): void {
+    const known = new Map(this.#gatewayLinks);
+    for (const id of this.#gatewayLinks.keys()) if (this.#model.gateways.get(id) === undefined) known.delete(id);
+    const ordered = (links: ReadonlyMap<string, GatewayLink>) => [...links.values()].sort(byGateway);
+    if (isSameList(ordered(known), ordered(this.#knownLinks))) return;
+    this.#knownLinks = known;
+    this.#linksGeneration += 1;
+  }
+
+  #content(
+    { id, link, plans, keys }: GatewayParts,
+    kept: KeptGateway | undefined,
+    unions: Map<string, HashTree<Peer>>,
+  ): Pick<KeptGateway, "content" | "destinationsMadeFrom"> {
+    const before = kept?.content;
+    const resources = new Map<string, ResourceRules>();
+    let internet: Settings["internet"];
+    for (const { resource, deviceSteps, siteSteps } of plans) {
+      const devices = deviceRules(deviceSteps, id);
+      if (resource === undefined) internet = devices.length === 0 ? undefined : { devices };
+      else {
+        const sites = siteRules(siteSteps, id);
+        if (devices.length + sites.length > 0) resources.set(resource.facts.id, { devices, sites });
+      }
+    }
+    const isCarried = (resource: CompiledResource) => resources.has(resource.facts.id);
+    const ids = [...resources.keys()].sort();
+    const destinationsMadeFrom = `${this.#model.resources.generation} ${internet !== undefined} ${ids.join(" ")}`;
+    const destinations =
+      before !== undefined && kept?.destinationsMadeFrom === destinationsMadeFrom
+        ? before.destinations
+        : treeLike(before?.destinations, destinationsOf(this.#model, isCarried, internet !== undefined));
+    const sites = sitePeersOf(this.#model, this.#knownLinks, id, (gatewayId) => this.#siteRulesAt(gatewayId));
+    const devicePeers = this.#devicePeers(keys, before?.peers, unions);
+    const classes = keys.named.flatMap((key): [string, HashTree<Membership>][] => {
+      const members = this.#classes.get(key)?.members;
+      return members === undefined || members.size === 0 ? [] : [[key, members]];
+    });
+    const content = {
+      settings: settingsOf(link, this.#pools, internet, [...this.#knownLinks.values()]),
+      peers: sites.length === 0 ? devicePeers : treeLike(before?.peers, [...devicePeers.entries(), ...sites]),
+      classes: treeLike(before?.classes, classes),
+      resources: treeLike(before?.resources, resources),
+      destinations,
+    };
+    return { content: sameContent(before, content), destinationsMadeFrom };
+  }
+
+  readonly #siteRules = new Map<string, readonly SiteRule[]>();
+
+  #siteRulesAt(gatewayId: string): readonly SiteRule[] {
+    let rules = this.#siteRules.get(gatewayId);
+    if (rules === undefined) {
+      rules = [...this.#plans.values()].flatMap(({ siteSteps, gateways }) =>
+        gateways.has(gatewayId) ? siteRules(siteSteps, gatewayId) : [],
+      );
+      this.#siteRules.set(gatewayId, rules);
+    }
+    return rules;
+  }
+
+  /** Devices of the classes that some rule allows; gateways with the same classes share the work. */
+  #devicePeers(
+    keys: ClassKeys,
+    before: HashTree<Peer> | undefined,
+    unions: Map<string, HashTree<Peer>>,
+  ): HashTree<Peer> {
+    if (keys.allowsEveryone) return this.#everyPeer;
+    const name = keys.allowed.join(" ");
+    const known = unions.get(name);
+    if (known !== undefined) return known;
+    const wanted = new Map<string, Peer>();
+    for (const key of keys.allowed) {
+      for (const [peerKey] of this.#classes.get(key)?.members.entries() ?? []) {
+        const peer = wanted.has(peerKey) ? undefined : this.#everyPeer.get(peerKey);
+        if (peer !== undefined) wanted.set(peerKey, peer);
+      }
+    }
+    const peers = treeLike(before, wanted);
+    unions.set(name, peers);
+    return peers;
+  }
+}
+
+function byGateway(one: GatewayLink, other: GatewayLink): number {
+  return one.gatewayId < other.gatewayId ? -1 : 1;
+}
+
+interface GatewayParts {
+  readonly id: string;
+  readonly link: GatewayLink;
+  /** Of what it may carry. */
+  readonly plans: readonly KeptPlan[];
+  readonly keys: ClassKeys;
+}
+
+interface ClassKeys {
+  /** Those that rules name, in order; some may have no members. */
+  readonly named: readonly string[];
+  /** Those of rules that allow. */
+  readonly allowed: readonly string[];
+  readonly allowsEveryone: boolean;
+}
+
+function classKeysAt(plans: readonly KeptPlan[], gatewayId: string): ClassKeys {
+  const named = new Set<string>();
+  const allowed = new Set<string>();
+  for (const { deviceSteps } of plans) {
+    for (const { action, classes } of deviceRules(deviceSteps, gatewayId)) {
+      for (const key of classes) {
+        named.add(key);
+        if (action === "allow") allowed.add(key);
+      }
+    }
+  }
+  const allowsEveryone = allowed.delete(everyDevice);
+  named.delete(everyDevice);
+  return { named: [...named].sort(), allowed: [...allowed].sort(), allowsEveryone };
+}
+
+function devicePeer({ link }: EligibleDevice): DevicePeer {
+  return { kind: "device", publicKey: link.publicKey, ipv6: link.ipv6 };
+}
+
+/** The one before where nothing of it changed, so that whoever compares by identity sees that. */
+function samePeer(before: Peer | undefined, after: Peer | undefined): Peer | undefined {
+  const isSame = before?.kind === after?.kind && before?.publicKey === after?.publicKey && before?.ipv6 === after?.ipv6;
+  return isSame ? before : after;
+}
+
+function isSameMembership(one: Membership | undefined, other: Membership | undefined): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
+}
+
+function isSameList(one: readonly unknown[], other: readonly unknown[]): boolean {
+  return one.length === other.length && one.every((value, index) => value === other[index]);
+}

@@ -1,0 +1,44 @@
+import fc from "fast-check";
+import type { LinkFacts } from "../enforcement/links.ts";
+import { ids } from "./random-tenant.ts";
+
+const sourceIp = fc.constantFrom(null, "192.0.2.7", "198.51.100.127", "2001:db8::7");
+const country = fc.constantFrom(null, "DE", "FR");
+
+/** Links of all the devices and gateways that random tenants may have; few have none. */
+export const randomLinks: fc.Arbitrary<LinkFacts> = fc
+  .tuple(
+    fc.tuple(...ids.devices.map(() => fc.record({ isKnown: fc.nat(8), sourceIp, country, key: fc.nat(3) }))),
+    fc.tuple(...ids.gateways.map(() => fc.record({ isKnown: fc.nat(8), relayEnabled: fc.boolean() }))),
+  )
+  .map(([devices, gateways]) => ({
+    pools: ["100.64.0.0/10", "fd00::/64"],
+    devices: ids.devices.flatMap((deviceId, index) => {
+      const { isKnown = 0, key = 0, sourceIp: address = null, country: from = null } = devices[index] ?? {};
+      const known = {
+        ipv4: `100.64.0.${index + 1}`,
+        ipv6: `fd00::${index + 1}`,
+        publicKey: `${"ABCD"[key]}`.repeat(43),
+      };
+      return isKnown === 0 ? [] : [{ deviceId, ...known, sourceIp: address, country: from }];
+    }),
+    gateways: ids.gateways.flatMap((gatewayId, index) => {
+      const { isKnown = 0, relayEnabled = false } = gateways[index] ?? {};
+      if (isKnown === 0) return [];
+      return [
+        {
+          gatewayId,
+          ipv4: `100.127.0.${index + 1}`,
+          ipv6: `fd00::ff:${index + 1}`,
+          publicKey: "E".repeat(43),
+          listenPort: 51_820,
+          endpoint: `192.0.2.${index + 1}:51820`,
+          relayEnabled,
+          relayPort: 40_000 + index,
+          drain: null,
+          dns: { resolvers: [], domains: [] },
+          networks: index === 0 ? ["198.51.100.0/25"] : null,
+        },
+      ];
+    }),
+  }));
