@@ -44,6 +44,13 @@ export const errorDefinitions = {
     explanation: "The key is unknown, was revoked or rotated away, or has expired.",
     remedy: "Check the key for truncation. If it is gone, have someone with `api-keys:write` create another.",
   },
+  invalid_gateway_token: {
+    status: 401,
+    title: "The gateway's token is not valid",
+    explanation:
+      "The link of gateways needs a gateway's token as `Authorization: Bearer`, and there was none, or one that is unknown, or was rotated away and whose grace is over.",
+    remedy: "Give the agent the gateway's present token. Keys that hold `gateways:token` are shown it.",
+  },
   permission_denied: {
     status: 403,
     title: "The API key lacks the permission for this operation",
@@ -71,6 +78,18 @@ export const errorDefinitions = {
     explanation:
       "The tenant has no record with this id. A record of another tenant is answered in the same way, so that ids tell nothing.",
     remedy: "Check the id, and that the key belongs to the tenant you mean.",
+  },
+  upgrade_required: {
+    status: 426,
+    title: "This address takes WebSockets only",
+    explanation: "Agents of gateways open a WebSocket here, with the subprotocol that `detail` names.",
+    remedy: "Open a WebSocket. Proxies in between must pass on `Upgrade` and `Connection`.",
+  },
+  too_many_links: {
+    status: 503,
+    title: "Too many gateways connect at once",
+    explanation: "This replica has as many links as it may, or too many gateways are connecting at the moment.",
+    remedy: "Connect again after `Retry-After`, or to another replica. Agents do both by themselves.",
   },
   no_such_operation: {
     status: 404,

@@ -9,6 +9,7 @@ import {
   setUpInstallation,
 } from "./features/tenants/tenants.api.ts";
 import { deliverWebhooks, type WebhookDeliverySettings } from "./features/webhooks/webhooks.api.ts";
+import { type GatewayLinkLimits, GatewayLinks } from "./gateway-link/gateway-links.ts";
 import { createApp } from "./http/app.ts";
 import type { RateLimit } from "./http/rate-limits.ts";
 import { type EventStreamLimits, EventStreams, eventStreamLimits } from "./platform/audit/event-streams.ts";
@@ -54,6 +55,16 @@ export interface WebhookSettings extends Partial<WebhookDeliverySettings> {
   readonly intervalMs?: number;
 }
 
+/** How gateways are served. */
+export interface GatewayLinkSettings {
+  /** Other limits than the usual. */
+  readonly limits?: Partial<GatewayLinkLimits>;
+  /** How long configurations may be enforced without the control plane, in milliseconds. */
+  readonly lifeMs?: number;
+  /** False leaves it to other replicas to notice that gateways fell silent. */
+  readonly watch?: boolean;
+}
+
 export interface ComposeOptions {
   readonly connection: Connection;
   readonly poolSize: number;
@@ -67,6 +78,7 @@ export interface ComposeOptions {
   /** Other limits of live streams than the usual. */
   readonly streams?: Partial<EventStreamLimits>;
   readonly webhooks?: WebhookSettings;
+  readonly gatewayLinks?: GatewayLinkSettings;
   /** How long a whole request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs?: number;
   /** Whether figures for Prometheus are kept. */
@@ -96,6 +108,7 @@ export interface Composition {
   readonly authenticator: ApiKeyAuthenticator;
   /** Undefined unless they were asked for. */
   readonly metrics: Metrics | undefined;
+  readonly links: GatewayLinks;
   /** The work in the background, by its name. */
   readonly tasks: ReadonlyMap<string, Reconciler>;
   /** Drains requests, writes what is pending, and closes every connection. */
@@ -151,6 +164,14 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       channel.notify();
     },
   };
+  const links = new GatewayLinks({
+    runner,
+    clock,
+    log,
+    lagged: (lagMs) => metrics?.configurationApplied(lagMs),
+    ...options.gatewayLinks,
+  });
+  follower.subscribe(links);
   const installation = await setUpInstallation(runner, options.setUp, clock.now()).catch(async (error: unknown) => {
     await database.close();
     throw error;
@@ -170,6 +191,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       outboxLagMs: () => clock.elapsedMs() - follower.currentAsOf,
       caches: { records: () => records.state, keys: () => apiKeys.cacheState },
       eventStreams: () => streams.size,
+      gatewayLinks: () => links.state,
     });
   }
   const app = createApp({
@@ -181,6 +203,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     clock,
     trustedProxies: options.trustedProxies,
     rateLimits,
+    links,
     ...(options.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: options.requestTimeoutMs }),
     authenticator: {
       tenantKey: (key, sourceAddress) => apiKeys.authenticate(key, sourceAddress),
@@ -196,6 +219,10 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       run: () => signCheckpoints({ database, signer, clock, log }),
     },
     { name: "idle-models", intervalMs: minuteMs, run: async () => models.dropIdle() },
+    { name: "gateway-links", intervalMs: 1_000, run: async () => links.tick() },
+    ...(options.gatewayLinks?.watch === false
+      ? []
+      : [{ name: "gateway-silence", intervalMs: 2_000, run: () => links.noticeSilence() }]),
     { name: "key-usage", intervalMs: 10_000, run: () => apiKeys.usage.flush() },
     ...(retentionDays === undefined
       ? []
@@ -230,11 +257,13 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     runner,
     authenticator: apiKeys,
     metrics,
+    links,
     tasks: new Map(reconcilers.map((reconciler) => [reconciler.name, reconciler])),
     async close() {
       closing = true;
       // Live streams would keep their connections for ever.
       streams.close();
+      await links.close();
       await app.close();
       await Promise.all([...reconcilers.map((reconciler) => reconciler.stop()), webhooks?.jobs.stop()]);
       await apiKeys.usage.flush().catch((error: unknown) => log.warn({ err: error }, "the last uses of keys are lost"));

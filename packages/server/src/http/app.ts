@@ -16,6 +16,7 @@ import { AppError } from "../platform/app-error.ts";
 import { readBodies } from "./bodies.ts";
 import { mountDecisionPoint } from "./decision-point.ts";
 import { mountDocumentation } from "./documentation.ts";
+import { type LinkListener, mountGatewayLink } from "./gateway-link-socket.ts";
 import { type HealthOptions, mountHealth } from "./health.ts";
 import { type MountOptions, mount } from "./mount.ts";
 import { type ObservationOptions, observeRequests, requestIdOf } from "./observation.ts";
@@ -32,6 +33,8 @@ export interface AppOptions extends Omit<MountOptions, "limits">, HealthOptions,
   /** How long a whole request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs?: number;
   readonly rateLimits: Omit<RateLimitOptions, "clock">;
+  /** Takes the links of gateways; undefined where there are none. */
+  readonly links?: LinkListener | undefined;
 }
 
 export function createApp(options: AppOptions): FastifyInstance {
@@ -80,6 +83,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   );
   const limits = new RateLimits(app, { ...options.rateLimits, clock: options.clock });
   for (const route of options.routes) mount(app, route, { ...options, limits });
+  if (options.links !== undefined) mountGatewayLink(app, limits, options.links);
   mountHealth(app, options);
   mountDecisionPoint(app);
   mountDocumentation(

@@ -50,6 +50,11 @@ const selectWhole = statement<WholeGatewayRow, [tenantId: string, id: string, wi
   "gateways.read",
   `SELECT ${wholeGateway("$3")} FROM gateways AS item WHERE item.tenant_id = $1 AND item.id = $2`,
 );
+const selectById = statement<WholeGatewayRow, [tenantId: string, ids: readonly string[], withToken: boolean]>(
+  "gateways.read_many",
+  `SELECT ${wholeGateway("$3")} FROM gateways AS item WHERE item.tenant_id = $1 AND item.id = ANY ($2::uuid[])
+   ORDER BY item.id`,
+);
 const selectOfAddress = statement<WholeGatewayRow, [tenantId: string, addressId: string, withToken: boolean]>(
   "gateways.of_address",
   `SELECT ${wholeGateway("$3")}
@@ -121,6 +126,11 @@ export function listGateways(
 
 export async function readGateway(tx: TenantTx, id: string, withToken: boolean): Promise<WholeGatewayRow | undefined> {
   return (await tx.query(selectWhole, tx.tenantId, id, withToken))[0];
+}
+
+/** Those of the gateways that there are, without tokens. */
+export function readGatewaysById(tx: TenantTx, ids: readonly string[]): Promise<WholeGatewayRow[]> {
+  return tx.query(selectById, tx.tenantId, ids, false);
 }
 
 /** The gateways of the resource that an address belongs to, in order of priority; none when there is no such address. */
