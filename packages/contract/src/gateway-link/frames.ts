@@ -35,6 +35,15 @@ const counter = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 export const ConfigurationName = closedObject({ generation: counter, issuedAt: Moment, hash: Sha256 });
 export type ConfigurationName = Static<typeof ConfigurationName>;
 
+/** A configuration that a gateway enforces, with what tells whether it has to be another one. */
+export const EnforcedConfiguration = closedObject({
+  ...ConfigurationName.properties,
+  /** Of its content. */
+  root: Sha256,
+  expiresAt: Moment,
+});
+export type EnforcedConfiguration = Static<typeof EnforcedConfiguration>;
+
 /** Why a configuration is not enforced. */
 export const failureReasons = [
   /** Not made for this gateway, or not by the tenant's key. */
@@ -67,7 +76,7 @@ export const Hello = closedObject({
   endpoint: Type.Optional(Endpoint),
   listenPort: Type.Optional(Port),
   /** What it enforces; null: nothing. */
-  enforces: Type.Unsafe<ConfigurationName | null>({ ...ConfigurationName, nullable: true }),
+  enforces: Type.Unsafe<EnforcedConfiguration | null>({ ...EnforcedConfiguration, nullable: true }),
   /** The newest format of configurations that it knows. */
   format: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
 });

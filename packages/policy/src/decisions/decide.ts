@@ -19,6 +19,21 @@ export function decide(model: Model, request: AccessRequest): Decision {
   if (typeof asker === "string") return denied(asker);
   const { resource, denied: reason } = reachedBy(model, request.destination);
   if (reason !== undefined) return denied(reason, resource);
+  return decideAbout(model, request, asker, resource);
+}
+
+/**
+ * Decides about a destination that was found.
+ *
+ * @param request its own destination is not asked
+ * @param resource undefined for the internet without a resource
+ */
+export function decideAbout(
+  model: Model,
+  request: AccessRequest,
+  asker: Asker,
+  resource: CompiledResource | undefined,
+): Decision {
   const type = listFor(asker, resource);
   // No list is asked about traffic that enters at a site for something that is no resource.
   if (type === undefined) return denied("no_resource");

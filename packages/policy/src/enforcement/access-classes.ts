@@ -10,7 +10,7 @@ import type { CompiledRule } from "../model/compiled-rule.ts";
 import type { Model } from "../model/model.ts";
 import type { PlanStep } from "./access-plan.ts";
 import type { DeviceLink } from "./links.ts";
-import { type Life, patienceForEach, windowsOf } from "./rule-windows.ts";
+import { type Life, patienceForEach, readsOf, windowsOf } from "./rule-windows.ts";
 
 /** A device that may reach something: it is active, so is its user, and gateways can know it. */
 export interface EligibleDevice {
@@ -29,6 +29,8 @@ export interface ClassDefinition {
   readonly resource: CompiledResource | undefined;
   /** Whether it is asked where the device is, and its rule. */
   readonly isConditioned: boolean;
+  /** Whether it is for denying: who cannot be told in advance to be a member is one. */
+  readonly isDenying: boolean;
 }
 
 export function isSameDefinition(one: ClassDefinition, other: ClassDefinition): boolean {
@@ -41,14 +43,19 @@ export function isSameDefinition(one: ClassDefinition, other: ClassDefinition): 
 }
 
 /** The classes of a step; none for every device. Groups have classes that policies share, so that a policy's change moves no members. */
-export function classesOf({ policy, audience, askedOfEach }: PlanStep): readonly ClassDefinition[] {
-  const plain = { policy: undefined, rule: undefined, resource: undefined, isConditioned: false };
+export function classesOf(
+  { policy, audience, askedOfEach }: PlanStep,
+  action: "allow" | "deny",
+): readonly ClassDefinition[] {
+  const plain = { policy: undefined, rule: undefined, resource: undefined, isConditioned: false, isDenying: false };
   const { facts } = policy;
   if (audience.kind === "everyone") return [];
   if (audience.kind === "conditioned") {
     const { resource } = audience;
-    const key = resource === undefined ? `policy/${facts.id}` : `policy/${facts.id}/${resource.facts.id}`;
-    return [{ key, policy, group: undefined, rule: askedOfEach, resource, isConditioned: true }];
+    const isDenying = action === "deny" && askedOfEach !== undefined && readsOf(askedOfEach).time;
+    const about = resource === undefined ? facts.id : `${facts.id}/${resource.facts.id}`;
+    const key = `${isDenying ? "denied" : "policy"}/${about}`;
+    return [{ key, policy, group: undefined, rule: askedOfEach, resource, isConditioned: true, isDenying }];
   }
   const classes: ClassDefinition[] = facts.allGroups
     ? [{ ...plain, key: "grouped", group: "" }]
@@ -60,8 +67,8 @@ export function classesOf({ policy, audience, askedOfEach }: PlanStep): readonly
 }
 
 /** The keys by which a rule names its classes. */
-export function classKeysOf(step: PlanStep): string[] {
-  return step.audience.kind === "everyone" ? [everyDevice] : classesOf(step).map(({ key }) => key);
+export function classKeysOf(step: PlanStep, action: "allow" | "deny"): readonly string[] {
+  return step.audience.kind === "everyone" ? [everyDevice] : classesOf(step, action).map(({ key }) => key);
 }
 
 /** Whether a device is a member of a class, and when; undefined: it is not. And until when that is settled. */
@@ -71,7 +78,7 @@ export function membershipIn(
   device: EligibleDevice,
   life: Life,
 ): { readonly membership: Membership | undefined; readonly settledUntil: number } {
-  const { policy, group, rule, resource, isConditioned } = definition;
+  const { policy, group, rule, resource, isConditioned, isDenying } = definition;
   const { asker } = device;
   const settled = (isMember: boolean) => ({ membership: isMember || undefined, settledUntil: life.until });
   if (group !== undefined) return settled(group === "" ? asker.groupIds.length > 0 : asker.groupIds.includes(group));
@@ -85,7 +92,7 @@ export function membershipIn(
   if (!policy.appliesTo(asker) || !policy.appliesFrom(sourceIp)) return settled(false);
   if (rule === undefined) return settled(true);
   const contextAt = contextsOf(model, device, resource);
-  const { when, settledUntil } = windowsOf(rule, contextAt, life, patienceForEach);
+  const { when, settledUntil } = windowsOf(rule, contextAt, life, patienceForEach, isDenying);
   return { membership: when === true || when.length > 0 ? when : undefined, settledUntil };
 }
 

@@ -21,6 +21,8 @@ export interface PlanStep {
   readonly timedBy: CompiledRule | undefined;
   /** The rule that each device is asked. */
   readonly askedOfEach: CompiledRule | undefined;
+  /** Whether it cannot be told in advance when the policy decides: then it only ever denies. */
+  readonly isUnforeseeable: boolean;
   /** Gateways that may carry what the policy allows, whatever their status; empty: it denies, or leaves the traffic elsewhere. */
   readonly gateways: readonly string[];
 }
@@ -39,7 +41,10 @@ export function devicePlan(model: Model, resource: CompiledResource | undefined)
   if (list.fallback === undefined) return steps;
   const gateways = gatewaysOf(list.fallback, resource);
   const audience: Audience = { kind: "everyone" };
-  return [...steps, { policy: list.fallback, audience, timedBy: undefined, askedOfEach: undefined, gateways }];
+  return [
+    ...steps,
+    { policy: list.fallback, audience, timedBy: undefined, askedOfEach: undefined, isUnforeseeable: false, gateways },
+  ];
 }
 
 /** The policies about a resource that can decide about traffic from other sites. */
@@ -48,11 +53,12 @@ export function sitePlan(model: Model, resource: CompiledResource): readonly Pla
   for (const policy of policiesAbout(model.policies.SITETOSITE, resource)) {
     const rule = policy.facts.action ? policy.ruleIn(model.rules) : undefined;
     if (policy.facts.action && !canBeMet(rule)) continue;
-    // A gateway does not ask rules for each packet: one about its source is closed here.
-    if (rule !== undefined && readsOf(rule).source) continue;
+    // A gateway does not ask rules for each packet.
+    const isUnforeseeable = rule !== undefined && readsOf(rule).source;
     const gateways = gatewaysOf(policy, resource);
-    const timedBy = rule?.facts.type === "CUSTOM" ? rule : undefined;
-    steps.push({ policy, audience: { kind: "everyone" }, timedBy, askedOfEach: undefined, gateways });
+    const timedBy = rule?.facts.type === "CUSTOM" && !isUnforeseeable ? rule : undefined;
+    const audience: Audience = { kind: "everyone" };
+    steps.push({ policy, audience, timedBy, askedOfEach: undefined, isUnforeseeable, gateways });
   }
   return steps;
 }
@@ -87,11 +93,11 @@ function deviceStep(
     // Two resources share a class unless the rule tells them apart.
     const about = reads?.resource === true ? resource : undefined;
     const audience: Audience = { kind: "conditioned", resource: about };
-    return { policy, audience, timedBy: undefined, askedOfEach: custom, gateways };
+    return { policy, audience, timedBy: undefined, askedOfEach: custom, isUnforeseeable: false, gateways };
   }
   const isForAll = policy.forAnyone || policy.facts.allDevices;
   const audience: Audience = { kind: isForAll ? "everyone" : "named" };
-  return { policy, audience, timedBy: custom, askedOfEach: undefined, gateways };
+  return { policy, audience, timedBy: custom, askedOfEach: undefined, isUnforeseeable: false, gateways };
 }
 
 /** A rule that there is not, or of type DENY, never is. */

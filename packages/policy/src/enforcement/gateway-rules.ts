@@ -2,18 +2,26 @@ import type { DeviceRule, Settings, SiteRule, TimeWindows } from "@gatehouse/con
 import type { PlanStep } from "./access-plan.ts";
 import type { GatewayLink } from "./links.ts";
 
-/** A step of a plan, with the keys of its classes, and when it is there. */
-export interface TimedStep {
-  readonly step: PlanStep;
+/** When a step is there, and for which classes. */
+export interface Stance {
   readonly keys: readonly string[];
   readonly when: true | TimeWindows;
+}
+
+/** A step of a plan as a rule: of gateways that may carry what it is about, and of the others. */
+export interface TimedStep {
+  readonly step: PlanStep;
+  readonly allow: Stance;
+  readonly deny: Stance;
 }
 
 /** The steps as one gateway has to know them. */
 export function deviceRules(steps: readonly TimedStep[], gatewayId: string): DeviceRule[] {
   const rules: DeviceRule[] = [];
-  for (const { step, keys, when } of steps) {
-    const action = step.gateways.includes(gatewayId) ? "allow" : "deny";
+  for (const timed of steps) {
+    const action = timed.step.gateways.includes(gatewayId) ? "allow" : "deny";
+    const { keys, when } = timed[action];
+    if (keys.length === 0 || (when !== true && when.length === 0)) continue;
     const last = rules.at(-1);
     // Of neighbours that say the same, none comes first.
     if (when === true && last !== undefined && last.action === action && last.windows === undefined) {
@@ -24,13 +32,13 @@ export function deviceRules(steps: readonly TimedStep[], gatewayId: string): Dev
 }
 
 export function siteRules(steps: readonly TimedStep[], gatewayId: string): SiteRule[] {
-  const rules = steps.map(
-    ({ step, when }): SiteRule => ({
-      action: step.gateways.includes(gatewayId) ? "allow" : "deny",
-      sources: step.policy.facts.sourceIps.map(asBlock),
-      ...(when === true ? {} : { windows: when }),
-    }),
-  );
+  const rules = steps.flatMap((timed): SiteRule[] => {
+    const action = timed.step.gateways.includes(gatewayId) ? "allow" : "deny";
+    const { when } = timed[action];
+    if (when !== true && when.length === 0) return [];
+    const sources = timed.step.policy.facts.sourceIps.map(asBlock);
+    return [{ action, sources, ...(when === true ? {} : { windows: when }) }];
+  });
   return withoutLastDenials(rules);
 }
 

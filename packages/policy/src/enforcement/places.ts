@@ -60,7 +60,8 @@ interface ReadAddress {
 
 const readAddresses = new WeakMap<CompiledResource, readonly ReadAddress[]>();
 
-function addressesOf(resource: CompiledResource): readonly ReadAddress[] {
+/** The addresses of a resource as configurations write them, with what it offers there. */
+export function addressesOf(resource: CompiledResource): readonly ReadAddress[] {
   let addresses = readAddresses.get(resource);
   if (addresses === undefined) {
     addresses = resource.facts.addresses.flatMap(({ address, protocols }) => {

@@ -13,7 +13,7 @@ export interface Life {
 /** When something holds within a life: all of it, never (no windows), or at times. */
 export interface Holding {
   readonly when: true | TimeWindows;
-  /** Up to this moment the windows are what the rule says; after it, they say never, to be on the safe side. */
+  /** Up to this moment the windows are what the rule says; after it, what whoever asked takes for safe. */
   readonly settledUntil: number;
 }
 
@@ -33,13 +33,16 @@ const mostWindows = 500;
 /**
  * When a rule is met, found by asking it at each moment at which time can change what it gives.
  *
- * A rule that changes more often than there is patience for counts as not met after that: closed where in doubt.
+ * A rule may change more often than there is patience for.
+ *
+ * @param afterwards whether it counts as met from then on: closed where in doubt is "no" for what allows, and "yes" for what denies
  */
 export function windowsOf(
   rule: CompiledRule,
   contextAt: (now: number) => RuleContext,
   { from, until }: Life,
   { steps }: Patience,
+  afterwards: boolean,
 ): Holding {
   const windows: [number | null, number | null][] = [];
   let open: number | null | undefined;
@@ -57,7 +60,9 @@ export function windowsOf(
     left -= 1;
   }
   const settledUntil = Math.min(now, until);
-  if (open !== undefined) windows.push([open, settledUntil === until ? null : settledUntil]);
+  const isToTheEnd = settledUntil === until || afterwards;
+  if (open === undefined && settledUntil < until && afterwards) open = settledUntil;
+  if (open !== undefined) windows.push([open, isToTheEnd ? null : settledUntil]);
   const [first] = windows;
   const isAlways = windows.length === 1 && first?.[0] === null && first[1] === null;
   return { when: isAlways || windows, settledUntil };
@@ -67,15 +72,16 @@ export function isOpen(when: true | TimeWindows, now: number): boolean {
   return when === true || when.some(([from, until]: TimeWindow) => (from ?? now) <= now && now < (until ?? now + 1));
 }
 
-/** Which variables a rule reads, `now` aside. */
+/** Which variables a rule reads. */
 export interface RuleReads {
   /** Of the user, the device or where the device is. */
   readonly subject: boolean;
   readonly source: boolean;
   readonly resource: boolean;
+  readonly time: boolean;
 }
 
-const nothing: RuleReads = { subject: false, source: false, resource: false };
+const nothing: RuleReads = { subject: false, source: false, resource: false, time: false };
 const known = new WeakMap<CompiledRule, RuleReads>();
 
 export function readsOf(rule: CompiledRule): RuleReads {
@@ -100,6 +106,6 @@ function foundReads(rule: CompiledRule): RuleReads {
   });
   const resource = names.delete("resource");
   const source = names.has("source");
-  names.delete(TIME_VARIABLE);
-  return { subject: names.size > 0, source, resource };
+  const time = names.delete(TIME_VARIABLE);
+  return { subject: names.size > 0, source, resource, time };
 }

@@ -22,7 +22,7 @@ import {
   membershipIn,
 } from "./access-classes.ts";
 import { devicePlan, type PlanStep, sitePlan } from "./access-plan.ts";
-import { deviceRules, settingsOf, siteRules, type TimedStep } from "./gateway-rules.ts";
+import { deviceRules, type Stance, settingsOf, siteRules, type TimedStep } from "./gateway-rules.ts";
 import { sameContent, treeLike } from "./kept-trees.ts";
 import type { GatewayLink, LinkChange, LinkFacts } from "./links.ts";
 import { destinationsOf } from "./places.ts";
@@ -234,17 +234,21 @@ export class TenantEnforcement {
     const kept = this.#plans.get(resource?.facts.id ?? internetKey);
     if (kept !== undefined && isSameList(kept.madeFrom, madeFrom)) return kept;
     let settledUntil = life.until;
-    const timed = (step: PlanStep): TimedStep => {
-      const keys = classKeysOf(step);
-      if (step.timedBy === undefined) return { step, keys, when: true };
+    const whenOf = ({ timedBy, isUnforeseeable }: PlanStep, action: "allow" | "deny") => {
+      if (isUnforeseeable) return action === "deny" || [];
+      if (timedBy === undefined) return true;
       const contextAt = (now: number) => ({ source: {}, resource: resource?.forRules, now: new Date(now) });
-      const holding = windowsOf(step.timedBy, contextAt, life, patienceForAll);
+      const holding = windowsOf(timedBy, contextAt, life, patienceForAll, action === "deny");
       settledUntil = Math.min(settledUntil, holding.settledUntil);
-      return { step, keys, when: holding.when };
+      return holding.when;
     };
-    const canDecide = ({ keys, when }: TimedStep) => keys.length > 0 && (when === true || when.length > 0);
-    const deviceSteps = devicePlan(this.#model, resource).map(timed).filter(canDecide);
-    const siteSteps = resource === undefined ? [] : sitePlan(this.#model, resource).map(timed).filter(canDecide);
+    const stance = (step: PlanStep, action: "allow" | "deny"): Stance => ({
+      keys: classKeysOf(step, action),
+      when: whenOf(step, action),
+    });
+    const timed = (step: PlanStep): TimedStep => ({ step, allow: stance(step, "allow"), deny: stance(step, "deny") });
+    const deviceSteps = devicePlan(this.#model, resource).map(timed);
+    const siteSteps = resource === undefined ? [] : sitePlan(this.#model, resource).map(timed);
     const gateways = new Set([...deviceSteps, ...siteSteps].flatMap(({ step }) => step.gateways));
     return { madeFrom, resource, deviceSteps, siteSteps, gateways, settledUntil };
   }
@@ -255,7 +259,7 @@ export class TenantEnforcement {
       // What no gateway carries needs no classes.
       if (gateways.size === 0) continue;
       for (const { step } of deviceSteps) {
-        for (const definition of classesOf(step)) {
+        for (const definition of [...classesOf(step, "allow"), ...classesOf(step, "deny")]) {
           if (!classes.has(definition.key)) classes.set(definition.key, this.#class(definition, touched, life));
         }
       }
