@@ -52,9 +52,9 @@ export class DesiredState {
     return this.#generation;
   }
 
-  /** Milliseconds since 1970: until when contents hold, and the configurations that are made of them. */
-  get lifeUntil(): number {
-    return this.#enforcement?.life.until ?? 0;
+  /** Milliseconds since 1970: when contents hold, and the configurations that are made of them. */
+  get life(): { readonly from: number; readonly until: number } | undefined {
+    return this.#enforcement?.life;
   }
 
   /** When contents have to be looked at again, though nothing else changes; milliseconds since 1970. */

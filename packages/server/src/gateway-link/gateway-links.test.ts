@@ -150,8 +150,7 @@ describe("a gateway that comes back", () => {
   test("with something that nobody knows is sent the whole", async () => {
     const { id, gateway } = await newGateway();
     await openWay(id);
-    const name = { generation: 1, issuedAt: 5, hash: "0".repeat(64) };
-    await gateway.connect({ enforces: name });
+    await gateway.connect({ enforces: unknown(1) });
     await until("the configuration arrives", () => gateway.content !== undefined);
     expect(gateway.seen).toMatchObject({ wholes: 1, differences: 0 });
   });
@@ -159,8 +158,8 @@ describe("a gateway that comes back", () => {
   test("with something later than the tenant's present generation is sent what is later still", async () => {
     const { id, gateway } = await newGateway();
     await openWay(id);
-    gateway.name = { generation: 1_000_000, issuedAt: Date.now() + 60_000, hash: "0".repeat(64) };
-    await gateway.connect();
+    gateway.name = unknown(1_000_000);
+    await gateway.connect({ enforces: unknown(1_000_000) });
     await until("the configuration arrives", () => gateway.content !== undefined);
     expect(gateway.name?.generation).toBe(1_000_000);
   });
@@ -356,6 +355,12 @@ describe("who breaks the protocol is let go", () => {
     expect(gateway.goodbyes).toEqual([expect.objectContaining({ reason: "protocol" })]);
   });
 });
+
+/** A configuration of which nobody here has heard. */
+function unknown(generation: number) {
+  const digits = "0".repeat(64);
+  return { generation, issuedAt: Date.now() + 60_000, hash: digits, root: digits, expiresAt: Date.now() + 3_600_000 };
+}
 
 function manyPeers(count: number) {
   return Array.from({ length: count }, () => ({ peer: "100.64.0.1", receivedBytes: 0, sentBytes: 0 }));

@@ -2,7 +2,8 @@
 import { randomUUID } from "node:crypto";
 import type { Goodbye, ServerMessage } from "@gatehouse/contract/gateway-link/frames";
 import type { PresentedGateway } from "./gateway-links.ts";
-import { FrameReader, textsOf } from "./link-frames.ts";
+import { framesOf } from "@gatehouse/contract/gateway-link/message-parts";
+import { FrameReader } from "./link-frames.ts";
 import type { LinkSession } from "./link-session.ts";
 
 /** What carries frames: a WebSocket, or a test. */
@@ -48,6 +49,8 @@ export class LinkConnection {
   hasSaidHello = false;
   /** Milliseconds since 1970. */
   heardAt: number;
+  /** Of what its agent enforced when it said hello. */
+  agentGeneration = 0;
   wantedRoot: string | undefined;
   wantedSince: number | undefined;
 
@@ -74,7 +77,7 @@ export class LinkConnection {
   /** Sends a message. A long one goes in parts, the next when the one before has left, so that short ones come between. */
   send(message: ServerMessage): void {
     if (this.#isClosed) return;
-    const [first = "", ...rest] = textsOf(message);
+    const [first = "", ...rest] = framesOf(message);
     if (rest.length === 0 && !this.#isSending) return this.#transport.send(first, () => undefined);
     this.#queue.push(first, ...rest);
     this.#sendNext();

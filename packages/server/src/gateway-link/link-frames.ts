@@ -1,11 +1,5 @@
 /** Frames as texts: what agents send is checked, and longer messages are put together of parts, as far as is allowed. */
-import {
-  type AgentMessage,
-  agentFrames,
-  longestPart,
-  type Part,
-  type ServerMessage,
-} from "@gatehouse/contract/gateway-link/frames";
+import { type AgentMessage, agentFrames, type Part } from "@gatehouse/contract/gateway-link/frames";
 import { Ajv } from "ajv";
 
 /** What an agent has to say is short: heartbeats of a thousand peers, and reasons. Characters. */
@@ -57,21 +51,4 @@ function checked(text: string): AgentMessage | Part | string {
   if (check === undefined) return "a frame is of no known type";
   if (!check(value)) return `a frame of type ${String(type)} is not as declared: ${ajv.errorsText(check.errors).slice(0, 200)}`;
   return value as AgentMessage | Part; // as was just checked
-}
-
-/** A message as the texts to send, one after the other. */
-export function textsOf(message: ServerMessage): readonly string[] {
-  const text = JSON.stringify(message);
-  if (text.length <= longestPart) return [text];
-  const texts: string[] = [];
-  for (let from = 0; from < text.length; from += longestPart) {
-    const part: Part = {
-      type: "part",
-      index: texts.length,
-      isLast: from + longestPart >= text.length,
-      text: text.slice(from, from + longestPart),
-    };
-    texts.push(JSON.stringify(part));
-  }
-  return texts;
 }

@@ -10,16 +10,6 @@ export interface LinkClaim {
   readonly replica_id: string;
 }
 
-/** What was known of a gateway's configuration before. */
-export interface KnownConfiguration {
-  readonly gateway_id: string;
-  readonly applied_hash: string | null;
-  readonly applied_root: string | null;
-  readonly applied_generation: number | null;
-  readonly applied_issued_at: number | null;
-  readonly applied_expires_at: string | null;
-}
-
 /** What is new of a connection; what is absent stays. Moments are ISO 8601. */
 export interface LinkNews {
   readonly gateway_id: string;
@@ -43,7 +33,7 @@ export interface LinkNews {
   readonly error?: string;
 }
 
-const claim = statement<KnownConfiguration, [tenantId: string, claims: string, at: Date]>(
+const claim = statement<{ gateway_id: string }, [tenantId: string, claims: string, at: Date]>(
   "gateway_link.claim",
   // A gateway that was deleted meanwhile is not there to be claimed.
   `INSERT INTO gateway_links AS link (tenant_id, gateway_id, connection_id, replica_id, connected_at, last_heartbeat, is_watched)
@@ -54,7 +44,7 @@ const claim = statement<KnownConfiguration, [tenantId: string, claims: string, a
    ON CONFLICT (tenant_id, gateway_id) DO UPDATE
      SET connection_id = excluded.connection_id, replica_id = excluded.replica_id, connected_at = excluded.connected_at,
          last_heartbeat = excluded.last_heartbeat, is_watched = true, disconnected_at = NULL
-   RETURNING gateway_id, applied_hash, applied_root, applied_generation, applied_issued_at, applied_expires_at`,
+   RETURNING gateway_id`,
 );
 
 const kinds = {
@@ -104,9 +94,10 @@ const clearReplicas = statement<never, [tenantId: string, before: Date]>(
   "DELETE FROM gateway_link_replicas WHERE tenant_id = $1 AND updated_at < $2",
 );
 
-/** Makes connections their gateways' present ones. */
-export function claimLinks(tx: TenantTx, claims: readonly LinkClaim[], at: Date): Promise<KnownConfiguration[]> {
-  return tx.query(claim, tx.tenantId, JSON.stringify(claims), at);
+/** Makes connections their gateways' present ones. @returns the gateways that there still are */
+export async function claimLinks(tx: TenantTx, claims: readonly LinkClaim[], at: Date): Promise<ReadonlySet<string>> {
+  const rows = await tx.query(claim, tx.tenantId, JSON.stringify(claims), at);
+  return new Set(rows.map(({ gateway_id: id }) => id));
 }
 
 /** @returns the gateways of which it was stored: of the others, another connection is the present one */

@@ -25,7 +25,7 @@ export interface LinkWriterOptions {
 }
 
 interface PendingClaim extends queries.LinkClaim {
-  readonly done: (known: queries.KnownConfiguration | undefined) => void;
+  readonly done: (isThere: boolean) => void;
   readonly failed: (error: unknown) => void;
 }
 
@@ -53,9 +53,9 @@ export class LinkWriter {
   /**
    * Makes a connection its gateway's present one.
    *
-   * @returns what is known of the gateway's configuration; undefined once the gateway is deleted
+   * @returns false once the gateway is deleted
    */
-  claim(claim: queries.LinkClaim): Promise<queries.KnownConfiguration | undefined> {
+  claim(claim: queries.LinkClaim): Promise<boolean> {
     this.#news.delete(claim.gateway_id);
     return new Promise((done, failed) => {
       this.#claims.push({ ...claim, done, failed });
@@ -129,7 +129,7 @@ export class LinkWriter {
       const last = new Map(claims.map(({ gateway_id, connection_id, replica_id }) => [gateway_id, { gateway_id, connection_id, replica_id }]));
       const [known, stored] = await this.#transaction((tx) =>
         Promise.all([
-          last.size === 0 ? [] : queries.claimLinks(tx, [...last.values()], clock.now()),
+          last.size === 0 ? new Set<string>() : queries.claimLinks(tx, [...last.values()], clock.now()),
           news.size === 0 ? new Set<string>() : queries.storeLinkNews(tx, [...news.values()]),
           generation === undefined
             ? undefined
@@ -138,8 +138,7 @@ export class LinkWriter {
               : queries.storeReplicaGeneration(tx, replicaId, generation, clock.now()),
         ]),
       );
-      const byGateway = new Map(known.map((row) => [row.gateway_id, row]));
-      for (const { gateway_id: id, done } of claims) done(byGateway.get(id));
+      for (const { gateway_id: id, done } of claims) done(known.has(id));
       for (const { gateway_id: id, connection_id: connection } of news.values()) {
         if (!stored.has(id)) this.#options.superseded(id, connection);
       }

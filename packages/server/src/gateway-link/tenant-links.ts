@@ -1,4 +1,5 @@
 /** The gateways of one tenant that are connected to this replica: each is told what it should enforce, and what they say is written down. */
+import { type ContentTree, contentRoot } from "@gatehouse/contract/gateway-link/content-tree";
 import type { Applied, Failed, Heartbeat, Hello } from "@gatehouse/contract/gateway-link/frames";
 import { heartbeatIntervalMs } from "@gatehouse/contract/gateway-link/frames";
 import type { HashText } from "@gatehouse/contract/gateway-link/hash-tree";
@@ -8,15 +9,12 @@ import type { Log } from "../platform/log.ts";
 import type { OutboxEntry } from "../platform/outbox/outbox.queries.ts";
 import { DesiredState } from "./desired-state.ts";
 import type { LinkConnection } from "./link-connection.ts";
-import { type EnforcedConfiguration, LinkSession } from "./link-session.ts";
-import type { KnownConfiguration } from "./link-state.queries.ts";
+import { LinkSession, type SessionListener, type Wanted } from "./link-session.ts";
 import { LinkWriter } from "./link-writer.ts";
 import { tokensOfGateways } from "./presented-token.queries.ts";
 import { openSigningKey, type SigningKey } from "./signing-keys.ts";
 import type { Turns } from "./turns.ts";
 
-/** Whoever does not answer a configuration for this long is let go, and comes again: in milliseconds. */
-const longestAnswerMs = 120_000;
 /** After the database failed, in milliseconds. */
 const retryMs = 500;
 /** The longest that a timer waits before the clock is asked again, in milliseconds. */
@@ -41,7 +39,7 @@ export class TenantLinks {
   /** By gateway: those that said hello. */
   readonly #connections = new Map<string, LinkConnection>();
   /** What gateways enforce, also of those that are gone for a moment. */
-  readonly #enforced = new Map<string, EnforcedConfiguration>();
+  readonly #enforced = new Map<string, ContentTree>();
   /** When tokens end that were rotated away, by gateway, in milliseconds since 1970. */
   readonly #tokenEnds = new Map<string, number>();
   #key: Promise<SigningKey> | undefined;
@@ -99,20 +97,21 @@ export class TenantLinks {
     this.#connections.set(gatewayId, connection);
     this.usedAt = clock.elapsedMs();
     this.#noteTokenEnd(connection);
-    const [key, known] = await Promise.all([
+    const [key, isThere] = await Promise.all([
       this.#signingKey(),
       this.#writer.claim({ gateway_id: gatewayId, connection_id: connection.id, replica_id: replicaId }),
       this.#isReady && !this.#isStale ? undefined : this.refresh(),
     ]);
     if (connection.isClosed) return;
-    if (known === undefined) return this.#end(connection, "gateway_gone");
-    const latest = hello.enforces ?? undefined;
-    const send = connection.send.bind(connection);
-    connection.session = new LinkSession(
-      { tenantId, gatewayId, key, sha256, send, now: () => clock.now().getTime(), told: this.#listenerOf(connection) },
-      latest,
-      latest === undefined ? undefined : this.#knownConfiguration(gatewayId, latest, known),
-    );
+    if (!isThere) return this.#end(connection, "gateway_gone");
+    connection.agentGeneration = hello.enforces?.generation ?? 0;
+    // It has later news than this replica, or the database was restored from a backup: which of the two, the database tells.
+    if (connection.agentGeneration > this.#desired.generation) {
+      this.#desired.lost();
+      this.#isStale = true;
+      await this.refresh();
+      if (connection.isClosed) return;
+    }
     connection.send({
       type: "welcome",
       signingKey: key.publicKey,
@@ -122,7 +121,17 @@ export class TenantLinks {
     this.#writer.heard(gatewayId, clock.now());
     const { agentVersion, publicKey, endpoint = "" } = hello;
     this.#writer.report({ gatewayId, agentVersion, publicKey, endpoint, heardAt: clock.now() });
-    turns.add(() => this.#want(connection));
+    turns.add(() => {
+      const wanted = this.#wantedOf(connection);
+      if (connection.isClosed || wanted === undefined) return;
+      const send = connection.send.bind(connection);
+      const told = this.#listenerOf(connection);
+      const now = () => clock.now().getTime();
+      const session = new LinkSession({ tenantId, gatewayId, key, sha256, send, now, told }, wanted);
+      connection.session = session;
+      this.#noteWanted(connection, wanted, hello.enforces?.root);
+      session.hello(hello.enforces, this.#enforced.get(gatewayId));
+    });
     turns.add(() => this.#noteGeneration());
   }
 
@@ -214,9 +223,7 @@ export class TenantLinks {
       if (endsAt <= now && connection !== undefined) this.#end(connection, "token_revoked");
     }
     for (const connection of [...this.#connections.values()]) {
-      const waitingSince = connection.session?.waitingSince;
-      if (waitingSince !== undefined && now - waitingSince > longestAnswerMs) this.#end(connection, "protocol");
-      else connection.session?.step();
+      connection.session?.tick();
     }
     if (this.#isReady && now >= this.#desired.staleAt) this.wake();
     if (this.#connections.size > 0 && this.#isReady) this.#noteGeneration();
@@ -321,64 +328,77 @@ export class TenantLinks {
   }
 
   #want(connection: LinkConnection): void {
-    const { gatewayId } = connection.gateway;
     const { session } = connection;
-    const content = this.#desired.contentOf(gatewayId);
-    if (session === undefined || connection.isClosed || content === undefined) return;
-    const now = this.#options.clock.now();
-    const { generation, lifeUntil } = this.#desired;
-    const before = connection.wantedRoot;
-    // Before it is sent, so that no answer comes to a question that was not asked yet.
-    const root = session.prepare({ content, generation, lifeUntil });
-    if (root !== before) {
-      connection.wantedRoot = root;
-      connection.wantedSince = now.getTime();
-      // What it enforces from before is not wanted only since it came back.
-      const isKept = before === undefined && session.enforced?.root === root;
-      this.#writer.note(
-        {
-          gateway_id: gatewayId,
-          connection_id: connection.id,
-          wanted_root: root,
-          wanted_generation: generation,
-          ...(isKept ? {} : { wanted_since: now.toISOString() }),
-        },
-        true,
-      );
-    }
-    session.step();
+    const wanted = this.#wantedOf(connection);
+    if (session === undefined || connection.isClosed || wanted === undefined) return;
+    // Noted before it is sent, so that no answer comes to what was not wanted yet.
+    this.#noteWanted(connection, wanted, connection.wantedRoot);
+    session.want(wanted);
   }
 
-  #listenerOf(connection: LinkConnection): ConstructorParameters<typeof LinkSession>[0]["told"] {
+  #wantedOf({ gateway: { gatewayId }, agentGeneration }: LinkConnection): Wanted | undefined {
+    const { generation, life } = this.#desired;
+    const content = this.#desired.contentOf(gatewayId);
+    if (content === undefined || life === undefined) return undefined;
+    // What is to be later than all that the agent has is so by its generation also after a backup was restored.
+    return {
+      content,
+      generation: Math.max(generation, agentGeneration),
+      expiresAt: life.until,
+      lastsUntil: life.until - (life.until - life.from) / 4,
+    };
+  }
+
+  /** @param enforcedRoot of what is not wanted only since now */
+  #noteWanted(connection: LinkConnection, { content, generation }: Wanted, enforcedRoot: string | undefined): void {
+    const { sha256, clock } = this.#options;
+    const root = contentRoot(content, sha256);
+    if (root === connection.wantedRoot) return;
+    const now = clock.now();
+    connection.wantedRoot = root;
+    connection.wantedSince = root === enforcedRoot ? undefined : now.getTime();
+    this.#writer.note(
+      {
+        gateway_id: connection.gateway.gatewayId,
+        connection_id: connection.id,
+        wanted_root: root,
+        wanted_generation: generation,
+        ...(root === enforcedRoot ? {} : { wanted_since: now.toISOString() }),
+      },
+      true,
+    );
+  }
+
+  #listenerOf(connection: LinkConnection): SessionListener {
     const { gatewayId } = connection.gateway;
     const { clock, lagged } = this.#options;
     const names = { gateway_id: gatewayId, connection_id: connection.id };
     return {
-      sent: ({ generation }, root) =>
+      sent: (generation, root) =>
         this.#writer.note(
           { ...names, sent_root: root, sent_generation: generation, sent_at: clock.now().toISOString() },
           true,
         ),
-      applied: (enforced) => {
+      applied: ({ hash, root, generation, issuedAt, expiresAt }, content) => {
         const now = clock.now();
-        const { generation, issuedAt, hash } = enforced.name;
-        this.#enforced.set(gatewayId, enforced);
+        if (content !== undefined) this.#enforced.set(gatewayId, content);
         this.#writer.note(
           {
             ...names,
             applied_hash: hash,
-            applied_root: enforced.root,
+            applied_root: root,
             applied_generation: generation,
             applied_issued_at: issuedAt,
-            applied_expires_at: new Date(enforced.expiresAt).toISOString(),
+            applied_expires_at: new Date(expiresAt).toISOString(),
             applied_at: now.toISOString(),
             error: "",
           },
           true,
         );
         if (this.#writer.isNewsOf(gatewayId, "")) this.#writer.report({ gatewayId, appliedAt: now, heardAt: now });
-        if (enforced.root === connection.wantedRoot && connection.wantedSince !== undefined) {
+        if (root === connection.wantedRoot && connection.wantedSince !== undefined) {
           lagged?.(now.getTime() - connection.wantedSince);
+          connection.wantedSince = undefined;
         }
       },
       failed: (reason, message) => {
@@ -386,21 +406,8 @@ export class TenantLinks {
         this.#writer.note({ ...names, error }, true);
         if (this.#writer.isNewsOf(gatewayId, error)) this.#writer.report({ gatewayId, error, heardAt: clock.now() });
       },
-      retryAt: () => undefined,
+      ended: (reason) => this.#end(connection, reason),
     };
-  }
-
-  /** What the gateway says it enforces, where it is known: all of it, or its root, which is enough when nothing has changed since. */
-  #knownConfiguration(
-    gatewayId: string,
-    latest: NonNullable<Hello["enforces"]>,
-    known: KnownConfiguration,
-  ): EnforcedConfiguration | undefined {
-    const kept = this.#enforced.get(gatewayId);
-    if (kept?.name.hash === latest.hash) return kept;
-    const { applied_hash: hash, applied_root: root, applied_expires_at: expiresAt } = known;
-    if (hash !== latest.hash || root === null || expiresAt === null) return undefined;
-    return { name: latest, root, expiresAt: Date.parse(expiresAt), content: undefined };
   }
 
   #signingKey(): Promise<SigningKey> {

@@ -110,8 +110,12 @@ export class SimulatedGateway {
   }
 
   sayHello(hello: Partial<Extract<AgentMessage, { type: "hello" }>> = {}): void {
-    const { publicKey, name } = this;
-    this.say({ type: "hello", agentVersion: "0.1.0", publicKey, enforces: name ?? null, format: 1, ...hello });
+    const { publicKey, name, envelope } = this;
+    const enforces =
+      name === undefined || envelope === undefined
+        ? null
+        : { ...name, root: envelope.header.root, expiresAt: envelope.header.expiresAt };
+    this.say({ type: "hello", agentVersion: "0.1.0", publicKey, enforces, format: 1, ...hello });
   }
 
   heartbeat(fields: { readonly load?: number; readonly roundTripTimeMs?: number; readonly peers?: PeerReport[] } = {}): void {
