@@ -99,6 +99,30 @@ export function isWrite(declaration: Operation): boolean {
   return declaration.method !== "GET" && declaration.success.kind !== "report";
 }
 
+/** Nouns whose records decide who may reach what, or how. */
+const enforcedNouns = new Set([
+  "addresses",
+  "admission-rules",
+  "configuration",
+  "devices",
+  "gateways",
+  "groups",
+  "policies",
+  "protocols",
+  "resources",
+  "users",
+]);
+
+/** Whether the operation may change what gateways enforce; then `?wait=applied` waits until they do. */
+export function changesEnforcement(declaration: Operation): boolean {
+  const [noun = "", verb] = declaration.access.split(":");
+  return isWrite(declaration) && verb === "write" && enforcedNouns.has(noun);
+}
+
+/** How long `?wait=applied` waits where the query does not say, and at most, in seconds. */
+export const defaultWaitSeconds = 10;
+export const longestWaitSeconds = 60;
+
 /** Whether `If-Match` is compared with the version of what the path names, or of the tenant as a whole. */
 export function takesIfMatch({ method, parameters, conditional }: Operation): boolean {
   return method !== "GET" && (parameters !== undefined || conditional === true);

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { ModelStore } from "./features/access/access.api.ts";
 import { ApiKeyAuthenticator } from "./features/api-keys/api-keys.api.ts";
+import { AppliedWaiting } from "./features/gateways/gateways.api.ts";
 import {
   type Installation,
   operatorAuthenticator,
@@ -194,6 +195,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       gatewayLinks: () => links.state,
     });
   }
+  const waiting = new AppliedWaiting(database, clock);
   const app = createApp({
     log,
     metrics,
@@ -204,6 +206,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     trustedProxies: options.trustedProxies,
     rateLimits,
     links,
+    awaitApplied: (...asked) => waiting.wait(...asked),
     ...(options.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: options.requestTimeoutMs }),
     authenticator: {
       tenantKey: (key, sourceAddress) => apiKeys.authenticate(key, sourceAddress),

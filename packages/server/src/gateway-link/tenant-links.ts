@@ -15,6 +15,8 @@ import { tokensOfGateways } from "./presented-token.queries.ts";
 import { openSigningKey, type SigningKey } from "./signing-keys.ts";
 import type { Turns } from "./turns.ts";
 
+/** How often a replica says that it still holds gateways, in milliseconds. */
+const aliveEveryMs = 8_000;
 /** After the database failed, in milliseconds. */
 const retryMs = 500;
 /** The longest that a timer waits before the clock is asked again, in milliseconds. */
@@ -48,6 +50,7 @@ export class TenantLinks {
   #isReady = false;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
+  #notedAt = 0;
   /** By `clock.elapsedMs()`: when there last was a connection. */
   usedAt: number;
 
@@ -226,7 +229,8 @@ export class TenantLinks {
       connection.session?.tick();
     }
     if (this.#isReady && now >= this.#desired.staleAt) this.wake();
-    if (this.#connections.size > 0 && this.#isReady) this.#noteGeneration();
+    // Others take a replica that says nothing for gone.
+    if (this.#isReady && this.#options.clock.elapsedMs() - this.#notedAt > aliveEveryMs) this.#noteGeneration();
   }
 
   /** Writes all that is pending. */
@@ -324,7 +328,9 @@ export class TenantLinks {
   }
 
   #noteGeneration(): void {
-    if (this.#connections.size > 0) this.#writer.noteGeneration(this.#desired.generation);
+    if (this.#connections.size === 0) return;
+    this.#notedAt = this.#options.clock.elapsedMs();
+    this.#writer.noteGeneration(this.#desired.generation);
   }
 
   #want(connection: LinkConnection): void {

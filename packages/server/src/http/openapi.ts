@@ -1,7 +1,7 @@
 /** The OpenAPI 3.0.3 document, made from the declarations that also validate and document every operation. */
 import { type ErrorCode, errorDefinitions } from "@gatehouse/contract/errors";
 import { type ListDeclaration, operatorsFor, pageOf } from "@gatehouse/contract/list";
-import { errorsOf, type Operation, type StreamSuccess, takesIfMatch } from "@gatehouse/contract/operation";
+import { changesEnforcement, defaultWaitSeconds, errorsOf, longestWaitSeconds, type Operation, type StreamSuccess, takesIfMatch } from "@gatehouse/contract/operation";
 import { Problem } from "@gatehouse/contract/problem";
 import { componentKeyword, trimKeyword } from "@gatehouse/contract/schema";
 import type { TSchema } from "typebox";
@@ -66,6 +66,16 @@ const tagDescriptions: Readonly<Record<string, string>> = {
 
 const headers = {
   ETag: { description: "The record's version, for If-Match.", schema: { type: "string" } },
+  "Gatehouse-Enforced": {
+    description:
+      "With `?wait=applied`: `applied` where every gateway of the tenant enforces the change or enforces nothing, else `incomplete`; with the tenant's generation, how many gateways there are, and of how many it is missing. `unknown` where it could not be found out.",
+    schema: { type: "string" },
+  },
+  "Gatehouse-Not-Enforced": {
+    description:
+      "With `?wait=applied`: the ids of up to 50 gateways that have not said that they enforce the change, each with its state as in `/tenants/gateways/{id}/sync`.",
+    schema: { type: "string" },
+  },
   "Idempotent-Replayed": {
     description: "`true` where the request was done before, under the same Idempotency-Key, and is answered again.",
     schema: { type: "string", enum: ["true"] },
@@ -168,8 +178,23 @@ function parametersOf(operation: Operation): unknown[] {
   const headers: unknown[] = [];
   if (takesIfMatch(operation)) headers.push({ $ref: "#/components/parameters/IfMatch" });
   if (operation.method === "POST") headers.push({ $ref: "#/components/parameters/IdempotencyKey" });
-  return [...path, ...query, ...headers];
+  return [...path, ...query, ...(changesEnforcement(operation) ? waitParameters : []), ...headers];
 }
+
+const waitParameters = [
+  {
+    name: "wait",
+    in: "query",
+    description: "`applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for.",
+    schema: { type: "string", enum: ["applied"] },
+  },
+  {
+    name: "timeout",
+    in: "query",
+    description: "How long `wait` may take, in seconds.",
+    schema: { type: "integer", minimum: 1, maximum: longestWaitSeconds, default: defaultWaitSeconds },
+  },
+];
 
 function streamParameters({ query, filter, live }: StreamSuccess): unknown[] {
   const own = Object.entries(query).map(([name, { description, values, default: fallback }]) => ({
@@ -261,6 +286,7 @@ function successOf(operation: Operation, schemas: Json): Json {
   if (success.kind === "record" || success.kind === "records" || changes) names.push("ETag");
   const located = success.kind === "record" && success.located === true;
   if (located || (success.status === 201 && operation.parameters === undefined)) names.push("Location");
+  if (changesEnforcement(operation)) names.push("Gatehouse-Enforced", "Gatehouse-Not-Enforced");
   if (operation.method === "POST") names.push("Idempotent-Replayed");
   const shown = headersNamed(...names);
   if (success.kind === "empty") return { description: "Done; there is nothing to show.", headers: shown };

@@ -1,4 +1,5 @@
 import { heartbeatTimeoutMs } from "@gatehouse/contract/gateway-link/frames";
+import { type GatewayCondition, gatewayStatus } from "@gatehouse/contract/gateway-link/gateway-status";
 import type { GatewayStatus, GatewayTest } from "@gatehouse/contract/records/gateway";
 import { parseAddressText } from "@gatehouse/policy/addresses/address-text";
 
@@ -37,45 +38,25 @@ export interface Heartbeat {
   readonly error: string;
 }
 
-/** What a gateway's reports come to: nothing was tried, the last configuration was applied, or it failed, after another or as the first. */
-type Reports = "none" | "applied" | "failed" | "failed-at-first";
-/** Whether it was heard of within 30 seconds. */
-type Hearing = "heard" | "silent";
-/** Whether an administrator took it out of service. */
-type Service = "in-service" | "in-maintenance";
-
-/**
- * Contract, "Status transitions", of every state that there is. Whoever is silent is not trusted with an older report: silence comes
- * before ERROR; and nothing was ever in service of a gateway that failed its first configuration and fell silent.
- */
-const statusTable: Readonly<Record<Service, Readonly<Record<Hearing, Readonly<Record<Reports, GatewayStatus>>>>>> = {
-  "in-service": {
-    heard: { none: "PENDING", applied: "ONLINE", failed: "ERROR", "failed-at-first": "ERROR" },
-    silent: { none: "PENDING", applied: "OFFLINE", failed: "OFFLINE", "failed-at-first": "PENDING" },
-  },
-  "in-maintenance": {
-    heard: { none: "MAINTENANCE", applied: "MAINTENANCE", failed: "MAINTENANCE", "failed-at-first": "MAINTENANCE" },
-    silent: { none: "MAINTENANCE", applied: "MAINTENANCE", failed: "MAINTENANCE", "failed-at-first": "MAINTENANCE" },
-  },
-};
-
 /** What the status becomes of a gateway that has one: maintenance ends by command alone, everything else follows from reports. */
 export function nextStatus(gateway: Heartbeat & { readonly status: GatewayStatus }, now: Date): GatewayStatus {
-  return statusOf(gateway.status === "MAINTENANCE" ? "in-maintenance" : "in-service", gateway, now);
+  return gatewayStatus(conditionOf(gateway, now), gateway.status === "MAINTENANCE");
 }
 
 /** What a gateway's status is outside of maintenance. */
 export function statusByHeartbeat(heartbeat: Heartbeat, now: Date): GatewayStatus {
-  return statusOf("in-service", heartbeat, now);
+  return gatewayStatus(conditionOf(heartbeat, now), false);
 }
 
-function statusOf(service: Service, heartbeat: Heartbeat, now: Date): GatewayStatus {
-  return statusTable[service][isReachable(heartbeat, now) ? "heard" : "silent"][reportsOf(heartbeat)];
-}
-
-function reportsOf({ deployed_on: deployedOn, error }: Heartbeat): Reports {
-  if (error === "") return deployedOn === null ? "none" : "applied";
-  return deployedOn === null ? "failed-at-first" : "failed";
+/**
+ * Where a gateway stands in the contract's table of conditions, from what is stored of its reports. Whoever is silent is not trusted
+ * with an older report: silence comes before ERROR.
+ */
+export function conditionOf(heartbeat: Heartbeat, now: Date): GatewayCondition {
+  const reachable = isReachable(heartbeat, now);
+  if (heartbeat.error !== "") return reachable ? "error" : "silent-in-error";
+  if (heartbeat.deployed_on === null) return "pending";
+  return reachable ? "online" : "silent";
 }
 
 /** A gateway whose clock, or whose replica's, is ahead counts as heard just now. */
