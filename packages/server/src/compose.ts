@@ -64,6 +64,8 @@ export interface GatewayLinkSettings {
   readonly lifeMs?: number;
   /** False leaves it to other replicas to notice that gateways fell silent. */
   readonly watch?: boolean;
+  /** How often it is looked what time alone brings, in milliseconds. */
+  readonly tickMs?: number;
 }
 
 export interface ComposeOptions {
@@ -222,7 +224,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       run: () => signCheckpoints({ database, signer, clock, log }),
     },
     { name: "idle-models", intervalMs: minuteMs, run: async () => models.dropIdle() },
-    { name: "gateway-links", intervalMs: 1_000, run: async () => links.tick() },
+    { name: "gateway-links", intervalMs: options.gatewayLinks?.tickMs ?? 1_000, run: async () => links.tick() },
     ...(options.gatewayLinks?.watch === false
       ? []
       : [{ name: "gateway-silence", intervalMs: 2_000, run: () => links.noticeSilence() }]),

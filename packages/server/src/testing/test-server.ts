@@ -35,6 +35,7 @@ export interface TestServerOptions {
       | "metrics"
       | "tracing"
       | "webhooks"
+      | "gatewayLinks"
     >
   >;
 }
