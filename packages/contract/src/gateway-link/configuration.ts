@@ -56,7 +56,7 @@ export type TimeWindows = Static<typeof TimeWindows>;
 // Peers ---------------------------------------------------------------------------------------------------------------
 
 /** A peer's key: its IPv4 address in the tunnel, which no other device or gateway of the tenant ever has. */
-export const PeerKey = Ipv4Address;
+export const PeerKey = Type.String({ pattern: `^${ipv4}$` });
 
 export const DevicePeer = closedObject({
   kind: oneOf(["device"]),
@@ -197,9 +197,6 @@ const keyOf = (pattern: unknown) => pattern as { pattern: string }; // schemas o
 /** A class as a whole. */
 export const AccessClass = mapOf<Membership>(keyOf(PeerKey), Membership, "Memberships by the peer's key.");
 export type AccessClass = Static<typeof AccessClass>;
-
-/** The names of the maps of a configuration, in order. */
-export const contentSections = ["peers", "classes", "resources", "destinations"] as const;
 
 export const ConfigurationContent = closedObject({
   settings: Settings,

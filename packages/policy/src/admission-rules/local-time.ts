@@ -9,10 +9,12 @@ const dayMs = 24 * 60 * 60_000;
 /** The zone names that are kept; there are some 600 in all. */
 const mostZones = 1_000;
 
+/** The quarter-hours of a zone that are kept: whoever goes through a day for one device goes through the same day for the next. */
+const mostQuarterHours = 1_000;
+
 interface Zone {
   readonly format: Intl.DateTimeFormat;
-  quarterHour: number;
-  offsetMs: number;
+  readonly offsetsMs: Map<number, number>;
   /** The last boundary found for each length of a part. */
   readonly boundaries: Map<number, Boundary>;
 }
@@ -34,13 +36,18 @@ const zones = new Map<string, Zone>();
  * @throws RangeError for a name that is no zone
  */
 export function zoneOffsetMs(zone: string, at: number): number {
-  const known = zones.get(zone) ?? openZone(zone);
+  return keptOffsetMs(zones.get(zone) ?? openZone(zone), at);
+}
+
+function keptOffsetMs({ format, offsetsMs }: Zone, at: number): number {
   const quarterHour = Math.floor(at / quarterHourMs);
-  if (known.quarterHour !== quarterHour) {
-    known.offsetMs = readOffset(known.format, at);
-    known.quarterHour = quarterHour;
+  let offsetMs = offsetsMs.get(quarterHour);
+  if (offsetMs === undefined) {
+    if (offsetsMs.size >= mostQuarterHours) offsetsMs.clear();
+    offsetMs = readOffset(format, at);
+    offsetsMs.set(quarterHour, offsetMs);
   }
-  return known.offsetMs;
+  return offsetMs;
 }
 
 /** A moment whose UTC fields are the zone's local ones. @throws RangeError for a name that is no zone */
@@ -58,16 +65,17 @@ export function nextLocalBoundary(zone: string, at: number, partMs: number): num
   const known = zones.get(zone) ?? openZone(zone);
   const last = known.boundaries.get(partMs);
   if (last !== undefined && last.from <= at && at < last.at) return last.at;
-  const boundary = findBoundary(known.format, at, zoneOffsetMs(zone, at), partMs);
+  const boundary = findBoundary(known, at, partMs);
   known.boundaries.set(partMs, { from: at, at: boundary });
   return boundary;
 }
 
-function findBoundary(format: Intl.DateTimeFormat, at: number, offsetMs: number, partMs: number): number {
+function findBoundary(zone: Zone, at: number, partMs: number): number {
+  const offsetMs = keptOffsetMs(zone, at);
   const boundary = (Math.floor((at + offsetMs) / partMs) + 1) * partMs - offsetMs;
   // A clock that is put forward or back in between may reach the next hour or day at another time.
   for (let next = nextQuarterHour(at); next < boundary && partMs <= dayMs; next += quarterHourMs) {
-    if (readOffset(format, next) !== offsetMs) return next;
+    if (keptOffsetMs(zone, next) !== offsetMs) return next;
   }
   return boundary;
 }
@@ -92,7 +100,7 @@ function openZone(name: string): Zone {
     second: "numeric",
   });
   if (zones.size >= mostZones) zones.clear();
-  const zone: Zone = { format, quarterHour: Number.NaN, offsetMs: 0, boundaries: new Map() };
+  const zone: Zone = { format, offsetsMs: new Map(), boundaries: new Map() };
   zones.set(name, zone);
   return zone;
 }

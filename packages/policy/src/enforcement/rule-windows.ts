@@ -1,4 +1,4 @@
-import type { TimeWindow, TimeWindows } from "@gatehouse/contract/gateway-link/configuration";
+import type { TimeWindows } from "@gatehouse/contract/gateway-link/configuration";
 import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
 import { TIME_VARIABLE } from "../admission-rules/rule-language.ts";
 import { asFreeVariable, walkRule } from "../admission-rules/rule-syntax.ts";
@@ -66,10 +66,6 @@ export function windowsOf(
   const [first] = windows;
   const isAlways = windows.length === 1 && first?.[0] === null && first[1] === null;
   return { when: isAlways || windows, settledUntil };
-}
-
-export function isOpen(when: true | TimeWindows, now: number): boolean {
-  return when === true || when.some(([from, until]: TimeWindow) => (from ?? now) <= now && now < (until ?? now + 1));
 }
 
 /** Which variables a rule reads. */

@@ -6,7 +6,6 @@ import type {
   Settings,
   SiteRule,
 } from "@gatehouse/contract/gateway-link/configuration";
-import { everyDevice } from "@gatehouse/contract/gateway-link/configuration";
 import type { ContentTree } from "@gatehouse/contract/gateway-link/content-tree";
 import { HashTree } from "@gatehouse/contract/gateway-link/hash-tree";
 import type { CompiledDevice } from "../model/compiled-device.ts";
@@ -22,7 +21,8 @@ import {
   membershipIn,
 } from "./access-classes.ts";
 import { devicePlan, type PlanStep, sitePlan } from "./access-plan.ts";
-import { deviceRules, type Stance, settingsOf, siteRules, type TimedStep } from "./gateway-rules.ts";
+import { type Stance, settingsOf, siteRules, type TimedStep } from "./gateway-rules.ts";
+import { type ClassKeys, classKeysAt, type KeptPlan, rulesOf } from "./kept-plans.ts";
 import { sameContent, treeLike } from "./kept-trees.ts";
 import type { GatewayLink, LinkChange, LinkFacts } from "./links.ts";
 import { destinationsOf } from "./places.ts";
@@ -35,16 +35,6 @@ const internetKey = "";
 interface KeptClass {
   readonly definition: ClassDefinition;
   readonly members: HashTree<Membership>;
-  readonly settledUntil: number;
-}
-
-interface KeptPlan {
-  /** What the plan was made from; the same again gives the same plan. */
-  readonly madeFrom: readonly unknown[];
-  readonly resource: CompiledResource | undefined;
-  readonly deviceSteps: readonly TimedStep[];
-  readonly siteSteps: readonly TimedStep[];
-  readonly gateways: ReadonlySet<string>;
   readonly settledUntil: number;
 }
 
@@ -187,6 +177,7 @@ export class TenantEnforcement {
   /** @returns by their keys, the devices as they are now; undefined for what is no longer eligible */
   #refreshDevices(ids: Iterable<string>): ReadonlyMap<string, EligibleDevice | undefined> {
     const touched = new Map<string, EligibleDevice | undefined>();
+    this.#byGroup = undefined;
     for (const id of ids) {
       const before = this.#eligible.get(id);
       const device = this.#eligibleDevice(id);
@@ -250,18 +241,17 @@ export class TenantEnforcement {
     const deviceSteps = devicePlan(this.#model, resource).map(timed);
     const siteSteps = resource === undefined ? [] : sitePlan(this.#model, resource).map(timed);
     const gateways = new Set([...deviceSteps, ...siteSteps].flatMap(({ step }) => step.gateways));
-    return { madeFrom, resource, deviceSteps, siteSteps, gateways, settledUntil };
+    // What no gateway carries needs no classes.
+    const steps = gateways.size === 0 ? [] : deviceSteps.map(({ step }) => step);
+    const definitions = steps.flatMap((step) => [...classesOf(step, "allow"), ...classesOf(step, "deny")]);
+    return { madeFrom, resource, deviceSteps, siteSteps, gateways, definitions, rulesAt: new Map(), settledUntil };
   }
 
   #refreshClasses(touched: ReadonlyMap<string, EligibleDevice | undefined>, life: Life): void {
     const classes = new Map<string, KeptClass>();
-    for (const { deviceSteps, gateways } of this.#plans.values()) {
-      // What no gateway carries needs no classes.
-      if (gateways.size === 0) continue;
-      for (const { step } of deviceSteps) {
-        for (const definition of [...classesOf(step, "allow"), ...classesOf(step, "deny")]) {
-          if (!classes.has(definition.key)) classes.set(definition.key, this.#class(definition, touched, life));
-        }
+    for (const { definitions } of this.#plans.values()) {
+      for (const definition of definitions) {
+        if (!classes.has(definition.key)) classes.set(definition.key, this.#class(definition, touched, life));
       }
     }
     this.#classes = classes;
@@ -272,7 +262,7 @@ export class TenantEnforcement {
     const isKnown = kept !== undefined && isSameDefinition(kept.definition, definition);
     const members = kept?.members ?? HashTree.empty;
     if (isKnown && touched.size === 0) return { ...kept, definition };
-    const devices = isKnown ? touched : this.#everyone(members, touched);
+    const devices = isKnown ? touched : this.#candidates(definition, members);
     let settledUntil = isKnown ? kept.settledUntil : life.until;
     const changes: [string, Membership | undefined][] = [];
     for (const [key, device] of devices) {
@@ -284,13 +274,46 @@ export class TenantEnforcement {
     return { definition, members: members.with(changes), settledUntil };
   }
 
-  /** All devices by key, and what was known under other keys. */
-  #everyone(members: HashTree<Membership>, touched: ReadonlyMap<string, EligibleDevice | undefined>) {
-    const all = new Map<string, EligibleDevice | undefined>();
-    for (const [key] of members.entries()) all.set(key, undefined);
-    for (const key of touched.keys()) all.set(key, undefined);
-    for (const device of this.#eligible.values()) all.set(device.link.ipv4, device);
-    return all;
+  /** Whoever may be a member of a class, by key, and whoever was. */
+  #candidates(
+    { policy, group }: ClassDefinition,
+    members: HashTree<Membership>,
+  ): ReadonlyMap<string, EligibleDevice | undefined> {
+    const candidates = new Map<string, EligibleDevice | undefined>();
+    for (const [key] of members.entries()) candidates.set(key, undefined);
+    const add = (device: EligibleDevice | undefined) => {
+      if (device !== undefined) candidates.set(device.link.ipv4, device);
+    };
+    const isForMany =
+      policy?.forAnyone === true || policy?.facts.allGroups === true || policy?.facts.allDevices === true;
+    if (group === "" || isForMany) {
+      for (const device of this.#eligible.values()) add(device);
+      return candidates;
+    }
+    const groups = group === undefined ? (policy?.groups ?? []) : [group];
+    for (const id of groups) for (const device of this.#devicesOfGroup(id)) add(device);
+    for (const user of policy?.users ?? []) {
+      for (const device of this.#devicesOfUser.get(user) ?? []) add(this.#eligible.get(device));
+    }
+    for (const device of policy?.devices ?? []) add(this.#eligible.get(device));
+    return candidates;
+  }
+
+  /** Made when first asked for after a change. */
+  #byGroup: Map<string, EligibleDevice[]> | undefined;
+
+  #devicesOfGroup(id: string): readonly EligibleDevice[] {
+    if (this.#byGroup === undefined) {
+      this.#byGroup = new Map();
+      for (const device of this.#eligible.values()) {
+        for (const group of device.asker.groupIds) {
+          const devices = this.#byGroup.get(group);
+          if (devices === undefined) this.#byGroup.set(group, [device]);
+          else devices.push(device);
+        }
+      }
+    }
+    return this.#byGroup.get(id) ?? [];
   }
 
   // Gateways ----------------------------------------------------------------------------------------------------------
@@ -351,8 +374,9 @@ export class TenantEnforcement {
     const before = kept?.content;
     const resources = new Map<string, ResourceRules>();
     let internet: Settings["internet"];
-    for (const { resource, deviceSteps, siteSteps } of plans) {
-      const devices = deviceRules(deviceSteps, id);
+    for (const plan of plans) {
+      const { resource, siteSteps } = plan;
+      const devices = [...rulesOf(plan, id)];
       if (resource === undefined) internet = devices.length === 0 ? undefined : { devices };
       else {
         const sites = siteRules(siteSteps, id);
@@ -428,30 +452,6 @@ interface GatewayParts {
   /** Of what it may carry. */
   readonly plans: readonly KeptPlan[];
   readonly keys: ClassKeys;
-}
-
-interface ClassKeys {
-  /** Those that rules name, in order; some may have no members. */
-  readonly named: readonly string[];
-  /** Those of rules that allow. */
-  readonly allowed: readonly string[];
-  readonly allowsEveryone: boolean;
-}
-
-function classKeysAt(plans: readonly KeptPlan[], gatewayId: string): ClassKeys {
-  const named = new Set<string>();
-  const allowed = new Set<string>();
-  for (const { deviceSteps } of plans) {
-    for (const { action, classes } of deviceRules(deviceSteps, gatewayId)) {
-      for (const key of classes) {
-        named.add(key);
-        if (action === "allow") allowed.add(key);
-      }
-    }
-  }
-  const allowsEveryone = allowed.delete(everyDevice);
-  named.delete(everyDevice);
-  return { named: [...named].sort(), allowed: [...allowed].sort(), allowsEveryone };
 }
 
 function devicePeer({ link }: EligibleDevice): DevicePeer {
