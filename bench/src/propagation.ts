@@ -33,7 +33,9 @@ const shapes: readonly Shape[] = [
   { name: "30,000 devices, 300 groups", devices: 30_000, groups: 300, everywhere: false },
 ];
 
-print(`Node ${process.version}, ${cpus().length} cores, ${gatewayCount} gateways in one process; the server in another`);
+print(
+  `Node ${process.version}, ${cpus().length} cores, ${gatewayCount} gateways in one process; the server in another`,
+);
 for (const shape of shapes) await measure(shape);
 
 async function measure(shape: Shape): Promise<void> {
@@ -69,7 +71,8 @@ async function measure(shape: Shape): Promise<void> {
       `reconnect of all at once: ${seconds(welcomed)} until the last was welcomed; ${wholes} wholes, ${differences} differences, ${mebibytes(bytes)}`,
     );
     const memory = server.memory();
-    if (memory !== undefined) print(`the server's memory (RSS): ${memory.now.toFixed(0)} MiB now, ${memory.highest.toFixed(0)} at most`);
+    if (memory !== undefined)
+      print(`the server's memory (RSS): ${memory.now.toFixed(0)} MiB now, ${memory.highest.toFixed(0)} at most`);
     clearInterval(beats);
     gateways.cut();
   } finally {
@@ -160,7 +163,8 @@ function makeFacts({ devices, groups: groupCount, everywhere }: Shape): TenantFa
     const digits = count.toString(16).padStart(12, "0");
     return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-${digits}`;
   };
-  const list = <Item>(length: number, make: (index: number) => Item) => Array.from({ length }, (_, index) => make(index));
+  const list = <Item>(length: number, make: (index: number) => Item) =>
+    Array.from({ length }, (_, index) => make(index));
   const groups = list(groupCount, (index) => ({ id: id(), name: `Group ${index}` }));
   const gateways = list(gatewayCount, (index) => ({
     id: id(),

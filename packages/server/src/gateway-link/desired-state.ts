@@ -8,8 +8,8 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { OutboxEntry } from "../platform/outbox/outbox.queries.ts";
 import type { TenantModels } from "../platform/tenancy/tenant-models.ts";
-import { deviceLinkOf, gatewayLinkOf, linkFactsOf } from "./link-facts.ts";
 import { giveTunnelAddresses, type LinkRows, readLinkRows, readSomeLinkRows } from "./link-facts.queries.ts";
+import { deviceLinkOf, gatewayLinkOf, linkFactsOf } from "./link-facts.ts";
 
 /** News of more records than this is no cheaper to follow than to begin anew. */
 const mostChanges = 2_000;
@@ -152,7 +152,8 @@ export class DesiredState {
   async #linkChanges({ devices, gateways }: ChangedIds): Promise<LinkChange[]> {
     if (devices.size + gateways.size === 0) return [];
     const rows = await this.#read((tx) => readSomeLinkRows(tx, [...devices], [...gateways]));
-    const prefix = (this.#prefix ??= rows.prefix);
+    this.#prefix ??= rows.prefix;
+    const prefix = this.#prefix;
     const changes: LinkChange[] = [];
     const found = new Map(rows.devices.map((row) => [row.id, row]));
     for (const id of devices) {
@@ -212,7 +213,12 @@ interface ChangedIds {
 }
 
 function idsIn(news: readonly OutboxEntry[]): ChangedIds {
-  const sets = { device: new Set<string>(), user: new Set<string>(), group: new Set<string>(), gateway: new Set<string>() };
+  const sets = {
+    device: new Set<string>(),
+    user: new Set<string>(),
+    group: new Set<string>(),
+    gateway: new Set<string>(),
+  };
   for (const { changes } of news) {
     for (const { type, id } of changes) if (Object.hasOwn(sets, type)) sets[type as keyof typeof sets].add(id); // just looked up
   }

@@ -123,7 +123,10 @@ describe("a gateway that comes back", () => {
       await gateway.connect();
       gateway.heartbeat();
       await until("it is answered", () => gateway.answers.length > length);
-      await until("it is the present one", async () => (await linkRowOf(server, tenant.id, id))?.disconnected_at === null);
+      await until(
+        "it is the present one",
+        async () => (await linkRowOf(server, tenant.id, id))?.disconnected_at === null,
+      );
       expect(gateway.seen).toMatchObject({ wholes: seen.wholes, differences: seen.differences });
     }
   });
@@ -219,7 +222,10 @@ test("while a configuration is on its way no other is sent, and then the newest 
   if (unanswered !== undefined) {
     gateway.say({ type: "failed", configuration: unanswered, reason: "not_applied", message: "too slow" });
   }
-  await until("the newest arrives", () => Object.keys(rulesOf(gateway)).length === 1 && rulesOf(gateway)[resourceId] === undefined);
+  await until(
+    "the newest arrives",
+    () => Object.keys(rulesOf(gateway)).length === 1 && rulesOf(gateway)[resourceId] === undefined,
+  );
   // Of nine changes: the one that was on its way, and what was wanted when it was answered, in one piece or two.
   expect(gateway.seen.differences).toBeLessThanOrEqual(before.differences + 3);
 });
@@ -286,7 +292,12 @@ describe("a write with ?wait=applied", () => {
   });
 
   test("says which gateways do not, and why", async () => {
-    const [silent, refusing, gone, never] = [await newGateway(), await newGateway(), await newGateway(), await newGateway()];
+    const [silent, refusing, gone, never] = [
+      await newGateway(),
+      await newGateway(),
+      await newGateway(),
+      await newGateway(),
+    ];
     const ways = [await openWay(silent.id), await openWay(refusing.id), await openWay(gone.id)];
     for (const { id, gateway } of [silent, refusing, gone]) {
       await gateway.connect();
@@ -317,15 +328,18 @@ describe("a write with ?wait=applied", () => {
     });
   });
 
-  test.each(["?wait=sent", "?wait=applied&timeout=0", "?wait=applied&timeout=61", "?wait=applied&timeout=soon", "?timeout=5"])(
-    "refuses %s",
-    async (query) => {
-      expect(await client.post(`/tenants/groups${query}`, { name: unique("Group") })).toMatchObject({
-        status: 400,
-        body: { code: "invalid_parameter" },
-      });
-    },
-  );
+  test.each([
+    "?wait=sent",
+    "?wait=applied&timeout=0",
+    "?wait=applied&timeout=61",
+    "?wait=applied&timeout=soon",
+    "?timeout=5",
+  ])("refuses %s", async (query) => {
+    expect(await client.post(`/tenants/groups${query}`, { name: unique("Group") })).toMatchObject({
+      status: 400,
+      body: { code: "invalid_parameter" },
+    });
+  });
 });
 
 describe("a link is cut at once", () => {
@@ -396,13 +410,28 @@ describe("who breaks the protocol is let go", () => {
     ["a second hello", (gateway) => gateway.sayHello()],
     ["a heartbeat of too many peers", (gateway) => gateway.heartbeat({ peers: manyPeers(1_001) })],
     ["a frame of a megabyte", (gateway) => gateway.sayText(" ".repeat(1024 * 1024))],
-    ["parts out of order", (gateway) => gateway.sayText(JSON.stringify({ type: "part", index: 1, isLast: true, text: "" }))],
-    ["a part of a part", (gateway) =>
-      gateway.sayText(JSON.stringify({ type: "part", index: 0, isLast: true, text: '{"type":"part","index":0,"isLast":true,"text":""}' })),
+    [
+      "parts out of order",
+      (gateway) => gateway.sayText(JSON.stringify({ type: "part", index: 1, isLast: true, text: "" })),
     ],
-    ["too many frames", (gateway) => {
-      for (let count = 0; count < 400; count += 1) gateway.heartbeat();
-    }],
+    [
+      "a part of a part",
+      (gateway) =>
+        gateway.sayText(
+          JSON.stringify({
+            type: "part",
+            index: 0,
+            isLast: true,
+            text: '{"type":"part","index":0,"isLast":true,"text":""}',
+          }),
+        ),
+    ],
+    [
+      "too many frames",
+      (gateway) => {
+        for (let count = 0; count < 400; count += 1) gateway.heartbeat();
+      },
+    ],
   ])("%s", async (_what, misbehave) => {
     const { gateway } = await newGateway();
     await gateway.connect();

@@ -107,7 +107,8 @@ export class GatewayLinks implements OutboxSubscriber {
     const hash = hashToken(token);
     const row = await this.#inTurn(() => findPresentedToken(this.#options.runner.database, hash));
     const endsAt = row === undefined || row.ends_at === null ? undefined : Date.parse(row.ends_at);
-    if (row === undefined || (endsAt !== undefined && endsAt <= this.#now())) throw new AppError("invalid_gateway_token");
+    if (row === undefined || (endsAt !== undefined && endsAt <= this.#now()))
+      throw new AppError("invalid_gateway_token");
     const { tenant_id: tenantId, gateway_id: gatewayId } = row;
     return { tenantId, gatewayId, tokenHash: hash.toString("hex"), tokenEndsAt: endsAt };
   }
@@ -196,7 +197,12 @@ export class GatewayLinks implements OutboxSubscriber {
 
   async #noteSilent(tenantId: string, ids: readonly string[], now: Date, before: Date): Promise<void> {
     const { runner } = this.#options;
-    await storeGatewayReports(runner, tenantId, ids.map((gatewayId) => ({ gatewayId })), now);
+    await storeGatewayReports(
+      runner,
+      tenantId,
+      ids.map((gatewayId) => ({ gatewayId })),
+      now,
+    );
     const gone = new Date(now.getTime() - replicaGoneAfterMs);
     await runner.database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
       Promise.all([
@@ -209,19 +215,26 @@ export class GatewayLinks implements OutboxSubscriber {
   #received(connection: LinkConnection, text: string): void {
     if (connection.isClosed) return;
     const now = this.#now();
-    if (connection.isFlooding(now)) return this.#end(connection);
+    if (connection.isFlooding(now)) {
+      this.#end(connection);
+      return;
+    }
     const read = connection.reader.read(text);
     if (read.kind === "part") return;
     if (read.kind === "fault") {
       const { tenantId, gatewayId } = connection.gateway;
       this.#options.log.warn({ tenantId, gatewayId, fault: read.fault }, "a gateway's agent broke the protocol");
-      return this.#end(connection);
+      this.#end(connection);
+      return;
     }
     connection.heardAt = now;
     const { message } = read;
     const tenant = this.#tenantOf(connection.gateway.tenantId);
     if (message.type === "hello") {
-      if (connection.hasSaidHello) return this.#end(connection);
+      if (connection.hasSaidHello) {
+        this.#end(connection);
+        return;
+      }
       connection.hasSaidHello = true;
       this.#strangers.delete(connection);
       tenant.join(connection, message).catch((error: unknown) => {
@@ -231,7 +244,10 @@ export class GatewayLinks implements OutboxSubscriber {
       });
       return;
     }
-    if (!connection.hasSaidHello) return this.#end(connection);
+    if (!connection.hasSaidHello) {
+      this.#end(connection);
+      return;
+    }
     if (message.type === "heartbeat") tenant.heartbeat(connection, message);
     else if (message.type === "applied") tenant.applied(connection, message);
     else tenant.failed(connection, message);
@@ -253,7 +269,17 @@ export class GatewayLinks implements OutboxSubscriber {
     if (known !== undefined) return known;
     const { runner, clock, log, lifeMs, lagged } = this.#options;
     const { replicaId } = this;
-    const tenant = new TenantLinks({ tenantId, replicaId, runner, clock, log, sha256, turns: this.#turns, lifeMs, lagged });
+    const tenant = new TenantLinks({
+      tenantId,
+      replicaId,
+      runner,
+      clock,
+      log,
+      sha256,
+      turns: this.#turns,
+      lifeMs,
+      lagged,
+    });
     this.#tenants.set(tenantId, tenant);
     return tenant;
   }

@@ -58,7 +58,9 @@ describe("a gateway that is silent for 30 seconds", () => {
     await server.links.noticeSilence();
     expect((await read()).status).toBe("OFFLINE");
     const events = (await tenant.client.get(`/tenants/events?filter[target.id]=${id}&limit=100`)).body.data;
-    expect(events).toContainEqual(expect.objectContaining({ operation: "reportGatewayState", actor: expect.objectContaining({ type: "system" }) }));
+    expect(events).toContainEqual(
+      expect.objectContaining({ operation: "reportGatewayState", actor: expect.objectContaining({ type: "system" }) }),
+    );
     await beat();
     await until("it is ONLINE", statusIs("ONLINE"));
   });

@@ -1,8 +1,8 @@
 /** One open connection of a gateway: its transport, its limits, and what it said so far. */
 import { randomUUID } from "node:crypto";
 import type { Goodbye, ServerMessage } from "@gatehouse/contract/gateway-link/frames";
-import type { PresentedGateway } from "./gateway-links.ts";
 import { framesOf } from "@gatehouse/contract/gateway-link/message-parts";
+import type { PresentedGateway } from "./gateway-links.ts";
 import { FrameReader } from "./link-frames.ts";
 import type { LinkSession } from "./link-session.ts";
 
@@ -78,7 +78,10 @@ export class LinkConnection {
   send(message: ServerMessage): void {
     if (this.#isClosed) return;
     const [first = "", ...rest] = framesOf(message);
-    if (rest.length === 0 && !this.#isSending) return this.#transport.send(first, () => undefined);
+    if (rest.length === 0 && !this.#isSending) {
+      this.#transport.send(first, () => undefined);
+      return;
+    }
     this.#queue.push(first, ...rest);
     this.#sendNext();
   }
@@ -95,7 +98,10 @@ export class LinkConnection {
     const goodbye: Goodbye = { type: "goodbye", reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
     this.#isClosed = true;
     this.#queue = [];
-    if (this.#transport.bufferedBytes > mostBufferedBytes) return this.#transport.terminate();
+    if (this.#transport.bufferedBytes > mostBufferedBytes) {
+      this.#transport.terminate();
+      return;
+    }
     this.#transport.send(JSON.stringify(goodbye), () => undefined);
     this.#transport.close(closeCodes[reason], reason);
   }

@@ -49,6 +49,7 @@ function checked(text: string): AgentMessage | Part | string {
   const type = value !== null && typeof value === "object" && "type" in value ? value.type : undefined;
   const check = typeof type === "string" ? checks.get(type) : undefined;
   if (check === undefined) return "a frame is of no known type";
-  if (!check(value)) return `a frame of type ${String(type)} is not as declared: ${ajv.errorsText(check.errors).slice(0, 200)}`;
+  if (!check(value))
+    return `a frame of type ${String(type)} is not as declared: ${ajv.errorsText(check.errors).slice(0, 200)}`;
   return value as AgentMessage | Part; // as was just checked
 }

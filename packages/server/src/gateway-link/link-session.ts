@@ -150,7 +150,9 @@ export class LinkSession {
   }
 
   /** Later than what the gateway has, whatever the clocks of replicas say. */
-  #seal(...[{ generation }, root, after]: Parameters<ServerLinkFunctions["seal"]>): ReturnType<ServerLinkFunctions["seal"]> {
+  #seal(
+    ...[{ generation }, root, after]: Parameters<ServerLinkFunctions["seal"]>
+  ): ReturnType<ServerLinkFunctions["seal"]> {
     const { tenantId, gatewayId, key, sha256, now } = this.#parts;
     const header: ConfigurationHeader = {
       format: configurationFormat,

@@ -1,6 +1,7 @@
 /** Writes down what a tenant's links bring, gathered: a thousand heartbeats are a few statements. */
-import { storeGatewayReports, type GatewayReport, nextStatus } from "../features/gateways/gateways.api.ts";
+
 import type { GatewayStatus } from "@gatehouse/contract/records/gateway";
+import { type GatewayReport, nextStatus, storeGatewayReports } from "../features/gateways/gateways.api.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
 import type { Log } from "../platform/log.ts";
@@ -45,7 +46,10 @@ export class LinkWriter {
   constructor(options: LinkWriterOptions) {
     this.#options = options;
     const failed = (error: unknown) =>
-      options.log.warn({ err: error, tenantId: options.tenantId }, "the state of gateway links could not be written; it is tried again");
+      options.log.warn(
+        { err: error, tenantId: options.tenantId },
+        "the state of gateway links could not be written; it is tried again",
+      );
     this.#soon = new Gathering(gatherMs, () => this.#writeNews(), failed);
     this.#later = new Gathering(heartbeatGatherMs, () => this.#writeHeard(), failed);
   }
@@ -126,7 +130,12 @@ export class LinkWriter {
     this.#generation = undefined;
     try {
       // Of several connections of one gateway, the last one.
-      const last = new Map(claims.map(({ gateway_id, connection_id, replica_id }) => [gateway_id, { gateway_id, connection_id, replica_id }]));
+      const last = new Map(
+        claims.map(({ gateway_id, connection_id, replica_id }) => [
+          gateway_id,
+          { gateway_id, connection_id, replica_id },
+        ]),
+      );
       const [known, stored] = await this.#transaction((tx) =>
         Promise.all([
           last.size === 0 ? new Set<string>() : queries.claimLinks(tx, [...last.values()], clock.now()),
@@ -166,7 +175,11 @@ export class LinkWriter {
         const known = this.#known.get(gatewayId);
         if (known === undefined) continue;
         const deployed = known.deployed_on ?? appliedAt?.toISOString() ?? null;
-        this.#known.set(gatewayId, { ...known, error: appliedAt === undefined ? (error ?? known.error) : "", deployed_on: deployed });
+        this.#known.set(gatewayId, {
+          ...known,
+          error: appliedAt === undefined ? (error ?? known.error) : "",
+          deployed_on: deployed,
+        });
       }
     } catch (error) {
       for (const [id, report] of reports) this.#reports.set(id, merged(report, this.#reports.get(id) ?? report));
@@ -183,7 +196,10 @@ export class LinkWriter {
     try {
       if (heard.size > 0) {
         const rows = await this.#transaction((tx) =>
-          queries.touchHeardGateways(tx, Array.from(heard, ([id, at]) => ({ id, at }))),
+          queries.touchHeardGateways(
+            tx,
+            Array.from(heard, ([id, at]) => ({ id, at })),
+          ),
         );
         for (const row of rows) {
           this.#known.set(row.id, row);

@@ -37,7 +37,11 @@ export async function tokensOfGateways(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
   const tokens = new Map<string, Map<string, number>>();
-  for (const { gateway_id: id, token_hash: hash, ends_at: endsAt } of await tx.query(selectOfGateways, tx.tenantId, ids)) {
+  for (const { gateway_id: id, token_hash: hash, ends_at: endsAt } of await tx.query(
+    selectOfGateways,
+    tx.tenantId,
+    ids,
+  )) {
     const own = tokens.get(id) ?? new Map<string, number>();
     tokens.set(id, own.set(hash.toString("hex"), endsAt === null ? Number.POSITIVE_INFINITY : Date.parse(endsAt)));
   }

@@ -59,7 +59,13 @@ export class TenantLinks {
     this.#options = options;
     this.usedAt = clock.elapsedMs();
     const { database, models } = runner;
-    this.#desired = new DesiredState({ tenantId, database, models, clock, ...(lifeMs === undefined ? {} : { lifeMs }) });
+    this.#desired = new DesiredState({
+      tenantId,
+      database,
+      models,
+      clock,
+      ...(lifeMs === undefined ? {} : { lifeMs }),
+    });
     this.#writer = new LinkWriter({
       tenantId,
       replicaId,
@@ -173,7 +179,8 @@ export class TenantLinks {
       if (deviceId === undefined || lastHandshake === undefined || lastHandshake > now.getTime()) continue;
       const at = new Date(lastHandshake).toISOString();
       this.#writer.met({ device_id: deviceId, gateway_id: gatewayId, at, source_address: address ?? "" });
-      if (address !== undefined && this.#desired.sourceOf(deviceId) !== address) roamed.push({ deviceId, sourceIp: address });
+      if (address !== undefined && this.#desired.sourceOf(deviceId) !== address)
+        roamed.push({ deviceId, sourceIp: address });
     }
     if (roamed.length === 0) return;
     this.#desired.roamed(roamed);
@@ -418,10 +425,12 @@ export class TenantLinks {
 
   #signingKey(): Promise<SigningKey> {
     const { runner, tenantId, clock } = this.#options;
-    this.#key ??= openSigningKey(runner.database, runner.secrets.signingKeys, tenantId, clock.now()).catch((error: unknown) => {
-      this.#key = undefined;
-      throw error;
-    });
+    this.#key ??= openSigningKey(runner.database, runner.secrets.signingKeys, tenantId, clock.now()).catch(
+      (error: unknown) => {
+        this.#key = undefined;
+        throw error;
+      },
+    );
     return this.#key;
   }
 }

@@ -42,7 +42,10 @@ export class Turns {
       }
       if (performance.now() - startedAt > longestTurnMs) break;
     }
-    if (this.#next < this.#work.length) return this.#schedule();
+    if (this.#next < this.#work.length) {
+      this.#schedule();
+      return;
+    }
     this.#work.length = 0;
     this.#next = 0;
   }

@@ -1,7 +1,15 @@
 /** The OpenAPI 3.0.3 document, made from the declarations that also validate and document every operation. */
 import { type ErrorCode, errorDefinitions } from "@gatehouse/contract/errors";
 import { type ListDeclaration, operatorsFor, pageOf } from "@gatehouse/contract/list";
-import { changesEnforcement, defaultWaitSeconds, errorsOf, longestWaitSeconds, type Operation, type StreamSuccess, takesIfMatch } from "@gatehouse/contract/operation";
+import {
+  changesEnforcement,
+  defaultWaitSeconds,
+  errorsOf,
+  longestWaitSeconds,
+  type Operation,
+  type StreamSuccess,
+  takesIfMatch,
+} from "@gatehouse/contract/operation";
 import { Problem } from "@gatehouse/contract/problem";
 import { componentKeyword, trimKeyword } from "@gatehouse/contract/schema";
 import type { TSchema } from "typebox";
@@ -185,7 +193,8 @@ const waitParameters = [
   {
     name: "wait",
     in: "query",
-    description: "`applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for.",
+    description:
+      "`applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for.",
     schema: { type: "string", enum: ["applied"] },
   },
   {

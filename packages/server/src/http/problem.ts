@@ -53,7 +53,10 @@ export function replyWithProblem(error: unknown, request: FastifyRequest, reply:
     request.log[level]({ err: problem.cause ?? problem }, problem.code);
   }
   if (problem.status === 401) {
-    const challenge = problem.code === "invalid_gateway_token" ? 'Bearer realm="gatehouse"' : 'ApiKey realm="gatehouse", header="apikey"';
+    const challenge =
+      problem.code === "invalid_gateway_token"
+        ? 'Bearer realm="gatehouse"'
+        : 'ApiKey realm="gatehouse", header="apikey"';
     reply.header("WWW-Authenticate", challenge);
   }
   if (problem.retryAfterSeconds !== undefined) reply.header("Retry-After", String(problem.retryAfterSeconds));

@@ -118,7 +118,9 @@ export class SimulatedGateway {
     this.say({ type: "hello", agentVersion: "0.1.0", publicKey, enforces, format: 1, ...hello });
   }
 
-  heartbeat(fields: { readonly load?: number; readonly roundTripTimeMs?: number; readonly peers?: PeerReport[] } = {}): void {
+  heartbeat(
+    fields: { readonly load?: number; readonly roundTripTimeMs?: number; readonly peers?: PeerReport[] } = {},
+  ): void {
     this.#sequence += 1;
     this.say({ type: "heartbeat", sequence: this.#sequence, peers: [], ...fields });
   }
@@ -147,7 +149,10 @@ export class SimulatedGateway {
   #received(text: string): void {
     this.seen = { ...this.seen, bytes: this.seen.bytes + text.length };
     const frame: ServerFrame = JSON.parse(text);
-    if (frame.type !== "part") return this.#heard(frame);
+    if (frame.type !== "part") {
+      this.#heard(frame);
+      return;
+    }
     this.#parts.push(frame.text);
     if (!frame.isLast) return;
     const whole: ServerMessage = JSON.parse(this.#parts.join(""));

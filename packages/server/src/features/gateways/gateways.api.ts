@@ -1,6 +1,7 @@
 /** What other features may ask of gateways. */
-export { type GatewayReport, storeGatewayReports } from "./gateway-reports.ts";
+
 export { AppliedWaiting } from "./await-applied.ts";
+export { type GatewayReport, storeGatewayReports } from "./gateway-reports.ts";
 export { gatewaysOfAddress, knownGateways } from "./gateways.queries.ts";
 export { checkEndpoint, type Heartbeat, nextStatus } from "./gateways.rules.ts";
 export {

@@ -1,7 +1,7 @@
 import * as operations from "@gatehouse/contract/operations/gateways.operations";
 import { type Route, route } from "../../http/route.ts";
-import { readGatewaySync } from "./gateway-sync.commands.ts";
 import * as state from "./gateway-state.commands.ts";
+import { readGatewaySync } from "./gateway-sync.commands.ts";
 import { rotateGatewayToken } from "./gateway-token.commands.ts";
 import * as commands from "./gateways.commands.ts";
 

@@ -123,7 +123,10 @@ export function openMetrics(sources: MetricSources): Metrics {
 }
 
 /** Figures that are asked for when somebody looks. */
-function gaugesOf({ pool, outboxLagMs, caches, eventStreams, gatewayLinks }: MetricSources, registers: Registry[]): void {
+function gaugesOf(
+  { pool, outboxLagMs, caches, eventStreams, gatewayLinks }: MetricSources,
+  registers: Registry[],
+): void {
   new Gauge({
     name: "gatehouse_database_connections",
     help: "Connections to the database, by state.",
