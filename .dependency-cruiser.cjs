@@ -5,7 +5,7 @@
 
 const server = "^packages/server/src/";
 /** Tests, and what only they use, may reach for anything. */
-const tests = "\\.test\\.ts$|^packages/(server|client|policy|contract)/src/testing/|^test/";
+const tests = "\\.test\\.ts$|^packages/(server|client|policy|contract|gateway)/src/testing/|^test/";
 
 /** @param {string} name an npm package, whether it is installed or not */
 const npmPackage = (name) => `(^|/)node_modules/(@types/)?${name}/|^${name}$`;
@@ -48,6 +48,20 @@ module.exports = {
       severity: "error",
       from: { path: "^packages/(contract|policy|server)/src/", pathNot: tests },
       to: { path: "^packages/client/" },
+    },
+    {
+      name: "gateway-takes-the-contract-alone",
+      comment: "The agent runs on machines of its own: of ours it gets the contract, and nothing else.",
+      severity: "error",
+      from: { path: "^packages/gateway/src/", pathNot: tests },
+      to: { path: "^(packages|bench)/", pathNot: "^packages/(gateway|contract)/" },
+    },
+    {
+      name: "nobody-knows-the-gateway",
+      comment: "What it shares with others is in the contract.",
+      severity: "error",
+      from: { path: "^(packages|bench)/", pathNot: [tests, "^packages/gateway/src/"] },
+      to: { path: "^packages/gateway/" },
     },
     {
       name: "no-cycles",

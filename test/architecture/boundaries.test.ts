@@ -13,6 +13,7 @@ const contract = "packages/contract/src";
 const policy = "packages/policy/src";
 const server = "packages/server/src";
 const client = "packages/client/src";
+const gateway = "packages/gateway/src";
 const features = `${server}/features`;
 
 /** A module that breaks one rule: the rule, where the module stands, and what is wrong with it. */
@@ -25,6 +26,8 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
   ["client-stands-alone", `${client}/library.ts`, 'import "typebox";'],
   ["client-runs-in-browsers", `${client}/file.ts`, 'import "node:fs";'],
   ["server-knows-no-client", `${server}/tasks/call.ts`, 'import "@gatehouse/client/gatehouse";'],
+  ["gateway-takes-the-contract-alone", `${gateway}/addresses.ts`, 'import "@gatehouse/policy/decide";'],
+  ["nobody-knows-the-gateway", `${server}/platform/agent.ts`, 'import "@gatehouse/gateway/agent";'],
   ["no-cycles", `${policy}/one.ts`, 'import "./two.ts";'],
   ["policy-and-contract-are-pure", `${policy}/clock.ts`, 'import "node:fs";'],
   ["policy-and-contract-are-pure", `${contract}/random.ts`, 'import "crypto";'],
@@ -65,6 +68,7 @@ const besides = { [`${policy}/two.ts`]: 'import type { One } from "./one.ts"; ex
 const permitted: Readonly<Record<string, string>> = {
   [`${contract}/data.ts`]: 'import "typebox";',
   [`${policy}/decide.ts`]: 'import "@gatehouse/contract/data";',
+  [`${gateway}/agent.ts`]: 'import "@gatehouse/contract/data"; import "node:fs";',
   [`${policy}/decide.test.ts`]: 'import "node:fs"; import "./decide.ts";',
   [`${policy}/testing/cases.ts`]: 'import "node:fs"; import "../decide.ts";',
   [`${server}/platform/clock.ts`]: 'import "@gatehouse/policy/decide"; import "node:timers";',
@@ -107,7 +111,7 @@ beforeAll(async () => {
   }
   await cp(path.join(root, "tsconfig.base.json"), path.join(folder, "tsconfig.base.json"));
   await mkdir(path.join(folder, "node_modules/@gatehouse"), { recursive: true });
-  for (const name of ["contract", "policy", "server", "client", "cli"]) {
+  for (const name of ["contract", "policy", "server", "client", "cli", "gateway"]) {
     const place = path.join(folder, "packages", name);
     await cp(path.join(root, "packages", name, "package.json"), path.join(place, "package.json"));
     await symlink(place, path.join(folder, "node_modules/@gatehouse", name));

@@ -1,0 +1,9 @@
+#!/usr/bin/env node
+// Kept as plain JavaScript, so that npm can link the command before anything is built.
+try {
+  await import("../dist/main.js");
+} catch (error) {
+  if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
+  console.error(`The gateway agent is not built, or not wholly: run "npm run build" first.\n${error.message}`);
+  process.exitCode = 1;
+}

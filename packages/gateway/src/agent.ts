@@ -1,0 +1,280 @@
+/**
+ * The agent: holds the configuration that is enforced, and keeps the kernel as it says. Whoever brings configurations, the link or a
+ * person, calls `applyConfiguration`; whoever sends heartbeats calls `report`.
+ */
+import type { ConfigurationContent, SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
+import type { ConfigurationName, FailureReason, PeerReport } from "@gatehouse/contract/gateway-link/frames";
+import type { Clock } from "./clock.ts";
+import { checkForm } from "./configuration/check-content.ts";
+import type { StateFolder } from "./configuration/state-folder.ts";
+import { nameOf, refusalOf, type Trust } from "./configuration/verify-configuration.ts";
+import type { Kernel } from "./enforcement/kernel.ts";
+import { nextChangeAt } from "./enforcement/time-windows.ts";
+import { type Carriage, closedTable, type PolicyPart, policyPart, withNames } from "./enforcement/traffic-rules.ts";
+import type { Log } from "./log.ts";
+import type { ResolvedNames } from "./names/resolved-names.ts";
+import { loadOfMachine, peerReports } from "./reports/reports.ts";
+import type { WireGuardInterface } from "./wireguard/wireguard-interface.ts";
+
+/** What became of a configuration. After `failed`, what was enforced before still is. */
+export type Outcome =
+  | { readonly state: "applied"; readonly configuration: ConfigurationName }
+  | { readonly state: "failed"; readonly reason: FailureReason; readonly message: string };
+
+/** What a heartbeat tells. */
+export interface Report {
+  /** What is enforced; null: nothing. */
+  readonly enforces: ConfigurationName | null;
+  /** Share of the processors in use, 0 to 1. */
+  readonly load: number;
+  readonly peers: readonly PeerReport[];
+}
+
+interface Enforced {
+  readonly configuration: SignedConfiguration;
+  readonly policy: PolicyPart;
+}
+
+interface AgentParts {
+  readonly kernel: Kernel;
+  readonly wireGuard: WireGuardInterface;
+  readonly carriage: Carriage;
+  readonly folder: StateFolder;
+  readonly names: ResolvedNames;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** After the kernel refused what a timer wanted, it is tried again so often, in milliseconds. */
+const retryMs = 5_000;
+/** The wall clock may be set, and machines sleep: the time is looked at so often, in milliseconds. */
+const longestWaitMs = 30_000;
+
+export class Agent {
+  readonly #parts: AgentParts;
+  #trust: Trust | undefined;
+  #enforced: Enforced | undefined;
+  /** Changes of the kernel, one after the other. */
+  #queue: Promise<unknown> = Promise.resolve();
+  #cancelTimer: (() => void) | undefined;
+  #listeners: ((content: ConfigurationContent | undefined) => Promise<void> | void)[] = [];
+
+  constructor(parts: AgentParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Closes the tunnel, then enforces what was kept, if it still may be. Comes before anything else.
+   *
+   * @param signingKey whom to trust where nobody is trusted yet; base64
+   * @throws Error where another key is trusted already
+   */
+  async start(signingKey?: string): Promise<void> {
+    await this.#parts.folder.publicKey();
+    this.#trust = await this.#parts.folder.trust();
+    if (signingKey !== undefined) await this.trustSigningKey(signingKey);
+    await this.#inTurn(() => this.#resume());
+  }
+
+  /**
+   * Pins the key that configurations have to be signed with. The first one stays.
+   *
+   * @throws Error when it is not the one that is pinned
+   */
+  async trustSigningKey(signingKey: string): Promise<void> {
+    if (this.#trust === undefined) {
+      const trust = { signingKey };
+      await this.#parts.folder.keepTrust(trust);
+      this.#trust = trust;
+    } else if (this.#trust.signingKey !== signingKey) {
+      throw new Error(
+        "Another signing key than the pinned one is offered. If the control plane was set up anew, empty the state folder.",
+      );
+    }
+  }
+
+  /** Enforces a configuration, or says why not. Never throws: `failed` is for the control plane to see. */
+  applyConfiguration(given: unknown): Promise<Outcome> {
+    return this.#inTurn(() => this.#apply(given, true));
+  }
+
+  async report(): Promise<Report> {
+    const content = this.#enforced?.configuration.content;
+    const live = content === undefined ? new Map() : await this.#parts.wireGuard.livePeers();
+    return {
+      enforces: this.enforces ?? null,
+      load: loadOfMachine(),
+      peers: content === undefined ? [] : peerReports(content, live),
+    };
+  }
+
+  /** What is enforced; undefined: everything is dropped. */
+  get enforces(): ConfigurationName | undefined {
+    return this.#enforced === undefined ? undefined : nameOf(this.#enforced.configuration.envelope.header);
+  }
+
+  get content(): ConfigurationContent | undefined {
+    return this.#enforced?.configuration.content;
+  }
+
+  /** Brings the filters up to date with the names that are resolved. Back when the kernel has them. */
+  namesChanged(): Promise<void> {
+    return this.#inTurn(() => this.#refreshFilters());
+  }
+
+  /** Calls when another configuration is enforced, and with undefined when none is any more. */
+  onChange(listener: (content: ConfigurationContent | undefined) => Promise<void> | void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Ends the timers. What is enforced stays: the kernel goes on with it until it expires. */
+  async stop(): Promise<void> {
+    await this.#inTurn(() => {
+      this.#cancelTimer?.();
+      this.#cancelTimer = undefined;
+      return Promise.resolve();
+    });
+  }
+
+  async #resume(): Promise<void> {
+    const { folder, kernel, wireGuard, log } = this.#parts;
+    const kept = await folder.configuration();
+    const outcome: Outcome | undefined =
+      kept === undefined
+        ? undefined
+        : "problem" in kept
+          ? { state: "failed", reason: "malformed", message: kept.problem }
+          : await this.#apply(kept.configuration, false);
+    if (outcome?.state === "applied") {
+      log(`Enforces generation ${outcome.configuration.generation}, kept from before.`);
+      return;
+    }
+    if (outcome !== undefined) log(`The kept configuration is not enforced (${outcome.reason}): ${outcome.message}`);
+    await kernel.filter(closedTable(wireGuard.name));
+  }
+
+  async #apply(given: unknown, isNew: boolean): Promise<Outcome> {
+    const { clock, folder, log } = this.#parts;
+    const failed = (reason: FailureReason, message: string): Outcome => {
+      log(`A configuration was refused (${reason}): ${message}`);
+      return { state: "failed", reason, message };
+    };
+    const checked = checkForm(given);
+    if ("problem" in checked) return failed("malformed", checked.problem);
+    const trust = this.#trust;
+    if (trust === undefined) return failed("forged", "This agent trusts no signing key yet.");
+    const { configuration } = checked;
+    const { header } = configuration.envelope;
+    const refusal = refusalOf(configuration, trust, clock.now());
+    if (refusal !== undefined) return failed(refusal.reason, refusal.message);
+    const name = nameOf(header);
+    if (this.enforces?.hash === name.hash) return { state: "applied", configuration: name };
+    const before = this.#enforced;
+    try {
+      await this.#enforce(configuration, before);
+      // The configuration first: what is kept may be later than the latest, never earlier, or it would be a replay after a crash.
+      if (isNew) await folder.keepConfiguration(configuration);
+      if (trust.latest?.hash !== name.hash) {
+        this.#trust = { ...trust, gateway: header.gateway, tenant: header.tenant, latest: name };
+        await folder.keepTrust(this.#trust);
+      }
+    } catch (error) {
+      await this.#restore(before);
+      return failed("not_applied", error instanceof Error ? error.message : String(error));
+    }
+    if (isNew) log(`Enforces generation ${name.generation}.`);
+    await this.#tell(configuration.content);
+    return { state: "applied", configuration: name };
+  }
+
+  /** The filters last: until they are there, new peers get nowhere; and nothing but them can open a way. */
+  async #enforce(configuration: SignedConfiguration, before: Enforced | undefined): Promise<void> {
+    const { kernel, clock, names, carriage } = this.#parts;
+    const { content, envelope } = configuration;
+    const policy = policyPart(carriage, content, clock.now(), envelope.header.expiresAt);
+    const state = withNames(policy, content, names.named(content));
+    await kernel.checkFilters(state);
+    await kernel.forward();
+    // At the start the filters go first: what an earlier run left is replaced at once, and no tunnel is ever without any.
+    if (before === undefined) await kernel.filter(state);
+    await kernel.tunnel(content);
+    await kernel.filter(state);
+    this.#enforced = { configuration, policy };
+    this.#setTimer();
+  }
+
+  async #restore(before: Enforced | undefined): Promise<void> {
+    const { kernel, wireGuard, log, names } = this.#parts;
+    this.#enforced = before;
+    try {
+      if (before === undefined) return await kernel.filter(closedTable(wireGuard.name));
+      const { content } = before.configuration;
+      await kernel.filter(withNames(before.policy, content, names.named(content)));
+      await kernel.tunnel(content);
+    } catch (error) {
+      log(`What was there before could not be restored wholly; it is tried again: ${String(error)}`);
+    } finally {
+      this.#setTimer();
+    }
+  }
+
+  /** Time has passed, or names have other addresses. */
+  async #refreshFilters(): Promise<void> {
+    const { kernel, clock, names, wireGuard, log } = this.#parts;
+    const enforced = this.#enforced;
+    if (enforced === undefined) return;
+    const { content, envelope } = enforced.configuration;
+    if (envelope.header.expiresAt <= clock.now()) {
+      log(`Generation ${envelope.header.generation} has expired: everything is dropped until another one comes.`);
+      this.#enforced = undefined;
+      await kernel.filter(closedTable(wireGuard.name));
+      await this.#tell(undefined);
+      return;
+    }
+    await kernel.filter(withNames(enforced.policy, content, names.named(content)));
+  }
+
+  #setTimer(delayMs?: number): void {
+    const { clock, carriage, log } = this.#parts;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    const enforced = this.#enforced;
+    if (enforced === undefined) return;
+    const { content, envelope } = enforced.configuration;
+    const { expiresAt } = envelope.header;
+    const next = nextChangeAt(content, expiresAt, clock.now()) ?? expiresAt;
+    const timePassed = async () => {
+      if (this.#enforced !== enforced) return;
+      if (clock.now() < next) return this.#setTimer();
+      const policy = policyPart(carriage, content, clock.now(), expiresAt);
+      this.#enforced = { configuration: enforced.configuration, policy };
+      try {
+        await this.#refreshFilters();
+        this.#setTimer();
+      } catch (error) {
+        log(`The filters could not follow the time; tried again in ${retryMs / 1000} s: ${String(error)}`);
+        this.#setTimer(retryMs);
+      }
+    };
+    this.#cancelTimer = clock.after(
+      delayMs ?? Math.min(next - clock.now(), longestWaitMs),
+      () => void this.#inTurn(timePassed),
+    );
+  }
+
+  async #tell(content: ConfigurationContent | undefined): Promise<void> {
+    for (const listener of this.#listeners) {
+      try {
+        await listener(content);
+      } catch (error) {
+        this.#parts.log(`After a change of configuration: ${String(error)}`);
+      }
+    }
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#queue.then(work);
+    this.#queue = result.catch(() => {});
+    return result;
+  }
+}

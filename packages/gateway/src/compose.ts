@@ -1,0 +1,77 @@
+/** Puts the parts of an agent together. */
+import { Agent } from "./agent.ts";
+import { systemClock } from "./clock.ts";
+import { StateFolder } from "./configuration/state-folder.ts";
+import { Kernel } from "./enforcement/kernel.ts";
+import type { Log } from "./log.ts";
+import { DnsServer } from "./names/dns-server.ts";
+import { ResolvedNames } from "./names/resolved-names.ts";
+import { askUpstream } from "./names/upstream.ts";
+import { type ProgramRunner, systemPrograms } from "./programs/program-runner.ts";
+import { WireGuardInterface } from "./wireguard/wireguard-interface.ts";
+
+export interface AgentSettings {
+  /** Of the WireGuard interface, as `interfaceNamePattern` has it. */
+  readonly interfaceName: string;
+  /** An absolute path. */
+  readonly stateFolder: string;
+  readonly log: Log;
+  /** See Carriage. */
+  readonly keepsSource: boolean;
+  readonly programs?: ProgramRunner;
+}
+
+export interface ComposedAgent {
+  readonly agent: Agent;
+  readonly folder: StateFolder;
+  stop(): Promise<void>;
+}
+
+/** Such as `gatehouse0`: at most 15 characters (the kernel), and nothing that a program could take for something else. */
+export const interfaceNamePattern = /^[a-z][a-z0-9]{0,14}$/;
+const dnsPort = 53;
+
+export function composeAgent({
+  interfaceName,
+  stateFolder,
+  keepsSource,
+  log,
+  programs = systemPrograms,
+}: AgentSettings): ComposedAgent {
+  if (!interfaceNamePattern.test(interfaceName)) {
+    throw new Error(
+      `${JSON.stringify(interfaceName)} cannot be the name of an interface: a letter, then letters and digits, 15 at most.`,
+    );
+  }
+  const folder = new StateFolder(stateFolder);
+  const wireGuard = new WireGuardInterface(interfaceName, programs, folder.privateKeyFile);
+  const kernel = new Kernel(wireGuard, programs);
+  const names = new ResolvedNames();
+  const agent = new Agent({
+    kernel,
+    wireGuard,
+    carriage: { interfaceName, keepsSource },
+    folder,
+    names,
+    clock: systemClock,
+    log,
+  });
+  const dns = new DnsServer({
+    content: () => agent.content,
+    names,
+    namesChanged: () => agent.namesChanged(),
+    askUpstream,
+    clock: systemClock,
+    log,
+    port: dnsPort,
+  });
+  agent.onChange((content) => dns.follow(content));
+  return {
+    agent,
+    folder,
+    stop: async () => {
+      dns.stop();
+      await agent.stop();
+    },
+  };
+}

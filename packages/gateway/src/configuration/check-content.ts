@@ -1,0 +1,136 @@
+/** The form of what an agent is given: nothing of it reaches another program before it has been through here. */
+import {
+  type ConfigurationContent,
+  SignedConfiguration,
+  type SignedConfiguration as SignedConfigurationValue,
+} from "@gatehouse/contract/gateway-link/configuration";
+import { Ajv } from "ajv";
+import formats from "ajv-formats";
+import { familyOf, isWithin, parseIpBlock } from "../addresses/ip-block.ts";
+
+const ajv = new Ajv({ strict: false });
+formats.default(ajv, ["uuid"]);
+const hasForm = ajv.compile<SignedConfigurationValue>(SignedConfiguration);
+
+/** The text of what is wrong, or the configuration. */
+export type CheckedConfiguration = { readonly configuration: SignedConfigurationValue } | { readonly problem: string };
+
+export function checkForm(value: unknown): CheckedConfiguration {
+  if (!hasForm(value)) {
+    const [error] = hasForm.errors ?? [];
+    const name =
+      error?.params !== undefined && "propertyName" in error.params
+        ? ` ${JSON.stringify(error.params.propertyName)}`
+        : "";
+    return { problem: `${error?.instancePath ?? ""}${name} ${error?.message ?? "does not have its form"}` };
+  }
+  const problem = contentProblem(value.content);
+  return problem === undefined ? { configuration: value } : { problem };
+}
+
+/** What the schema's patterns cannot say: that an address is one, and that prefixes end where their bits do. */
+function contentProblem({
+  settings,
+  peers,
+  classes,
+  resources,
+  destinations,
+}: ConfigurationContent): string | undefined {
+  const { interface: own, dns, relay, drain } = settings;
+  const notBlocks = (texts: readonly string[], place: string) =>
+    problemOf(texts, place, (text) => parseIpBlock(text) !== undefined, "is not an address block");
+  const notAddresses = (texts: readonly string[], place: string, family?: 4 | 6) =>
+    problemOf(
+      texts,
+      place,
+      (text) => familyOf(text) !== undefined && (family === undefined || familyOf(text) === family),
+      family === undefined ? "is not an IP address" : `is not an IPv${family} address`,
+    );
+  const pools = own.pools.map(parseIpBlock).filter((pool) => pool !== undefined);
+  const outsidePools = (texts: readonly string[], place: string) =>
+    problemOf(texts, place, (text) => isWithin(text, pools), "is in none of the tenant's pools");
+  const peerEntries = Object.entries(peers);
+  const peerIpv6 = peerEntries.map(([, peer]) => peer.ipv6);
+  return (
+    notAddresses([own.ipv4], "/settings/interface/ipv4", 4) ??
+    notAddresses([own.ipv6], "/settings/interface/ipv6", 6) ??
+    notBlocks(own.pools, "/settings/interface/pools") ??
+    problemOf(own.pools, "/settings/interface/pools", (text) => !text.endsWith("/0"), "is every address there is") ??
+    notAddresses([...dns.resolvers, ...dns.domains.flatMap((domain) => domain.resolvers)], "/settings/dns") ??
+    problemOf(
+      (relay ?? []).map(({ endpoint }) => endpoint),
+      "/settings/relay",
+      isEndpoint,
+      "is not host:port",
+    ) ??
+    (drain !== undefined && drain.until < drain.since ? "/settings/drain ends before it begins" : undefined) ??
+    notAddresses(Object.keys(peers), "/peers", 4) ??
+    notAddresses(peerIpv6, "/peers", 6) ??
+    outsidePools([...Object.keys(peers), ...peerIpv6], "/peers") ??
+    repeated(peerIpv6, "/peers") ??
+    repeated(
+      peerEntries.map(([, { publicKey }]) => publicKey),
+      "/peers",
+    ) ??
+    notBlocks(
+      peerEntries.flatMap(([, peer]) => (peer.kind === "site" ? peer.networks : [])),
+      "/peers",
+    ) ??
+    problemOf(
+      peerEntries.flatMap(([, peer]) => (peer.kind === "site" && peer.endpoint !== undefined ? [peer.endpoint] : [])),
+      "/peers",
+      isEndpoint,
+      "is not host:port",
+    ) ??
+    notAddresses([...new Set(Object.values(classes).flatMap((members) => Object.keys(members)))], "/classes", 4) ??
+    notBlocks(
+      Object.values(resources).flatMap(({ sites }) => sites.flatMap(({ sources }) => sources)),
+      "/resources",
+    ) ??
+    notBlocks(
+      Object.keys(destinations).filter((key) => key.includes("/")),
+      "/destinations",
+    ) ??
+    problemOf(
+      Object.keys(destinations),
+      "/destinations",
+      (key) => key.includes("/") || (familyOf(key) === undefined && !/^[0-9.]+$/.test(key)),
+      "is neither a name nor an address with its prefix length",
+    ) ??
+    Object.values(destinations)
+      .flatMap(({ services }) => services)
+      .map(({ ports }) =>
+        ports !== undefined && ports[0] > ports[1]
+          ? `/destinations: ${ports.join("-")} is not a range of ports`
+          : undefined,
+      )
+      .find((problem) => problem !== undefined)
+  );
+}
+
+function problemOf(
+  texts: readonly string[],
+  place: string,
+  isRight: (text: string) => boolean,
+  problem: string,
+): string | undefined {
+  const wrong = texts.find((text) => !isRight(text));
+  return wrong === undefined ? undefined : `${place}: ${JSON.stringify(wrong)} ${problem}`;
+}
+
+function repeated(texts: readonly string[], place: string): string | undefined {
+  const seen = new Set<string>();
+  for (const text of texts) {
+    if (seen.has(text)) return `${place}: ${JSON.stringify(text)} stands there twice`;
+    seen.add(text);
+  }
+  return undefined;
+}
+
+/** `host:port`, IPv6 in brackets. */
+function isEndpoint(text: string): boolean {
+  const [, host = "", port = ""] = /^(.+):([0-9]{1,5})$/.exec(text) ?? [];
+  const bare = /^\[(.+)\]$/.exec(host)?.[1];
+  const isPort = Number(port) >= 1 && Number(port) <= 65_535;
+  return isPort && (bare === undefined ? !host.includes(":") : familyOf(bare) === 6);
+}

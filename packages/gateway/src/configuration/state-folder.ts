@@ -1,0 +1,87 @@
+/** What an agent keeps over its restarts: its private key, whom it trusts, and the last configuration that was applied. */
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
+import { checkForm } from "./check-content.ts";
+import { readIfThere, writePrivateFile } from "./private-file.ts";
+import { isSigningKey, type Trust } from "./verify-configuration.ts";
+
+/** Before the 32 bytes of a private key of X25519 in PKCS #8 (RFC 8410). */
+const x25519Prefix = Buffer.from("302e020100300506032b656e04220420", "hex");
+const keyBytes = 32;
+
+export class StateFolder {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Where WireGuard's private key is, for `wg`. */
+  get privateKeyFile(): string {
+    return join(this.#path, "wireguard.key");
+  }
+
+  /**
+   * The key pair of the WireGuard interface, made at the first start. The private key never leaves this folder.
+   *
+   * @returns the public key, base64
+   */
+  async publicKey(): Promise<string> {
+    await mkdir(this.#path, { recursive: true, mode: 0o700 });
+    let text = await readIfThere(this.privateKeyFile);
+    if (text === undefined) {
+      const { privateKey } = generateKeyPairSync("x25519");
+      text = privateKey.export({ format: "der", type: "pkcs8" }).subarray(-keyBytes).toString("base64");
+      await writePrivateFile(this.privateKeyFile, `${text}\n`);
+    }
+    const bytes = Buffer.from(text.trim(), "base64");
+    if (bytes.length !== keyBytes) throw new Error(`${this.privateKeyFile} holds no private key of WireGuard.`);
+    const key = createPrivateKey({ key: Buffer.concat([x25519Prefix, bytes]), format: "der", type: "pkcs8" });
+    return createPublicKey(key).export({ format: "der", type: "spki" }).subarray(-keyBytes).toString("base64");
+  }
+
+  /** @returns undefined before anybody was trusted */
+  async trust(): Promise<Trust | undefined> {
+    const text = await readIfThere(this.#trustFile);
+    if (text === undefined) return undefined;
+    const value: unknown = JSON.parse(text);
+    if (
+      typeof value !== "object" ||
+      value === null ||
+      !("signingKey" in value) ||
+      !isSigningKey(String(value.signingKey))
+    ) {
+      throw new Error(`${this.#trustFile} does not say whom to trust. Without it nothing can be verified.`);
+    }
+    return value as Trust; // written by keepTrust, in a folder that only the agent may write to
+  }
+
+  async keepTrust(trust: Trust): Promise<void> {
+    await writePrivateFile(this.#trustFile, `${JSON.stringify(trust)}\n`);
+  }
+
+  /** @returns what was applied last, not verified yet; undefined where there is nothing that has the form of it */
+  async configuration(): Promise<{ configuration: SignedConfiguration } | { problem: string } | undefined> {
+    const text = await readIfThere(this.#configurationFile);
+    if (text === undefined) return undefined;
+    try {
+      return checkForm(JSON.parse(text));
+    } catch (error) {
+      return { problem: `the kept configuration is not JSON: ${String(error)}` };
+    }
+  }
+
+  async keepConfiguration(configuration: SignedConfiguration): Promise<void> {
+    await writePrivateFile(this.#configurationFile, JSON.stringify(configuration));
+  }
+
+  get #trustFile(): string {
+    return join(this.#path, "trust.json");
+  }
+
+  get #configurationFile(): string {
+    return join(this.#path, "configuration.json");
+  }
+}

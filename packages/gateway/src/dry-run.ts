@@ -1,0 +1,19 @@
+import type { SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
+import { Kernel } from "./enforcement/kernel.ts";
+import { type Carriage, policyPart, withNames } from "./enforcement/traffic-rules.ts";
+import { printingPrograms } from "./programs/program-runner.ts";
+import { WireGuardInterface } from "./wireguard/wireguard-interface.ts";
+
+/** Writes what would be run on a machine that has nothing yet. Signatures are not asked for: nothing is done. */
+export async function dryRun(
+  { envelope, content }: SignedConfiguration,
+  carriage: Carriage,
+  now: number,
+  write: (text: string) => void,
+): Promise<void> {
+  const programs = printingPrograms(write);
+  const kernel = new Kernel(new WireGuardInterface(carriage.interfaceName, programs, "wireguard.key"), programs);
+  const policy = policyPart(carriage, content, now, envelope.header.expiresAt);
+  await kernel.filter(withNames(policy, content, new Map()));
+  await kernel.tunnel(content);
+}

@@ -1,0 +1,121 @@
+/**
+ * What the agent's table of nftables holds, as data, and the one transaction that makes one state of it into another.
+ * Names and elements are made by `traffic-rules.ts` of checked addresses, numbers and hashes; no text of a configuration is in them.
+ */
+
+export interface NftSet {
+  readonly kind: "set" | "map";
+  /** As nft says it, such as `ipv4_addr` or `ipv4_addr : verdict`. */
+  readonly type: string;
+  /** Elements are ranges. They are always written anew as a whole. */
+  readonly isInterval: boolean;
+  /** By key; the value is the verdict in a map, and empty in a set. */
+  readonly elements: ReadonlyMap<string, string>;
+}
+
+export interface NftState {
+  readonly sets: ReadonlyMap<string, NftSet>;
+  /** Rules by chain. A first line that begins with `type` makes it a base chain. */
+  readonly chains: ReadonlyMap<string, readonly string[]>;
+  readonly counters: ReadonlySet<string>;
+}
+
+/** How many elements stand in one line of a script. */
+const elementsInALine = 1000;
+
+/** @returns a script for `nft -f -` that replaces whatever the table held */
+export function wholeTable(table: string, state: NftState): string {
+  return [
+    `add table inet ${table}`,
+    `delete table inet ${table}`,
+    `add table inet ${table}`,
+    ...additions(table, undefined, state),
+    "",
+  ].join("\n");
+}
+
+/**
+ * @param before what the table holds
+ * @returns a script for `nft -f -`, empty when there is nothing to change
+ */
+export function tableChange(table: string, before: NftState, after: NftState): string {
+  const lines = [...additions(table, before, after), ...removals(table, before, after)];
+  return lines.length === 0 ? "" : `${lines.join("\n")}\n`;
+}
+
+/** Names first, then what refers to them: chains before maps, or nft looks for a new map's chains before they are made. */
+function additions(table: string, before: NftState | undefined, after: NftState): string[] {
+  const chains: string[] = [];
+  const names: string[] = [];
+  const rules: string[] = [];
+  const elements: string[] = [];
+  for (const counter of after.counters) {
+    if (before?.counters.has(counter) !== true) names.push(`add counter inet ${table} ${counter}`);
+  }
+  for (const [name, set] of after.sets) {
+    const old = before?.sets.get(name);
+    if (old === undefined) {
+      names.push(
+        `add ${set.kind} inet ${table} ${name} { type ${set.type} ; ${set.isInterval ? "flags interval ; " : ""}}`,
+      );
+    }
+    if (old?.elements !== set.elements) elements.push(...elementChanges(table, name, old, set));
+  }
+  for (const [name, lines] of after.chains) {
+    const old = before?.chains.get(name);
+    if (old !== undefined && sameLines(old, lines)) continue;
+    const base = lines[0]?.startsWith("type ") === true ? lines[0] : undefined;
+    if (old === undefined) chains.push(`add chain inet ${table} ${name}${base === undefined ? "" : ` { ${base} }`}`);
+    else rules.push(`flush chain inet ${table} ${name}`);
+    for (const line of base === undefined ? lines : lines.slice(1))
+      rules.push(`add rule inet ${table} ${name} ${line}`);
+  }
+  return [...chains, ...names, ...rules, ...elements];
+}
+
+/** What nothing refers to any more once the additions are made. */
+function removals(table: string, before: NftState, after: NftState): string[] {
+  const lines: string[] = [];
+  const chains = [...before.chains.keys()].filter((name) => !after.chains.has(name));
+  const sets = [...before.sets].filter(([name]) => !after.sets.has(name));
+  for (const chain of chains) lines.push(`flush chain inet ${table} ${chain}`);
+  for (const [name, { kind }] of sets) lines.push(`delete ${kind} inet ${table} ${name}`);
+  for (const chain of chains) lines.push(`delete chain inet ${table} ${chain}`);
+  for (const counter of before.counters) {
+    if (!after.counters.has(counter)) lines.push(`delete counter inet ${table} ${counter}`);
+  }
+  return lines;
+}
+
+function elementChanges(table: string, name: string, before: NftSet | undefined, after: NftSet): string[] {
+  const old = before?.elements ?? new Map<string, string>();
+  const added = [...after.elements].filter(([key, verdict]) => old.get(key) !== verdict);
+  const gone = [...old].filter(([key, verdict]) => after.elements.get(key) !== verdict);
+  if (added.length === 0 && gone.length === 0) return [];
+  // Ranges that take the place of others may overlap them, which the kernel refuses as long as it knows the old ones.
+  if (after.isInterval) {
+    const flush = old.size === 0 ? [] : [`flush ${after.kind} inet ${table} ${name}`];
+    return [...flush, ...elementLines("add", table, name, [...after.elements])];
+  }
+  return [...elementLines("delete", table, name, gone), ...elementLines("add", table, name, added)];
+}
+
+function elementLines(
+  verb: string,
+  table: string,
+  name: string,
+  elements: readonly (readonly [string, string])[],
+): string[] {
+  const lines: string[] = [];
+  for (let start = 0; start < elements.length; start += elementsInALine) {
+    const texts = elements
+      .slice(start, start + elementsInALine)
+      .map(([key, verdict]) => (verdict === "" ? key : `${key} : ${verdict}`));
+    lines.push(`${verb} element inet ${table} ${name} { ${texts.join(", ")} }`);
+  }
+  return lines;
+}
+
+function sameLines(left: readonly string[], right: readonly string[]): boolean {
+  return left === right || (left.length === right.length && left.every((line, index) => line === right[index]));
+}

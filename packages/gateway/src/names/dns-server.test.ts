@@ -1,0 +1,93 @@
+import packet from "dns-packet";
+import { describe, expect, test } from "vitest";
+import { exampleConfiguration } from "../testing/example-configuration.ts";
+import type { DnsMessage } from "./dns-message.ts";
+import { DnsServer } from "./dns-server.ts";
+import { ResolvedNames } from "./resolved-names.ts";
+
+const { content } = exampleConfiguration();
+const device = "100.64.0.1";
+
+/** A resolver that says these records to every question, and what became of the filters. */
+function serverWith(answers: readonly object[], { refuses = false } = {}) {
+  const events: string[] = [];
+  const names = new ResolvedNames();
+  const server = new DnsServer({
+    content: () => content,
+    names,
+    namesChanged: () => {
+      events.push("filters");
+      return refuses ? Promise.reject(new Error("the kernel refuses")) : Promise.resolve();
+    },
+    askUpstream: (question) => {
+      events.push(`asked ${question.type} ${question.name}`);
+      const bytes = packet.encode({ type: "response", questions: [question as never], answers: answers as never });
+      return Promise.resolve({ ...packet.decode(bytes), rcode: "NOERROR", opcode: "QUERY" } as DnsMessage);
+    },
+    clock: { now: () => 2_000, after: () => () => {} },
+    log: () => {},
+    port: 0,
+  });
+  const ask = async (name: string, type: "A" | "AAAA" | "HTTPS" | "TXT" = "A", from = device) => {
+    const question = packet.encode({ type: "query", id: 7, questions: [{ name, type: type as "A" }] });
+    return (await server.answer(question, from))?.reply;
+  };
+  return { server, names, events, ask };
+}
+
+const record = { type: "A", name: "git.internal.example.com", ttl: 60, data: "10.90.0.7" };
+
+describe("DNS for devices", () => {
+  test("has the addresses in the filters before it answers, and asks the resolver once", async () => {
+    const { ask, events, names } = serverWith([record]);
+    expect(await ask("git.internal.example.com")).toMatchObject({ rcode: "NOERROR", answers: [{ data: "10.90.0.7" }] });
+    expect(await ask("GIT.internal.example.com")).toMatchObject({ rcode: "NOERROR" });
+    expect(events).toEqual(["asked A git.internal.example.com", "filters"]);
+    expect(names.named(content)).toEqual(new Map([["10.90.0.7", ["*.internal.example.com"]]]));
+  });
+
+  test("does not tell a device of an address that the filters did not take", async () => {
+    const { ask } = serverWith([record], { refuses: true });
+    expect(await ask("git.internal.example.com")).toEqual({ rcode: "SERVFAIL", answers: [] });
+  });
+
+  test("refuses names that the device may not reach, and asks nobody about them", async () => {
+    const { ask, events } = serverWith([record]);
+    for (const name of ["example.org", "internal.example.com", "x.internal.example.com.example.org"]) {
+      expect(await ask(name)).toEqual({ rcode: "REFUSED", answers: [] });
+    }
+    expect(events).toEqual([]);
+  });
+
+  test("is silent to everybody who is no device of the tunnel", async () => {
+    const { ask, server } = serverWith([record]);
+    for (const from of ["192.0.2.1", "100.64.0.2", "fd64::2", ""]) {
+      expect(await ask("git.internal.example.com", "A", from)).toBeUndefined();
+    }
+    expect(await ask("git.internal.example.com", "A", "fd64::1")).toMatchObject({ rcode: "NOERROR" });
+    expect(await server.answer(Buffer.from("no DNS"), device)).toBeUndefined();
+  });
+
+  test("passes on what answers the question, follows aliases, and leaves the rest out", async () => {
+    const { ask } = serverWith([
+      { type: "CNAME", name: "git.internal.example.com", ttl: 60, data: "host.example.net" },
+      { type: "A", name: "host.example.net", ttl: 60, data: "10.90.0.8" },
+      { type: "A", name: "bank.example.org", ttl: 60, data: "10.90.0.9" },
+    ]);
+    const reply = await ask("git.internal.example.com");
+    expect(reply?.answers.map((answer) => answer.name)).toEqual(["git.internal.example.com", "host.example.net"]);
+  });
+
+  test("never leads to the gateway itself, to a link or to other devices", async () => {
+    const senseless = ["127.0.0.1", "169.254.1.1", "224.0.0.1", "0.0.0.0", "100.64.0.2"];
+    const { ask, names } = serverWith(senseless.map((data) => ({ ...record, data })));
+    expect(await ask("git.internal.example.com")).toEqual({ rcode: "NOERROR", answers: [] });
+    expect(names.named(content).size).toBe(0);
+  });
+
+  test("answers types that could carry other addresses with nothing", async () => {
+    const { ask, events } = serverWith([record]);
+    expect(await ask("git.internal.example.com", "HTTPS")).toEqual({ rcode: "NOERROR", answers: [] });
+    expect(events).toEqual([]);
+  });
+});

@@ -1,0 +1,155 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { composeAgent, interfaceNamePattern } from "./compose.ts";
+import { checkForm } from "./configuration/check-content.ts";
+import { isSigningKey } from "./configuration/verify-configuration.ts";
+import { dryRun } from "./dry-run.ts";
+import { standardErrorLog } from "./log.ts";
+
+export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const;
+
+const help = `Usage: gatehouse-gateway --url URL --token-file FILE [options]
+       gatehouse-gateway --configuration FILE --signing-key KEY [options]
+
+Enforces what the control plane decides, with WireGuard and nftables, on Linux.
+
+  --url URL             the control plane, such as https://gatehouse.example.com
+  --token-file FILE     holds the gateway's token
+  --configuration FILE  enforces this signed configuration, without a control plane
+  --signing-key KEY     the tenant's key, base64; needed once, where no control plane tells it
+  --interface NAME      of WireGuard (default gatehouse0)
+  --state-folder PATH   keys and the last good configuration (default /var/lib/gatehouse-gateway)
+  --keep-source         devices keep their own addresses at the site, which needs a route back to them
+  --dry-run             prints what would be done for --configuration, and does nothing
+  --help                shows this
+`;
+
+/** Wrong use of the command: nothing was tried. */
+class UsageError extends Error {}
+
+/**
+ * Runs one command line.
+ *
+ * @param args what follows the command's own name
+ * @returns the exit code; what went wrong is on standard error
+ */
+export async function run(args: readonly string[]): Promise<number> {
+  try {
+    const options = readOptions(args);
+    if (options.help) process.stdout.write(help);
+    else if (options.dryRun) await printDryRun(options);
+    else await serve(options);
+    return exitCodes.ok;
+  } catch (error) {
+    standardErrorLog(error instanceof Error ? error.message : String(error));
+    return error instanceof UsageError ? exitCodes.usage : exitCodes.failed;
+  }
+}
+
+interface Options {
+  readonly configuration: string | undefined;
+  readonly signingKey: string | undefined;
+  readonly interfaceName: string;
+  readonly stateFolder: string;
+  readonly url: string | undefined;
+  readonly keepsSource: boolean;
+  readonly dryRun: boolean;
+  readonly help: boolean;
+}
+
+async function serve({
+  configuration,
+  signingKey,
+  interfaceName,
+  stateFolder,
+  keepsSource,
+  url,
+}: Options): Promise<void> {
+  if (url !== undefined) {
+    throw new Error("This version cannot speak with a control plane yet: give it a --configuration.");
+  }
+  const composed = composeAgent({ interfaceName, stateFolder, keepsSource, log: standardErrorLog });
+  await composed.agent.start(signingKey);
+  if (configuration !== undefined) {
+    const outcome = await composed.agent.applyConfiguration(await readJson(configuration));
+    if (outcome.state === "failed" && composed.agent.enforces === undefined) throw new Error(outcome.message);
+  }
+  await new Promise<void>((resolveStopped) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolveStopped());
+  });
+  await composed.stop();
+}
+
+async function printDryRun({ configuration, interfaceName, keepsSource }: Options): Promise<void> {
+  if (configuration === undefined) throw new UsageError("--dry-run needs a --configuration to print what it would do.");
+  const checked = checkForm(await readJson(configuration));
+  if ("problem" in checked) throw new Error(`The configuration does not have its form: ${checked.problem}`);
+  await dryRun(
+    checked.configuration,
+    { interfaceName, keepsSource },
+    Date.now(),
+    (text) => void process.stdout.write(text),
+  );
+}
+
+function readOptions(args: readonly string[]): Options {
+  const values = parse(args);
+  const isComplete =
+    values.configuration !== undefined || (values.url !== undefined && values["token-file"] !== undefined);
+  if (values.help !== true && !isComplete) {
+    throw new UsageError("Needs --url and --token-file, or a --configuration: gatehouse-gateway --help shows more.");
+  }
+  const interfaceName = values.interface ?? "gatehouse0";
+  if (!interfaceNamePattern.test(interfaceName)) {
+    throw new UsageError(
+      `--interface ${JSON.stringify(interfaceName)}: a letter, then letters and digits, 15 at most.`,
+    );
+  }
+  const signingKey = values["signing-key"];
+  if (signingKey !== undefined && !isSigningKey(signingKey)) {
+    throw new UsageError("--signing-key is not an Ed25519 key: 32 bytes in base64.");
+  }
+  return {
+    configuration: values.configuration,
+    signingKey,
+    interfaceName,
+    stateFolder: resolve(values["state-folder"] ?? "/var/lib/gatehouse-gateway"),
+    url: values.url,
+    keepsSource: values["keep-source"] === true,
+    dryRun: values["dry-run"] === true,
+    help: values.help === true,
+  };
+}
+
+function parse(args: readonly string[]) {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean" } as const;
+  const options = {
+    url: text,
+    "token-file": text,
+    configuration: text,
+    "signing-key": text,
+    interface: text,
+    "state-folder": text,
+    "keep-source": flag,
+    "dry-run": flag,
+    help: flag,
+  } as const;
+  try {
+    return parseArgs({ args: [...args], options, strict: true }).values;
+  } catch (error) {
+    throw new UsageError(
+      `${error instanceof Error ? error.message : String(error)}: gatehouse-gateway --help shows what there is.`,
+    );
+  }
+}
+
+async function readJson(path: string): Promise<unknown> {
+  const text = await readFile(path, "utf8");
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`${path} is not JSON.`);
+  }
+}

@@ -1,0 +1,293 @@
+/** The agent on real packets: what a configuration allows passes, and nothing else does. Configurations come straight from the test. */
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { ConfigurationContent, Membership, Service } from "@gatehouse/contract/gateway-link/configuration";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { until } from "../../packages/server/src/testing/until.ts";
+import {
+  app,
+  type Device,
+  EnforcementWorld,
+  files,
+  type Gateway,
+  internet,
+  names,
+  ports,
+} from "./enforcement-world.ts";
+import { obstacle, Prober } from "./namespaces.ts";
+
+const why = obstacle();
+if (why !== undefined) console.warn(`Enforcement is not tested on real packets: ${why}.`);
+
+const web: Service = { protocol: "TCP", ports: [ports.web, ports.web] };
+const everyService: readonly Service[] = [web, { protocol: "UDP", ports: [8000, 8100] }, { protocol: "ICMP" }];
+const resource = "0199aaaa-0000-7000-8000-000000000001";
+
+describe.skipIf(why !== undefined)("an agent on real packets", () => {
+  const world = new EnforcementWorld();
+  let gateway: Gateway;
+  let ann: Device;
+  let bob: Device;
+  let eve: Device;
+
+  beforeAll(async () => {
+    await world.build();
+    [gateway] = world.gateways as [Gateway, Gateway];
+    [ann, bob, eve] = world.devices as [Device, Device, Device];
+  });
+  afterAll(() => world.remove());
+
+  /** One resource at these addresses, for the devices that are members. */
+  function content(
+    members: Readonly<Record<string, Membership>>,
+    { services = everyService, at = [`${app.ipv4}/32`, `${app.ipv6}/128`], through = gateway } = {},
+  ): ConfigurationContent {
+    const served = services.map((service) => ({ ...service, resource }));
+    return {
+      ...world.base(through),
+      classes: { "group/staff": members },
+      resources: { [resource]: { devices: [{ action: "allow", classes: ["group/staff"] }], sites: [] } },
+      destinations: Object.fromEntries(at.map((key) => [key, { services: served, otherwise: "drop" as const }])),
+    };
+  }
+
+  async function enforce(value: ConfigurationContent, changes = {}, through = gateway): Promise<void> {
+    const { state, message = "" } = await through.apply(world.signed(value, through, changes));
+    expect(state, message).toBe("applied");
+  }
+
+  type Probe = readonly [order: string, host: string, port?: number | undefined];
+
+  /** Which of these probes are answered. */
+  async function answered(device: Device, probes: readonly Probe[]) {
+    const results = await Promise.all(
+      probes.map(async ([order, host, port]) =>
+        (await device.prober.ask(order, { host, port })) ? [order, host, port] : [],
+      ),
+    );
+    return results.filter((result) => result.length > 0);
+  }
+
+  const says = (device: Device, stream: string) =>
+    device.prober.ask("say", { stream, text: `still here? ${Math.random()}` });
+
+  test("lets through what is allowed, over TCP, UDP and ICMP, IPv4 and IPv6, and nothing else", async () => {
+    await enforce(content({ [ann.ipv4]: true }));
+    const allowed = [app.ipv4, app.ipv6].flatMap((host) => [
+      ["tcp", host, ports.web] as const,
+      ["udp", host, ports.web] as const,
+      ["ping", host, undefined] as const,
+    ]);
+    const site = { ipv4: "10.80.0.1", ipv6: "fd80::1" };
+    const refused = [
+      ...[app.ipv4, app.ipv6].flatMap((host) => [
+        ["tcp", host, ports.admin] as const,
+        ["udp", host, ports.admin] as const,
+      ]),
+      ...[files, names, internet, site, bob].flatMap(({ ipv4, ipv6 }) =>
+        [ipv4, ipv6].flatMap((host) => [["tcp", host, ports.web] as const, ["ping", host, undefined] as const]),
+      ),
+    ];
+    expect(await answered(ann, allowed)).toEqual(allowed);
+    expect(await answered(ann, refused)).toEqual([]);
+    expect(await answered(bob, [...allowed, ...refused.slice(0, 4)])).toEqual([]);
+  });
+
+  test("enforces on each gateway what that one was told", async () => {
+    const [, second] = world.gateways as [Gateway, Gateway];
+    await enforce(content({ [eve.ipv4]: true }, { at: [`${files.ipv4}/32`], through: second }), {}, second);
+    expect(await answered(eve, [["tcp", files.ipv4, ports.web]])).toHaveLength(1);
+    expect(await answered(eve, [["tcp", app.ipv4, ports.web]])).toEqual([]);
+  });
+
+  test("cuts the running connections of who is taken out, and leaves the others", async () => {
+    await enforce(content({ [ann.ipv4]: true, [bob.ipv4]: true }));
+    for (const device of [ann, bob]) {
+      expect(await device.prober.ask("open", { stream: "change", host: app.ipv4, port: ports.web })).toBe(true);
+      expect(await says(device, "change")).toBe(true);
+    }
+    await enforce(content({ [bob.ipv4]: true }));
+    expect(await says(ann, "change")).toBe(false);
+    expect(await says(bob, "change")).toBe(true);
+  });
+
+  test("cuts the running connections of a peer that is gone, and leaves the others", async () => {
+    await enforce(content({ [ann.ipv4]: true, [bob.ipv4]: true }));
+    for (const device of [ann, bob])
+      await device.prober.ask("open", { stream: "peer", host: app.ipv6, port: ports.web });
+    const both = content({ [bob.ipv4]: true });
+    const { [ann.ipv4]: _gone, ...peers } = both.peers;
+    await enforce({ ...both, peers });
+    expect(await says(ann, "peer")).toBe(false);
+    expect(await says(bob, "peer")).toBe(true);
+    expect(gateway.namespace.run("wg", ["show", gateway.interfaceName, "peers"])).not.toContain(ann.publicKey);
+    ann.reconnect();
+  });
+
+  test("cuts a running connection when its time window ends, by itself", async () => {
+    await enforce(content({ [ann.ipv4]: [[null, Date.now() + 3_000]], [bob.ipv4]: true }));
+    for (const device of [ann, bob])
+      await device.prober.ask("open", { stream: "window", host: app.ipv4, port: ports.web });
+    expect(await says(bob, "window")).toBe(true);
+    await until("the window has ended", async () => !(await says(ann, "window")));
+    expect(await says(bob, "window")).toBe(true);
+  });
+
+  test("takes the longest prefix, and the first rule that is about the device", async () => {
+    const wide = content({ [ann.ipv4]: true, [bob.ipv4]: true }, { at: ["10.80.0.0/24"] });
+    const narrow = {
+      services: [{ ...web, resource: "0199aaaa-0000-7000-8000-000000000002" }],
+      otherwise: "drop" as const,
+    };
+    await enforce({
+      ...wide,
+      classes: { ...wide.classes, "user/bob": { [bob.ipv4]: true } },
+      resources: {
+        ...wide.resources,
+        "0199aaaa-0000-7000-8000-000000000002": {
+          devices: [
+            { action: "deny", classes: ["user/bob"] },
+            { action: "allow", classes: ["*"] },
+          ],
+          sites: [],
+        },
+      },
+      destinations: { ...wide.destinations, "10.80.0.12/31": narrow },
+    });
+    const both = [["tcp", app.ipv4, ports.web] as const, ["tcp", files.ipv4, ports.web] as const];
+    expect(await answered(ann, both)).toEqual(both);
+    expect(await answered(bob, both)).toEqual(both.slice(0, 1));
+  });
+
+  test("answers for names that a device may reach, and has their addresses in the filters by then", async () => {
+    await enforce(content({ [ann.ipv4]: true }, { at: ["app.example.com", "*.internal.example.com"] }));
+    const resolve = (device: Device, name: string, type: string, server = gateway.addresses.ipv4) =>
+      device.prober.ask<unknown>("resolve", { server, name, type });
+    expect(await answered(ann, [["tcp", files.ipv4, ports.web]])).toEqual([]);
+    expect(await resolve(ann, "app.example.com", "A")).toEqual([app.ipv4]);
+    expect(await resolve(ann, "app.example.com", "AAAA")).toEqual([app.ipv6]);
+    expect(await resolve(ann, "files.internal.example.com", "A", `[${gateway.addresses.ipv6}]`)).toEqual([files.ipv4]);
+    const known = [
+      ["tcp", app.ipv4, ports.web] as const,
+      ["tcp", app.ipv6, ports.web] as const,
+      ["tcp", files.ipv4, ports.web] as const,
+    ];
+    expect(await answered(ann, known)).toEqual(known);
+    expect(await answered(bob, known)).toEqual([]);
+    expect(await resolve(ann, "missing.internal.example.com", "A")).toBe("ENOTFOUND");
+    expect(await resolve(ann, "other.example.com", "A")).toBe("EREFUSED");
+    expect(await resolve(bob, "app.example.com", "A")).toBe("EREFUSED");
+  });
+
+  test("carries to the internet who may go there, and to nothing that is not the internet", async () => {
+    const base = world.base(gateway);
+    const rules = { devices: [{ action: "allow" as const, classes: ["staff"] }] };
+    await enforce({
+      ...base,
+      settings: { ...base.settings, internet: rules },
+      classes: { staff: { [ann.ipv4]: true } },
+    });
+    const outside = [["tcp", internet.ipv4, ports.web] as const, ["udp", internet.ipv6, ports.web] as const];
+    expect(await answered(ann, outside)).toEqual(outside);
+    expect(await answered(bob, outside)).toEqual([]);
+    expect(await answered(ann, [["tcp", app.ipv4, ports.web]])).toEqual([]);
+  });
+
+  test("in maintenance refuses new connections and lets running ones finish, until the end", async () => {
+    const value = content({ [ann.ipv4]: true });
+    await enforce(value);
+    await ann.prober.ask("open", { stream: "drain", host: app.ipv4, port: ports.web });
+    expect(await says(ann, "drain")).toBe(true);
+    const drain = { since: Date.now(), until: Date.now() + 4_000 };
+    await enforce({ ...value, settings: { ...value.settings, drain } });
+    expect(await says(ann, "drain")).toBe(true);
+    expect(await answered(ann, [["tcp", app.ipv4, ports.web]])).toEqual([]);
+    await until("the drain is over", async () => !(await says(ann, "drain")));
+  });
+
+  test("refuses what is forged, replayed or changed, and goes on with what it had", async () => {
+    const value = content({ [ann.ipv4]: true });
+    const old = world.signed(content({ [bob.ipv4]: true }), gateway);
+    await enforce(value);
+    const later = world.signed(content({ [bob.ipv4]: true }), gateway);
+    const [, second] = world.gateways as [Gateway, Gateway];
+    const { envelope } = later;
+    const stranger = { ...envelope, header: { ...envelope.header, generation: envelope.header.generation + 1 } };
+    const cases: readonly (readonly [unknown, string])[] = [
+      [{ ...later, envelope: stranger }, "forged"],
+      [world.signed(value, second), "forged"],
+      [old, "replayed"],
+      [{ ...later, content: value }, "wrong_root"],
+      [world.signed(value, gateway, { expiresAt: Date.now() - 1 }), "expired"],
+      [world.signed(value, gateway, { format: 99 }), "unknown_format"],
+      [{ ...later, content: { ...value, peers: { "100.64.0.1 drop": {} } } }, "malformed"],
+    ];
+    for (const [given, reason] of cases) expect(await gateway.apply(given)).toMatchObject({ state: "failed", reason });
+    expect(await answered(ann, [["tcp", app.ipv4, ports.web]])).toHaveLength(1);
+    expect(await answered(bob, [["tcp", app.ipv4, ports.web]])).toEqual([]);
+  });
+
+  test("keeps the one before as a whole when the kernel refuses a part", async () => {
+    const value = content({ [ann.ipv4]: true });
+    await enforce(value);
+    await ann.prober.ask("open", { stream: "atomic", host: app.ipv4, port: ports.web });
+    const squatter = new Prober(gateway.namespace);
+    await squatter.ready;
+    await squatter.ask("echo", { port: 51999, hosts: ["::"] });
+    const other = content({ [bob.ipv4]: true });
+    const taken = {
+      ...other,
+      settings: { ...other.settings, interface: { ...other.settings.interface, listenPort: 51999 } },
+    };
+    expect(await gateway.apply(world.signed(taken, gateway))).toMatchObject({ state: "failed", reason: "not_applied" });
+    expect(await says(ann, "atomic")).toBe(true);
+    expect(await answered(bob, [["tcp", app.ipv4, ports.web]])).toEqual([]);
+    await enforce(other);
+    expect(await answered(bob, [["tcp", app.ipv4, ports.web]])).toHaveLength(1);
+  });
+
+  test("enforces without a control plane, dead or alive, and over its restarts", async () => {
+    // Ranges within ranges: a start makes the whole table at once.
+    await enforce(content({ [ann.ipv4]: true }, { at: ["10.80.0.0/24", "10.80.0.128/25"] }));
+    await ann.prober.ask("open", { stream: "restart", host: app.ipv4, port: ports.web });
+    await gateway.kill();
+    expect(await says(ann, "restart")).toBe(true);
+    expect(await answered(bob, [["tcp", app.ipv4, ports.web]])).toEqual([]);
+    const started = await gateway.start();
+    expect(started.enforces).not.toBeNull();
+    expect(await says(ann, "restart")).toBe(true);
+    expect(await answered(ann, [["tcp", app.ipv4, ports.web]])).toHaveLength(1);
+    expect(await answered(bob, [["tcp", app.ipv4, ports.web]])).toEqual([]);
+  });
+
+  test("drops everything after a start with a kept configuration that was tampered with", async () => {
+    await enforce(content({ [ann.ipv4]: true }));
+    const file = path.join(gateway.stateFolder, "configuration.json");
+    await gateway.kill();
+    await writeFile(file, (await readFile(file, "utf8")).replace(`"${ann.ipv4}":true`, `"${bob.ipv4}":true`));
+    expect(await gateway.start()).toMatchObject({ enforces: null });
+    for (const device of [ann, bob]) expect(await answered(device, [["tcp", app.ipv4, ports.web]])).toEqual([]);
+    await enforce(content({ [ann.ipv4]: true }));
+    expect(await answered(ann, [["tcp", app.ipv4, ports.web]])).toHaveLength(1);
+  });
+
+  test("drops everything once the configuration has expired, also when no agent runs", async () => {
+    await enforce(content({ [ann.ipv4]: true }), { expiresAt: Date.now() + 4_000 });
+    await ann.prober.ask("open", { stream: "expiry", host: app.ipv4, port: ports.web });
+    expect(await says(ann, "expiry")).toBe(true);
+    await gateway.kill();
+    await until("it has expired", async () => !(await says(ann, "expiry")));
+    expect(await gateway.start()).toMatchObject({ enforces: null });
+    expect(await answered(ann, [["tcp", app.ipv4, ports.web]])).toEqual([]);
+  });
+
+  test("reports handshakes and bytes of its peers", async () => {
+    await enforce(content({ [ann.ipv4]: true }));
+    expect(await answered(ann, [["tcp", app.ipv4, ports.web]])).toHaveLength(1);
+    const { peers = [], load } = await gateway.report();
+    expect(load).toBeGreaterThanOrEqual(0);
+    const report = peers.find(({ peer }) => peer === ann.ipv4);
+    expect(report?.lastHandshake).toBeGreaterThan(0);
+    expect(report?.receivedBytes).toBeGreaterThan(0);
+  });
+});
