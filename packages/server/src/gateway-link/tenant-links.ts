@@ -73,8 +73,7 @@ export class TenantLinks {
       clock,
       log,
       superseded: (gatewayId, connectionId) => {
-        const connection = this.#connections.get(gatewayId);
-        if (connection?.id === connectionId) this.#end(connection, "replaced");
+        void this.#endSuperseded(gatewayId, connectionId);
       },
     });
   }
@@ -317,6 +316,14 @@ export class TenantLinks {
       else if (endsAt === Number.POSITIVE_INFINITY) this.#tokenEnds.delete(id);
       else this.#tokenEnds.set(id, endsAt);
     }
+  }
+
+  /** Nothing could be stored of a connection: its gateway has another one, or is gone. */
+  async #endSuperseded(gatewayId: string, connectionId: string): Promise<void> {
+    // Where the database is away, the next news of the connection asks again.
+    await this.#checkTokens([gatewayId]).catch(() => undefined);
+    const connection = this.#connections.get(gatewayId);
+    if (connection?.id === connectionId) this.#end(connection, "replaced");
   }
 
   #noteTokenEnd({ gateway: { gatewayId, tokenEndsAt } }: LinkConnection): void {

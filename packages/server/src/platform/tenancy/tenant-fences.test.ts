@@ -48,6 +48,8 @@ beforeAll(async () => {
   application = new pg.Client(database.connection);
   await Promise.all([owner.connect(), application.connect()]);
   await application.query(`SET ROLE ${applicationRole}`);
+  // A replica takes its row with it when it stops.
+  await owner.query("INSERT INTO gateway_link_replicas SELECT id, gen_random_uuid(), 1, now() FROM tenants");
   tables = await readTables(owner);
 });
 afterAll(async () => {
@@ -88,8 +90,14 @@ async function connect(client: TestTenant["client"], url: string, now: () => num
   const gateway = new SimulatedGateway({ url, gatewayId: id, token, now });
   await gateway.connect();
   await until("it enforces something", () => gateway.content !== undefined);
-  const peer = "100.64.0.1";
-  gateway.heartbeat({ peers: [{ peer, lastHandshake: now() - 1, receivedBytes: 0, sentBytes: 0 }] });
+  // One of the first addresses is a device's.
+  const peers = Array.from({ length: 9 }, (_, index) => ({
+    peer: `100.64.0.${index + 1}`,
+    lastHandshake: now() - 1,
+    receivedBytes: 0,
+    sentBytes: 0,
+  }));
+  gateway.heartbeat({ peers });
   await until("it is answered", () => gateway.answers.length === 1);
 }
 
