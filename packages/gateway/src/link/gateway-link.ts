@@ -12,7 +12,7 @@ import {
 } from "@gatehouse/contract/gateway-link/agent-link";
 import type { SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
 import { contentOf, contentTreeOf } from "@gatehouse/contract/gateway-link/content-tree";
-import { nameOf } from "@gatehouse/contract/gateway-link/envelope";
+import { isAheadOfClock, nameOf } from "@gatehouse/contract/gateway-link/envelope";
 import {
   type AgentMessage,
   gatewayLinkPath,
@@ -23,8 +23,10 @@ import {
   type PeerReport,
   type ServerFrame,
   type ServerMessage,
+  serverFrames,
 } from "@gatehouse/contract/gateway-link/frames";
 import { framesOf, PartsReader } from "@gatehouse/contract/gateway-link/message-parts";
+import { Ajv } from "ajv";
 import { WebSocket } from "ws";
 import type { Outcome, Report } from "../agent.ts";
 import type { Clock } from "../clock.ts";
@@ -59,6 +61,8 @@ const mostPeers = 1_000;
 const longestFrameBytes = 3 * longestPart + 1024;
 const derPrefix = Buffer.from("302a300506032b6570032100", "hex"); // of an Ed25519 key (RFC 8410)
 const configurationFormat = 1;
+const ajv = new Ajv({ strict: false, ownProperties: true });
+const checks = new Map(Object.entries(serverFrames).map(([type, schema]) => [type, ajv.compile(schema)]));
 
 export class GatewayLink {
   readonly #options: GatewayLinkOptions;
@@ -178,11 +182,9 @@ export class GatewayLink {
   }
 
   #read(text: string): void {
-    let frame: ServerFrame;
-    try {
-      frame = JSON.parse(text) as ServerFrame; // what matters of it is verified before it is enforced
-      if (frame === null || typeof frame !== "object") throw new Error("a frame is an object");
-    } catch {
+    const frame = frameOf(text);
+    if (frame === undefined) {
+      this.#options.log("The control plane sent something that is no frame.");
       this.#step({ type: "overdue" });
       return;
     }
@@ -211,6 +213,9 @@ export class GatewayLink {
       case "whole":
       case "difference": {
         // Whose agent this is, the first configuration tells; its signature is by the pinned key, or it is refused all the same.
+        if (isAheadOfClock(message.envelope.header, clock.now())) {
+          log("A configuration comes out of the future: is the clock of this machine right?");
+        }
         const isFirst = this.#link.gateway === "";
         if (isFirst) this.#link = { ...this.#link, gateway: message.envelope.header.gateway };
         this.#step({ type: "configuration", message });
@@ -303,6 +308,19 @@ export class GatewayLink {
     this.#cancelWait?.();
     this.#cancelWait = this.#options.clock.after(delayMs, () => this.#step({ type: "retry" }));
   }
+}
+
+/** @returns undefined for what does not have the form of a frame */
+function frameOf(text: string): ServerFrame | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const type = value !== null && typeof value === "object" && "type" in value ? value.type : undefined;
+  const check = typeof type === "string" ? checks.get(type) : undefined;
+  return check?.(value) === true ? (value as ServerFrame) : undefined; // as was just checked
 }
 
 function sha256(text: string): string {

@@ -11,6 +11,7 @@ import type { OutboxSubscriber } from "../platform/outbox/outbox-follower.ts";
 import { hashToken, isWholeToken, tokenPrefixes } from "../platform/secrets/tokens.ts";
 import { LinkConnection, type LinkTransport } from "./link-connection.ts";
 import * as queries from "./link-state.queries.ts";
+import type { PresentedGateway } from "./presented-gateway.ts";
 import { findPresentedToken } from "./presented-token.queries.ts";
 import { TenantLinks } from "./tenant-links.ts";
 import { Turns } from "./turns.ts";
@@ -23,16 +24,6 @@ const idleTenantMs = 10 * 60_000;
 const silentAtOnce = 1_000;
 /** A replica that said nothing for this long holds no connection any more, in milliseconds. */
 const replicaGoneAfterMs = 60_000;
-
-/** Whose token it was. */
-export interface PresentedGateway {
-  readonly tenantId: string;
-  readonly gatewayId: string;
-  /** SHA-256 in hexadecimal. */
-  readonly tokenHash: string;
-  /** Milliseconds since 1970; undefined for the gateway's present token. */
-  readonly tokenEndsAt: number | undefined;
-}
 
 export interface GatewayLinkLimits {
   /** Connections at most. */

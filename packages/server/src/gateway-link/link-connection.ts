@@ -2,9 +2,9 @@
 import { randomUUID } from "node:crypto";
 import type { Goodbye, ServerMessage } from "@gatehouse/contract/gateway-link/frames";
 import { framesOf } from "@gatehouse/contract/gateway-link/message-parts";
-import type { PresentedGateway } from "./gateway-links.ts";
 import { FrameReader } from "./link-frames.ts";
 import type { LinkSession } from "./link-session.ts";
+import type { PresentedGateway } from "./presented-gateway.ts";
 
 /** What carries frames: a WebSocket, or a test. */
 export interface LinkTransport {
