@@ -130,6 +130,7 @@ class Agent {
     return new Promise((resolve, reject) => {
       this.#welcomed = resolve;
       webSocket.on("error", reject);
+      webSocket.on("close", (code) => reject(new Error(`the link was closed with ${code}`)));
     });
   }
 

@@ -876,6 +876,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/gateways/{id}/sync": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Tell whether a gateway enforces what it should
+         * @description What is wanted of the gateway, what was sent to it, and what it said it enforces, as generations of the tenant. A generation that changes nothing for a gateway is not sent to it.
+         *
+         *     Needs a key with the permission `gateways:read`.
+         */
+        readonly get: operations["readGatewaySync"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/gateways/{id}/test-configuration": {
         readonly parameters: {
             readonly query?: never;
@@ -2295,6 +2317,10 @@ export interface components {
             readonly relayEnabled?: boolean;
             readonly endpoint?: string;
             readonly autoDiscoverEndpoint: boolean;
+            /** @description Of its WireGuard interface, as its agent told it; absent before the first time. */
+            readonly publicKey?: string;
+            /** @description The version of its agent, as it told it. */
+            readonly agentVersion?: string;
             /** @description Resources reachable through the gateway; left out where another record embeds the gateway. */
             readonly resources?: readonly components["schemas"]["GatewayResource"][];
         };
@@ -2303,6 +2329,32 @@ export interface components {
             /** Format: uuid */
             readonly id: string;
             readonly name: string;
+        };
+        /** @description What a gateway should enforce, and what it says it does. */
+        readonly GatewaySync: {
+            /** @enum {string} */
+            readonly state: "applied" | "sent" | "pending" | "failed" | "offline" | "nothing-enforced";
+            /** @description The tenant's present generation: it rises with each change. */
+            readonly generation: number;
+            readonly wanted: {
+                readonly generation: number;
+                /** Format: date-time */
+                readonly since: string;
+            } | null;
+            readonly sent: {
+                readonly generation: number;
+                /** Format: date-time */
+                readonly since: string;
+            } | null;
+            readonly applied: {
+                readonly generation: number;
+                /** Format: date-time */
+                readonly since: string;
+            } | null;
+            /** @description How long it took until it was applied, or how long that has been waited for, in milliseconds. */
+            readonly lagMs: number | null;
+            /** @description Why what was sent last was refused. */
+            readonly error?: string;
         };
         /** @description What is known of a gateway's state. */
         readonly GatewayTest: {
@@ -2587,7 +2639,7 @@ export interface components {
             /** @description The path that was called. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "invalid_gateway_token" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "upgrade_required" | "too_many_links" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
             /** @description Also in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -2829,6 +2881,10 @@ export interface components {
     headers: {
         /** @description The record's version, for If-Match. */
         readonly ETag: string;
+        /** @description With `?wait=applied`: `applied` where every gateway of the tenant enforces the change or enforces nothing, else `incomplete`; with the tenant's generation, how many gateways there are, and of how many it is missing. `unknown` where it could not be found out. */
+        readonly "Gatehouse-Enforced": string;
+        /** @description With `?wait=applied`: the ids of up to 50 gateways that have not said that they enforce the change, each with its state as in `/tenants/gateways/{id}/sync`. */
+        readonly "Gatehouse-Not-Enforced": string;
         /** @description `true` where the request was done before, under the same Idempotency-Key, and is answered again. */
         readonly "Idempotent-Replayed": "true";
         /** @description The path of what was created. */
@@ -2915,7 +2971,12 @@ export interface operations {
     };
     readonly createPolicy: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -2974,6 +3035,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3012,7 +3075,12 @@ export interface operations {
     };
     readonly deletePolicy: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -3031,6 +3099,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -3039,7 +3109,12 @@ export interface operations {
     };
     readonly updatePolicy: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -3098,6 +3173,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -3108,7 +3185,12 @@ export interface operations {
     };
     readonly deactivatePolicy: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -3128,6 +3210,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -3138,7 +3222,12 @@ export interface operations {
     };
     readonly reactivatePolicy: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -3160,6 +3249,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3171,7 +3262,12 @@ export interface operations {
     };
     readonly reorderPolicies: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -3197,6 +3293,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3504,7 +3602,12 @@ export interface operations {
     };
     readonly createUsers: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -3527,6 +3630,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3565,7 +3670,12 @@ export interface operations {
     };
     readonly updateUserProfile: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -3594,6 +3704,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -3604,7 +3716,12 @@ export interface operations {
     };
     readonly deleteUser: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -3623,6 +3740,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -3631,7 +3750,12 @@ export interface operations {
     };
     readonly updateUserSettings: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -3661,6 +3785,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -3671,7 +3797,12 @@ export interface operations {
     };
     readonly deactivateUser: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -3691,6 +3822,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -3701,7 +3834,12 @@ export interface operations {
     };
     readonly reactivateUser: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -3723,6 +3861,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3734,7 +3874,12 @@ export interface operations {
     };
     readonly inviteUser: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -3756,6 +3901,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3765,7 +3912,12 @@ export interface operations {
     };
     readonly transferOwnership: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -3787,6 +3939,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3827,7 +3981,12 @@ export interface operations {
     };
     readonly updateUserRoles: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -3856,6 +4015,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -3864,7 +4025,12 @@ export interface operations {
     };
     readonly addUserToGroup: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -3893,6 +4059,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3904,7 +4072,12 @@ export interface operations {
     };
     readonly removeUserFromGroup: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -3924,6 +4097,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -3985,7 +4160,12 @@ export interface operations {
     };
     readonly createGroup: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -4019,6 +4199,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4057,7 +4239,12 @@ export interface operations {
     };
     readonly updateGroup: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4092,6 +4279,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4102,7 +4291,12 @@ export interface operations {
     };
     readonly deleteGroup: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4121,6 +4315,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -4292,7 +4488,12 @@ export interface operations {
     };
     readonly enrolDevice: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -4330,6 +4531,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4368,7 +4571,12 @@ export interface operations {
     };
     readonly deleteDevice: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4387,6 +4595,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -4395,7 +4605,12 @@ export interface operations {
     };
     readonly deactivateDevice: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4415,6 +4630,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4425,7 +4642,12 @@ export interface operations {
     };
     readonly reactivateDevice: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4447,6 +4669,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4458,7 +4682,12 @@ export interface operations {
     };
     readonly replaceDevicePosture: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4484,6 +4713,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4518,7 +4749,12 @@ export interface operations {
     };
     readonly createGateway: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -4548,6 +4784,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4586,7 +4824,12 @@ export interface operations {
     };
     readonly updateGateway: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4617,6 +4860,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4627,7 +4872,12 @@ export interface operations {
     };
     readonly deleteGateway: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4646,6 +4896,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -4654,7 +4906,12 @@ export interface operations {
     };
     readonly enableGatewayRelay: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4676,6 +4933,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4687,7 +4946,12 @@ export interface operations {
     };
     readonly disableGatewayRelay: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4709,6 +4973,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4720,7 +4986,12 @@ export interface operations {
     };
     readonly enterGatewayMaintenance: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4742,6 +5013,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4753,7 +5026,12 @@ export interface operations {
     };
     readonly exitGatewayMaintenance: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4775,6 +5053,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4786,7 +5066,12 @@ export interface operations {
     };
     readonly rotateGatewayToken: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4818,11 +5103,39 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Gateway"];
+                };
+            };
+        };
+    };
+    readonly readGatewaySync: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What was found. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["GatewaySync"];
                 };
             };
         };
@@ -4918,7 +5231,12 @@ export interface operations {
     };
     readonly createResource: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -4947,6 +5265,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4985,7 +5305,12 @@ export interface operations {
     };
     readonly deleteResource: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5004,6 +5329,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5012,7 +5339,12 @@ export interface operations {
     };
     readonly updateResource: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5039,6 +5371,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5047,7 +5381,12 @@ export interface operations {
     };
     readonly configureLoadBalancing: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5081,6 +5420,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -5090,7 +5431,12 @@ export interface operations {
     };
     readonly addResourceAddress: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5117,6 +5463,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -5128,7 +5476,12 @@ export interface operations {
     };
     readonly removeResourceAddress: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5148,6 +5501,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5156,7 +5511,12 @@ export interface operations {
     };
     readonly connectGateway: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5177,6 +5537,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5185,7 +5547,12 @@ export interface operations {
     };
     readonly disconnectGateway: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5205,6 +5572,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5264,7 +5633,12 @@ export interface operations {
     };
     readonly updateAddress: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5293,6 +5667,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5303,7 +5679,12 @@ export interface operations {
     };
     readonly deleteAddress: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5322,6 +5703,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5380,7 +5763,12 @@ export interface operations {
     };
     readonly createProtocol: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -5406,6 +5794,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -5444,7 +5834,12 @@ export interface operations {
     };
     readonly deleteProtocol: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5463,6 +5858,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5495,7 +5892,12 @@ export interface operations {
     };
     readonly createAdmissionRule: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -5524,6 +5926,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -5562,7 +5966,12 @@ export interface operations {
     };
     readonly updateAdmissionRule: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5592,6 +6001,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5602,7 +6013,12 @@ export interface operations {
     };
     readonly deleteAdmissionRule: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5621,6 +6037,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5885,7 +6303,12 @@ export interface operations {
     };
     readonly applyConfiguration: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5909,6 +6332,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
