@@ -1,5 +1,5 @@
 /** Frames as texts: what agents send is checked, and longer messages are put together of parts, as far as is allowed. */
-import { type AgentMessage, agentFrames, type Part } from "@gatehouse/contract/gateway-link/frames";
+import { type AgentFrame, type AgentMessage, agentFrames } from "@gatehouse/contract/gateway-link/frames";
 import { Ajv } from "ajv";
 
 /** What an agent has to say is short: heartbeats of a thousand peers, and reasons. Characters. */
@@ -39,7 +39,7 @@ export class FrameReader {
 }
 
 /** @returns the frame, or what is wrong with it */
-function checked(text: string): AgentMessage | Part | string {
+function checked(text: string): AgentFrame | string {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -51,5 +51,5 @@ function checked(text: string): AgentMessage | Part | string {
   if (check === undefined) return "a frame is of no known type";
   if (!check(value))
     return `a frame of type ${String(type)} is not as declared: ${ajv.errorsText(check.errors).slice(0, 200)}`;
-  return value as AgentMessage | Part; // as was just checked
+  return value as AgentFrame; // as was just checked
 }
