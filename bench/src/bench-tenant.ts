@@ -12,7 +12,7 @@ export interface BenchTenant {
   readonly id: string;
   readonly key: string;
   /** @throws when the answer is not the one expected */
-  call(method: "GET" | "POST", path: string, body?: string): Promise<string>;
+  call(method: "GET" | "PATCH" | "POST", path: string, body?: string): Promise<string>;
 }
 
 export async function makeBenchTenant({ url, operatorKey }: ServerAnnouncement, name: string): Promise<BenchTenant> {

@@ -59,6 +59,13 @@ export const errorDefinitions = {
     remedy:
       "Programs send an API key in the header `apikey` instead of a cookie. Behind a proxy, have it pass the `Host` header on unchanged.",
   },
+  invalid_gateway_token: {
+    status: 401,
+    title: "The gateway's token is not valid",
+    explanation:
+      "The link of gateways needs a gateway's token as `Authorization: Bearer`, and there was none, or one that is unknown, or was rotated away and whose grace is over.",
+    remedy: "Give the agent the gateway's present token. Keys that hold `gateways:token` are shown it.",
+  },
   permission_denied: {
     status: 403,
     title: "The API key lacks the permission for this operation",
@@ -93,6 +100,18 @@ export const errorDefinitions = {
     explanation:
       "What could be reached at a moment is worked out from recorded history. It begins with the tenant, with the upgrade to the version that records it, or where the retention of the audit record ends; `detail` names the moment.",
     remedy: "Ask for a later moment.",
+  },
+  upgrade_required: {
+    status: 426,
+    title: "This address takes WebSockets only",
+    explanation: "Agents of gateways open a WebSocket here, with the subprotocol that `detail` names.",
+    remedy: "Open a WebSocket. Proxies in between must pass on `Upgrade` and `Connection`.",
+  },
+  too_many_links: {
+    status: 503,
+    title: "Too many gateways connect at once",
+    explanation: "This replica has as many links as it may, or too many gateways are connecting at the moment.",
+    remedy: "Connect again after `Retry-After`, or to another replica. Agents do both by themselves.",
   },
   no_such_operation: {
     status: 404,

@@ -127,6 +127,15 @@ export function takesOverrideReason({ changesAccess, overridable }: Operation): 
   return changesAccess === true || overridable === true;
 }
 
+/** Whether the operation may change what gateways enforce; then `?wait=applied` waits until they do. */
+export function changesEnforcement({ changesAccess, access }: Operation): boolean {
+  return changesAccess === true && access !== "operator";
+}
+
+/** How long `?wait=applied` waits where the query does not say, and at most, in seconds. */
+export const defaultWaitSeconds = 10;
+export const longestWaitSeconds = 60;
+
 /** Whether `If-Match` is compared with the version of what the path names, or of the tenant as a whole. */
 export function takesIfMatch({ method, parameters, conditional }: Operation): boolean {
   return method !== "GET" && (parameters !== undefined || conditional === true);

@@ -1,10 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { composeAgent, interfaceNamePattern } from "./compose.ts";
+import { systemClock } from "./clock.ts";
+import { type ComposedAgent, composeAgent, interfaceNamePattern } from "./compose.ts";
 import { checkForm } from "./configuration/check-content.ts";
 import { isSigningKey } from "./configuration/verify-configuration.ts";
 import { dryRun } from "./dry-run.ts";
+import { GatewayLink } from "./link/gateway-link.ts";
 import { standardErrorLog } from "./log.ts";
 
 export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const;
@@ -24,6 +26,9 @@ Enforces what the control plane decides, with WireGuard and nftables, on Linux.
   --dry-run             prints what would be done for --configuration, and does nothing
   --help                shows this
 `;
+
+/** What the control plane is told. */
+const agentVersion = "0.1.0";
 
 /** Wrong use of the command: nothing was tried. */
 class UsageError extends Error {}
@@ -53,6 +58,7 @@ interface Options {
   readonly interfaceName: string;
   readonly stateFolder: string;
   readonly url: string | undefined;
+  readonly tokenFile: string | undefined;
   readonly keepsSource: boolean;
   readonly dryRun: boolean;
   readonly help: boolean;
@@ -65,20 +71,39 @@ async function serve({
   stateFolder,
   keepsSource,
   url,
+  tokenFile,
 }: Options): Promise<void> {
-  if (url !== undefined) {
-    throw new Error("This version cannot speak with a control plane yet: give it a --configuration.");
-  }
   const composed = composeAgent({ interfaceName, stateFolder, keepsSource, log: standardErrorLog });
   await composed.agent.start(signingKey);
   if (configuration !== undefined) {
     const outcome = await composed.agent.applyConfiguration(await readJson(configuration));
     if (outcome.state === "failed" && composed.agent.enforces === undefined) throw new Error(outcome.message);
   }
+  const link = url === undefined || tokenFile === undefined ? undefined : await openLink(composed, url, tokenFile);
   await new Promise<void>((resolveStopped) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolveStopped());
   });
+  link?.stop();
   await composed.stop();
+}
+
+/** What is enforced already goes on being so, whether or not the control plane can be reached. */
+async function openLink({ agent, folder }: ComposedAgent, url: string, tokenFile: string): Promise<GatewayLink> {
+  const trust = await folder.trust();
+  const stored = agent.enforces === undefined ? undefined : await folder.configuration();
+  const configuration = stored !== undefined && "configuration" in stored ? stored.configuration : undefined;
+  const link = new GatewayLink({
+    url,
+    token: () => readFile(tokenFile, "utf8"),
+    agent,
+    kept: { signingKey: trust?.signingKey, configuration },
+    publicKey: await folder.publicKey(),
+    agentVersion,
+    clock: systemClock,
+    log: standardErrorLog,
+  });
+  link.start();
+  return link;
 }
 
 async function printDryRun({ configuration, interfaceName, keepsSource }: Options): Promise<void> {
@@ -116,6 +141,7 @@ function readOptions(args: readonly string[]): Options {
     interfaceName,
     stateFolder: resolve(values["state-folder"] ?? "/var/lib/gatehouse-gateway"),
     url: values.url,
+    tokenFile: values["token-file"],
     keepsSource: values["keep-source"] === true,
     dryRun: values["dry-run"] === true,
     help: values.help === true,

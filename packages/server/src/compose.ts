@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { Ledger, ModelStore } from "./features/access/access.api.ts";
 import { accessTestGuard } from "./features/access-tests/access-tests.api.ts";
 import { ApiKeyAuthenticator } from "./features/api-keys/api-keys.api.ts";
+import { AppliedWaiting } from "./features/gateways/gateways.api.ts";
 import { ConsoleSessions } from "./features/sessions/sessions.api.ts";
 import {
   type Installation,
@@ -11,6 +12,7 @@ import {
   setUpInstallation,
 } from "./features/tenants/tenants.api.ts";
 import { deliverWebhooks, type WebhookDeliverySettings } from "./features/webhooks/webhooks.api.ts";
+import { type GatewayLinkLimits, GatewayLinks } from "./gateway-link/gateway-links.ts";
 import { createApp } from "./http/app.ts";
 import type { RateLimit } from "./http/rate-limits.ts";
 import { type EventStreamLimits, EventStreams, eventStreamLimits } from "./platform/audit/event-streams.ts";
@@ -56,6 +58,18 @@ export interface WebhookSettings extends Partial<WebhookDeliverySettings> {
   readonly intervalMs?: number;
 }
 
+/** How gateways are served. */
+export interface GatewayLinkSettings {
+  /** Other limits than the usual. */
+  readonly limits?: Partial<GatewayLinkLimits>;
+  /** How long configurations may be enforced without the control plane, in milliseconds. */
+  readonly lifeMs?: number;
+  /** False leaves it to other replicas to notice that gateways fell silent. */
+  readonly watch?: boolean;
+  /** How often it is looked what time alone brings, in milliseconds. */
+  readonly tickMs?: number;
+}
+
 export interface ComposeOptions {
   readonly connection: Connection;
   readonly poolSize: number;
@@ -71,6 +85,7 @@ export interface ComposeOptions {
   /** Other limits of live streams than the usual. */
   readonly streams?: Partial<EventStreamLimits>;
   readonly webhooks?: WebhookSettings;
+  readonly gatewayLinks?: GatewayLinkSettings;
   /** How long a whole request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs?: number;
   /** Whether figures for Prometheus are kept. */
@@ -100,6 +115,7 @@ export interface Composition {
   readonly authenticator: ApiKeyAuthenticator;
   /** Undefined unless they were asked for. */
   readonly metrics: Metrics | undefined;
+  readonly links: GatewayLinks;
   /** The work in the background, by its name. */
   readonly tasks: ReadonlyMap<string, Reconciler>;
   /** Drains requests, writes what is pending, and closes every connection. */
@@ -146,6 +162,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       replies: createSecretBox(options.masterKey, "idempotent-reply"),
       gatewayTokens: createSecretBox(options.masterKey, "gateway-token"),
       webhookSecrets: createSecretBox(options.masterKey, "webhook-secret"),
+      signingKeys: createSecretBox(options.masterKey, "signing-key"),
       masterKeyCheck: createSecretBox(options.masterKey, "master-key-check"),
     },
     webhookNetworks: allowedNetworks(options.webhooks?.networks ?? []),
@@ -155,6 +172,14 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       channel.notify();
     },
   };
+  const links = new GatewayLinks({
+    runner,
+    clock,
+    log,
+    lagged: (lagMs) => metrics?.configurationApplied(lagMs),
+    ...options.gatewayLinks,
+  });
+  follower.subscribe(links);
   const installation = await setUpInstallation(runner, options.setUp, clock.now()).catch(async (error: unknown) => {
     await database.close();
     throw error;
@@ -175,8 +200,10 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       outboxLagMs: () => clock.elapsedMs() - follower.currentAsOf,
       caches: { records: () => records.state, keys: () => apiKeys.cacheState },
       eventStreams: () => streams.size,
+      gatewayLinks: () => links.state,
     });
   }
+  const waiting = new AppliedWaiting(database, clock);
   const app = createApp({
     log,
     metrics,
@@ -186,6 +213,8 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     clock,
     trustedProxies: options.trustedProxies,
     rateLimits,
+    links,
+    awaitApplied: (...asked) => waiting.wait(...asked),
     ...(options.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: options.requestTimeoutMs }),
     authenticator: {
       tenantKey: (key, sourceAddress) => apiKeys.authenticate(key, sourceAddress),
@@ -204,6 +233,10 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       run: () => signCheckpoints({ database, signer, clock, log }),
     },
     { name: "idle-models", intervalMs: minuteMs, run: async () => models.dropIdle() },
+    { name: "gateway-links", intervalMs: options.gatewayLinks?.tickMs ?? 1_000, run: async () => links.tick() },
+    ...(options.gatewayLinks?.watch === false
+      ? []
+      : [{ name: "gateway-silence", intervalMs: 2_000, run: () => links.noticeSilence() }]),
     { name: "key-usage", intervalMs: 10_000, run: () => apiKeys.usage.flush() },
     ...(retentionDays === undefined
       ? []
@@ -238,11 +271,13 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     runner,
     authenticator: apiKeys,
     metrics,
+    links,
     tasks: new Map(reconcilers.map((reconciler) => [reconciler.name, reconciler])),
     async close() {
       closing = true;
       // Live streams would keep their connections for ever.
       streams.close();
+      await links.close();
       await app.close();
       await Promise.all([...reconcilers.map((reconciler) => reconciler.stop()), webhooks?.jobs.stop()]);
       await apiKeys.usage.flush().catch((error: unknown) => log.warn({ err: error }, "the last uses of keys are lost"));

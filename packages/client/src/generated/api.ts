@@ -998,6 +998,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/gateways/{id}/sync": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Tell whether a gateway enforces what it should
+         * @description What is wanted of the gateway, what was sent to it, and what it said it enforces, as generations of the tenant. A generation that changes nothing for a gateway is not sent to it.
+         *
+         *     Needs a key with the permission `gateways:read`.
+         */
+        readonly get: operations["readGatewaySync"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/gateways/{id}/test-configuration": {
         readonly parameters: {
             readonly query?: never;
@@ -2659,6 +2681,10 @@ export interface components {
             readonly relayEnabled?: boolean;
             readonly endpoint?: string;
             readonly autoDiscoverEndpoint: boolean;
+            /** @description Of its WireGuard interface, as its agent told it; absent before the first time. */
+            readonly publicKey?: string;
+            /** @description The version of its agent, as it told it. */
+            readonly agentVersion?: string;
             /** @description Resources reachable through the gateway; left out where another record embeds the gateway. */
             readonly resources?: readonly components["schemas"]["GatewayResource"][];
         };
@@ -2667,6 +2693,32 @@ export interface components {
             /** Format: uuid */
             readonly id: string;
             readonly name: string;
+        };
+        /** @description What a gateway should enforce, and what it says it does. */
+        readonly GatewaySync: {
+            /** @enum {string} */
+            readonly state: "applied" | "sent" | "pending" | "failed" | "offline" | "nothing-enforced";
+            /** @description The tenant's present generation: it rises with each change. */
+            readonly generation: number;
+            readonly wanted: {
+                readonly generation: number;
+                /** Format: date-time */
+                readonly since: string;
+            } | null;
+            readonly sent: {
+                readonly generation: number;
+                /** Format: date-time */
+                readonly since: string;
+            } | null;
+            readonly applied: {
+                readonly generation: number;
+                /** Format: date-time */
+                readonly since: string;
+            } | null;
+            /** @description How long it took until it was applied, or how long that has been waited for, in milliseconds. */
+            readonly lagMs: number | null;
+            /** @description Why what was sent last was refused. */
+            readonly error?: string;
         };
         /** @description What is known of a gateway's state. */
         readonly GatewayTest: {
@@ -3010,7 +3062,7 @@ export interface components {
             /** @description The path that was called. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "foreign_origin" | "invalid_gateway_token" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "upgrade_required" | "too_many_links" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
             /** @description Also in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -3269,6 +3321,10 @@ export interface components {
         readonly ETag: string;
         /** @description The id of the audit entry of a write that can change access: its effect is at `/tenants/events/{id}/effect`. Absent where nothing was changed. */
         readonly "Gatehouse-Event": string;
+        /** @description With `?wait=applied`: `applied` where every gateway of the tenant enforces the change or enforces nothing, else `incomplete`; with the tenant's generation, how many gateways there are, and of how many it is missing. `unknown` where it could not be found out. */
+        readonly "Gatehouse-Enforced": string;
+        /** @description With `?wait=applied`: the ids of up to 50 gateways that have not said that they enforce the change, each with its state as in `/tenants/gateways/{id}/sync`. */
+        readonly "Gatehouse-Not-Enforced": string;
         /** @description `true` where the request was done before, under the same Idempotency-Key, and is answered again. */
         readonly "Idempotent-Replayed": "true";
         /** @description The path of what was created. */
@@ -3355,7 +3411,12 @@ export interface operations {
     };
     readonly createPolicy: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -3417,6 +3478,8 @@ export interface operations {
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3455,7 +3518,12 @@ export interface operations {
     };
     readonly deletePolicy: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -3477,6 +3545,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -3485,7 +3555,12 @@ export interface operations {
     };
     readonly updatePolicy: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -3547,6 +3622,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -3557,7 +3634,12 @@ export interface operations {
     };
     readonly deactivatePolicy: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -3580,6 +3662,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -3590,7 +3674,12 @@ export interface operations {
     };
     readonly reactivatePolicy: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -3615,6 +3704,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3626,7 +3717,12 @@ export interface operations {
     };
     readonly reorderPolicies: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -3655,6 +3751,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4298,7 +4396,12 @@ export interface operations {
     };
     readonly createUsers: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -4324,6 +4427,8 @@ export interface operations {
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4362,7 +4467,12 @@ export interface operations {
     };
     readonly updateUserProfile: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4394,6 +4504,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4404,7 +4516,12 @@ export interface operations {
     };
     readonly deleteUser: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4426,6 +4543,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -4434,7 +4553,12 @@ export interface operations {
     };
     readonly updateUserSettings: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4467,6 +4591,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4477,7 +4603,12 @@ export interface operations {
     };
     readonly deactivateUser: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4500,6 +4631,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4510,7 +4643,12 @@ export interface operations {
     };
     readonly reactivateUser: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4535,6 +4673,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4546,7 +4686,12 @@ export interface operations {
     };
     readonly inviteUser: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4571,6 +4716,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4580,7 +4727,12 @@ export interface operations {
     };
     readonly transferOwnership: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4605,6 +4757,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4645,7 +4799,12 @@ export interface operations {
     };
     readonly updateUserRoles: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4677,6 +4836,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -4685,7 +4846,12 @@ export interface operations {
     };
     readonly addUserToGroup: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4717,6 +4883,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4728,7 +4896,12 @@ export interface operations {
     };
     readonly removeUserFromGroup: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4751,6 +4924,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -4812,7 +4987,12 @@ export interface operations {
     };
     readonly createGroup: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -4849,6 +5029,8 @@ export interface operations {
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4887,7 +5069,12 @@ export interface operations {
     };
     readonly updateGroup: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4925,6 +5112,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4935,7 +5124,12 @@ export interface operations {
     };
     readonly deleteGroup: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -4957,6 +5151,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5045,7 +5241,12 @@ export interface operations {
     };
     readonly removeRoleFromUser: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5068,6 +5269,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5131,7 +5334,12 @@ export interface operations {
     };
     readonly enrolDevice: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -5172,6 +5380,8 @@ export interface operations {
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -5210,7 +5420,12 @@ export interface operations {
     };
     readonly deleteDevice: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5232,6 +5447,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5240,7 +5457,12 @@ export interface operations {
     };
     readonly deactivateDevice: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5263,6 +5485,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5273,7 +5497,12 @@ export interface operations {
     };
     readonly reactivateDevice: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5298,6 +5527,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -5309,7 +5540,12 @@ export interface operations {
     };
     readonly replaceDevicePosture: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5338,6 +5574,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5372,7 +5610,12 @@ export interface operations {
     };
     readonly createGateway: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -5405,6 +5648,8 @@ export interface operations {
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -5443,7 +5688,12 @@ export interface operations {
     };
     readonly updateGateway: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5477,6 +5727,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5487,7 +5739,12 @@ export interface operations {
     };
     readonly deleteGateway: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5509,6 +5766,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5517,7 +5776,12 @@ export interface operations {
     };
     readonly enableGatewayRelay: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5542,6 +5806,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -5553,7 +5819,12 @@ export interface operations {
     };
     readonly disableGatewayRelay: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5578,6 +5849,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -5589,7 +5862,12 @@ export interface operations {
     };
     readonly enterGatewayMaintenance: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5614,6 +5892,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -5625,7 +5905,12 @@ export interface operations {
     };
     readonly exitGatewayMaintenance: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5650,6 +5935,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -5661,7 +5948,12 @@ export interface operations {
     };
     readonly rotateGatewayToken: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5696,11 +5988,39 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Gateway"];
+                };
+            };
+        };
+    };
+    readonly readGatewaySync: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What was found. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["GatewaySync"];
                 };
             };
         };
@@ -5796,7 +6116,12 @@ export interface operations {
     };
     readonly createResource: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -5828,6 +6153,8 @@ export interface operations {
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -5866,7 +6193,12 @@ export interface operations {
     };
     readonly deleteResource: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5888,6 +6220,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5896,7 +6230,12 @@ export interface operations {
     };
     readonly updateResource: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5926,6 +6265,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5934,7 +6275,12 @@ export interface operations {
     };
     readonly configureLoadBalancing: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -5971,6 +6317,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -5980,7 +6328,12 @@ export interface operations {
     };
     readonly addResourceAddress: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -6010,6 +6363,8 @@ export interface operations {
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -6021,7 +6376,12 @@ export interface operations {
     };
     readonly removeResourceAddress: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -6044,6 +6404,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -6052,7 +6414,12 @@ export interface operations {
     };
     readonly connectGateway: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -6076,6 +6443,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -6084,7 +6453,12 @@ export interface operations {
     };
     readonly disconnectGateway: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -6107,6 +6481,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -6166,7 +6542,12 @@ export interface operations {
     };
     readonly updateAddress: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -6198,6 +6579,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -6208,7 +6591,12 @@ export interface operations {
     };
     readonly deleteAddress: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -6230,6 +6618,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -6403,7 +6793,12 @@ export interface operations {
     };
     readonly createAdmissionRule: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -6435,6 +6830,8 @@ export interface operations {
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -6473,7 +6870,12 @@ export interface operations {
     };
     readonly updateAdmissionRule: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -6506,6 +6908,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -6516,7 +6920,12 @@ export interface operations {
     };
     readonly deleteAdmissionRule: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -6538,6 +6947,8 @@ export interface operations {
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -6802,7 +7213,12 @@ export interface operations {
     };
     readonly applyConfiguration: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
@@ -6829,6 +7245,8 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };

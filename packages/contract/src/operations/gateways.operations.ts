@@ -1,6 +1,7 @@
 import Type from "typebox";
 import { operation } from "../operation.ts";
 import { Gateway, GatewayTest } from "../records/gateway.ts";
+import { GatewaySync } from "../records/gateway-sync.ts";
 import { closedObject, Description, GraceSeconds, Name, shortText } from "../schema.ts";
 
 const tag = "Gateways";
@@ -156,6 +157,19 @@ export const rotateGatewayToken = operation({
   body: closedObject({ graceSeconds: Type.Optional(GraceSeconds) }),
   success: { status: 200, kind: "record", body: Gateway },
   errors: ["too_many_tokens"],
+});
+
+export const readGatewaySync = operation({
+  id: "readGatewaySync",
+  method: "GET",
+  path: "/tenants/gateways/{id}/sync",
+  tag,
+  summary: "Tell whether a gateway enforces what it should",
+  description:
+    "What is wanted of the gateway, what was sent to it, and what it said it enforces, as generations of the tenant. A generation that changes nothing for a gateway is not sent to it.",
+  access: "gateways:read",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "report", body: GatewaySync },
 });
 
 export const testGatewayConfiguration = operation({

@@ -26,6 +26,10 @@ export const Gateway = component("Gateway", "A network gateway: its configuratio
   relayEnabled: Type.Optional(Type.Boolean()),
   endpoint: Type.Optional(Type.String()),
   autoDiscoverEndpoint: Type.Boolean(),
+  publicKey: Type.Optional(
+    Type.String({ description: "Of its WireGuard interface, as its agent told it; absent before the first time." }),
+  ),
+  agentVersion: Type.Optional(Type.String({ description: "The version of its agent, as it told it." })),
   resources: Type.Optional(
     Type.Array(GatewayResource, {
       description: "Resources reachable through the gateway; left out where another record embeds the gateway.",

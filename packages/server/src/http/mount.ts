@@ -2,7 +2,10 @@
 import { createHash } from "node:crypto";
 import type { ListDeclaration } from "@gatehouse/contract/list";
 import {
+  changesEnforcement,
   defaultBodyLimitBytes,
+  defaultWaitSeconds,
+  longestWaitSeconds,
   mostReasonCharacters,
   type Operation,
   type QueryParameter,
@@ -32,7 +35,19 @@ declare module "fastify" {
   }
 }
 
+/** How far gateways are with a change. */
+export interface AppliedProof {
+  readonly generation: number;
+  readonly gateways: number;
+  readonly missing: readonly { readonly gatewayId: string; readonly state: string }[];
+}
+
+/** Waits until the tenant's gateways enforce what was just changed, or have no time left to. */
+export type AwaitApplied = (tenantId: string, timeoutMs: number, left: AbortSignal) => Promise<AppliedProof>;
+
 export interface MountOptions extends AuthenticationOptions {
+  /** Undefined where there are no gateways. */
+  readonly awaitApplied?: AwaitApplied | undefined;
   readonly runner: CommandRunner;
   /** Of requests inside a request. */
   readonly plannedRequests: RequestFinder;
@@ -59,7 +74,8 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     if (caller === undefined) throw new AppError("missing_api_key");
     const parameters = canonicalIds(request.params as PathParameters); // the router gives texts
     checkUuids(operation, parameters);
-    const { listQuery, flags, query } = checkQuery(operation, request.query as QueryParameters); // the parser gives texts and lists
+    const { waitMs, rest } = requireWait(operation, request.query as QueryParameters); // the parser gives texts and lists
+    const { listQuery, flags, query } = checkQuery(operation, rest);
     const idempotency = idempotencyOf(operation, request, caller);
     const overrideReason = overrideReasonOf(operation, request);
     checkBody(request.body, request.bodyText?.length ?? 0);
@@ -89,8 +105,50 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
       } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just checked against the declaration
       grantedTo(operation, caller),
     );
-    return replyWithOutcome(operation, await handler(call), reply);
+    const outcome = await handler(call);
+    if (waitMs !== undefined) await proveApplied(caller, waitMs, reply);
+    return replyWithOutcome(operation, outcome, reply);
   }
+
+  /** The change is made whatever comes of this: a failure to prove it is no failure of the request. */
+  async function proveApplied({ tenantId }: Caller, waitMs: number, reply: FastifyReply): Promise<void> {
+    if (tenantId === undefined || options.awaitApplied === undefined) return;
+    const left = new AbortController();
+    reply.raw.once("close", () => left.abort());
+    try {
+      describeProof(reply, await options.awaitApplied(tenantId, waitMs, left.signal));
+    } catch (error) {
+      reply.request.log.warn({ err: error }, "whether gateways enforce a change could not be found out");
+      reply.header("Gatehouse-Enforced", "unknown");
+    }
+  }
+}
+
+/** What `?wait=applied` and `&timeout=` ask for. @returns how long to wait, in milliseconds, and the other parameters */
+function requireWait(
+  operation: Operation,
+  parameters: QueryParameters,
+): { readonly waitMs?: number; readonly rest: QueryParameters } {
+  if (parameters.wait === undefined || !changesEnforcement(operation)) return { rest: parameters };
+  const { wait, timeout = String(defaultWaitSeconds), ...rest } = parameters;
+  if (wait !== "applied") throw invalidParameter("wait", "must be applied, or absent");
+  const seconds = typeof timeout === "string" && /^\d{1,3}$/.test(timeout) ? Number(timeout) : Number.NaN;
+  if (!(seconds >= 1 && seconds <= longestWaitSeconds)) {
+    throw invalidParameter("timeout", `must be a whole number of seconds from 1 to ${longestWaitSeconds}`);
+  }
+  return { waitMs: seconds * 1_000, rest };
+}
+
+/** The most gateways that a header names. */
+const mostNamed = 50;
+
+function describeProof(reply: FastifyReply, { generation, gateways, missing }: AppliedProof): void {
+  const state = missing.length === 0 ? "applied" : "incomplete";
+  const counts = `generation=${generation};gateways=${gateways};missing=${missing.length}`;
+  reply.header("Gatehouse-Enforced", `${state};${counts}`);
+  if (missing.length === 0) return;
+  const named = missing.slice(0, mostNamed).map(({ gatewayId, state: how }) => `"${gatewayId}";state=${how}`);
+  reply.header("Gatehouse-Not-Enforced", named.join(", "));
 }
 
 function grantedTo(operation: Operation, caller: Caller): Granted<Permission> {

@@ -54,6 +54,8 @@ export function observeRequests(
     request.span = tracing?.startRequest(request.method, request.headers);
     // A caller that leaves early ends its request without a response that is finished.
     reply.raw.once("close", () => end(request, reply, "aborted"));
+    // What is no request any more is over as one.
+    reply.raw.once("upgraded", () => end(request, reply, "answered"));
   };
 
   const end = (request: FastifyRequest, reply: FastifyReply, how: "answered" | "aborted"): void => {

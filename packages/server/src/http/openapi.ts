@@ -2,7 +2,10 @@
 import { type ErrorCode, errorDefinitions } from "@gatehouse/contract/errors";
 import { type ListDeclaration, operatorsFor, pageOf } from "@gatehouse/contract/list";
 import {
+  changesEnforcement,
+  defaultWaitSeconds,
   errorsOf,
+  longestWaitSeconds,
   type Operation,
   type StreamSuccess,
   takesIfMatch,
@@ -76,6 +79,16 @@ const headers = {
     description:
       "The id of the audit entry of a write that can change access: its effect is at `/tenants/events/{id}/effect`. Absent where nothing was changed.",
     schema: { type: "string", format: "uuid" },
+  },
+  "Gatehouse-Enforced": {
+    description:
+      "With `?wait=applied`: `applied` where every gateway of the tenant enforces the change or enforces nothing, else `incomplete`; with the tenant's generation, how many gateways there are, and of how many it is missing. `unknown` where it could not be found out.",
+    schema: { type: "string" },
+  },
+  "Gatehouse-Not-Enforced": {
+    description:
+      "With `?wait=applied`: the ids of up to 50 gateways that have not said that they enforce the change, each with its state as in `/tenants/gateways/{id}/sync`.",
+    schema: { type: "string" },
   },
   "Idempotent-Replayed": {
     description: "`true` where the request was done before, under the same Idempotency-Key, and is answered again.",
@@ -187,8 +200,24 @@ function parametersOf(operation: Operation): unknown[] {
   if (takesIfMatch(operation)) headers.push({ $ref: "#/components/parameters/IfMatch" });
   if (operation.method === "POST") headers.push({ $ref: "#/components/parameters/IdempotencyKey" });
   if (takesOverrideReason(operation)) headers.push({ $ref: "#/components/parameters/OverrideReason" });
-  return [...path, ...query, ...headers];
+  return [...path, ...query, ...(changesEnforcement(operation) ? waitParameters : []), ...headers];
 }
+
+const waitParameters = [
+  {
+    name: "wait",
+    in: "query",
+    description:
+      "`applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for.",
+    schema: { type: "string", enum: ["applied"] },
+  },
+  {
+    name: "timeout",
+    in: "query",
+    description: "How long `wait` may take, in seconds.",
+    schema: { type: "integer", minimum: 1, maximum: longestWaitSeconds, default: defaultWaitSeconds },
+  },
+];
 
 function namedParameters(query: StreamSuccess["query"]): unknown[] {
   return Object.entries(query).map(([name, { description, values, maxLength, default: fallback }]) => ({
@@ -288,6 +317,7 @@ function successOf(operation: Operation, schemas: Json): Json {
   const located = success.kind === "record" && success.located === true;
   if (located || (success.status === 201 && operation.parameters === undefined)) names.push("Location");
   if (operation.changesAccess === true) names.push("Gatehouse-Event");
+  if (changesEnforcement(operation)) names.push("Gatehouse-Enforced", "Gatehouse-Not-Enforced");
   if (operation.method === "POST") names.push("Idempotent-Replayed");
   const shown = headersNamed(...names);
   if (success.kind === "empty") return { description: "Done; there is nothing to show.", headers: shown };

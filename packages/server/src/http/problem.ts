@@ -52,7 +52,13 @@ export function replyWithProblem(error: unknown, request: FastifyRequest, reply:
     const level = problem.status === 503 ? "warn" : "error";
     request.log[level]({ err: problem.cause ?? problem }, problem.code);
   }
-  if (problem.status === 401) reply.header("WWW-Authenticate", 'ApiKey realm="gatehouse", header="apikey"');
+  if (problem.status === 401) {
+    const challenge =
+      problem.code === "invalid_gateway_token"
+        ? 'Bearer realm="gatehouse"'
+        : 'ApiKey realm="gatehouse", header="apikey"';
+    reply.header("WWW-Authenticate", challenge);
+  }
   if (problem.retryAfterSeconds !== undefined) reply.header("Retry-After", String(problem.retryAfterSeconds));
   // Query strings may hold what somebody searched for; the path says where it went wrong.
   const path = request.url.split("?", 1)[0] ?? "/";

@@ -23,6 +23,8 @@ export interface Secrets {
   readonly replies: SecretBox;
   readonly gatewayTokens: SecretBox;
   readonly webhookSecrets: SecretBox;
+  /** The private parts of what configurations of gateways are signed with. */
+  readonly signingKeys: SecretBox;
   /** A known text, by which a start with another master key is recognised. */
   readonly masterKeyCheck: SecretBox;
 }

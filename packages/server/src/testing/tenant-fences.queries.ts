@@ -95,6 +95,11 @@ const openings: Readonly<Record<string, readonly string[]>> = {
     "operator_sees_expired",
   ],
   outbox: ["operator_clears", "operator_follows"],
+  // An agent that presents a token sees that token's row alone, by its hash.
+  former_gateway_tokens: ["presented_token"],
+  gateways: ["presented_token"],
+  // The watch for gateways that fell silent looks over all tenants; none of these rows holds a secret.
+  gateway_links: ["operator_follows"],
   // The installation's signing of the audit record asks which chains have grown.
   audit_checkpoints: ["operator_follows"],
   // Signing, and the dispatcher, which looks for work over all tenants; none of these rows holds a secret, or what a message says.

@@ -36,6 +36,7 @@ export interface TestServerOptions {
       | "metrics"
       | "tracing"
       | "webhooks"
+      | "gatewayLinks"
     >
   >;
 }

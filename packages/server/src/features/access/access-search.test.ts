@@ -106,5 +106,8 @@ describe("a search", () => {
       expect(reply.body).toMatchObject({ status: 400, errors: [{ pointer: "/page/token" }] });
     }
     expect((await read({ limit: -1 })).status).toBe(400);
+    // Infinite once it is read.
+    const text = JSON.stringify({ ...asked, context: { note: 0 } }).replace('"note":0', '"note":1e999');
+    expect((await own.client.send("POST", "/access/v1/search/resource", text)).status).toBe(200);
   });
 });

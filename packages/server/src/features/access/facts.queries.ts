@@ -47,8 +47,9 @@ const selections = {
   devices: `SELECT item.id, item.user_id AS "userId", item.active, item.name, item.os, item.os_version AS "osVersion",
       item.app_version AS "appVersion", item.hardware_id AS "hardwareId", coalesce(item.posture, '{}') AS posture
     FROM devices AS item`,
-  // Load and round-trip time come with the agents' reports.
-  gateways: `SELECT item.id, item.name, item.status, NULL AS load, NULL AS "roundTripTimeMs" FROM gateways AS item`,
+  gateways: `SELECT item.id, item.name, item.status, link.load, link.round_trip_time_ms AS "roundTripTimeMs"
+    FROM gateways AS item
+    LEFT JOIN gateway_links AS link ON link.tenant_id = item.tenant_id AND link.gateway_id = item.id`,
   resources: `SELECT item.id, item.name, item.type, item.load_balancing_mode AS "loadBalancingMode",
       coalesce((
         SELECT json_agg(json_build_object('address', address.address, 'protocols', coalesce((

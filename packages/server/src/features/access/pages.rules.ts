@@ -25,8 +25,9 @@ export interface PageStart {
  * @returns undefined for a token that is none, or of another request
  */
 export function readPage({ token, limit }: PageRequest, asked: object): PageStart | undefined {
+  // A number too large to read, 1e999, is infinite, which JSON cannot say: written and read again, it is null.
   const digest = createHash("sha256")
-    .update(canonicalize(asked) ?? "")
+    .update(canonicalize(JSON.parse(JSON.stringify(asked))) ?? "")
     .digest("base64url")
     .slice(0, 22);
   const wanted = limit === undefined ? undefined : Math.min(limit, largestPage);

@@ -1,6 +1,9 @@
 /** What other features may ask of gateways. */
+
+export { AppliedWaiting } from "./await-applied.ts";
+export { type GatewayReport, storeGatewayReports } from "./gateway-reports.ts";
 export { gatewaysOfAddress, knownGateways } from "./gateways.queries.ts";
-export { checkEndpoint } from "./gateways.rules.ts";
+export { checkEndpoint, nextStatus } from "./gateways.rules.ts";
 export {
   embeddedGatewayView,
   type GatewayJson,

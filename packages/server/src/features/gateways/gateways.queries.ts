@@ -50,6 +50,11 @@ const selectWhole = statement<WholeGatewayRow, [tenantId: string, id: string, wi
   "gateways.read",
   `SELECT ${wholeGateway("$3")} FROM gateways AS item WHERE item.tenant_id = $1 AND item.id = $2`,
 );
+const selectById = statement<WholeGatewayRow, [tenantId: string, ids: readonly string[], withToken: boolean]>(
+  "gateways.read_many",
+  `SELECT ${wholeGateway("$3")} FROM gateways AS item WHERE item.tenant_id = $1 AND item.id = ANY ($2::uuid[])
+   ORDER BY item.id`,
+);
 const selectOfAddress = statement<WholeGatewayRow, [tenantId: string, addressId: string, withToken: boolean]>(
   "gateways.of_address",
   `SELECT ${wholeGateway("$3")}
@@ -96,7 +101,8 @@ const updateState = statement<
   [tenantId: string, id: string, at: Date, status: GatewayStatus, relayEnabled: boolean]
 >(
   "gateways.update_state",
-  `UPDATE gateways SET updated_at = $3, version = version + 1, status = $4, relay_enabled = $5
+  `UPDATE gateways SET updated_at = $3, version = version + 1, status = $4, relay_enabled = $5,
+     maintenance_since = CASE $4 WHEN 'MAINTENANCE' THEN coalesce(maintenance_since, $3) END
    WHERE tenant_id = $1 AND id = $2`,
 );
 const remove = statement<never, [tenantId: string, id: string]>(
@@ -120,6 +126,11 @@ export function listGateways(
 
 export async function readGateway(tx: TenantTx, id: string, withToken: boolean): Promise<WholeGatewayRow | undefined> {
   return (await tx.query(selectWhole, tx.tenantId, id, withToken))[0];
+}
+
+/** Those of the gateways that there are, without tokens. */
+export function readGatewaysById(tx: TenantTx, ids: readonly string[]): Promise<WholeGatewayRow[]> {
+  return tx.query(selectById, tx.tenantId, ids, false);
 }
 
 /** The gateways of the resource that an address belongs to, in order of priority; none when there is no such address. */

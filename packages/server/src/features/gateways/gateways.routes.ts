@@ -1,6 +1,7 @@
 import * as operations from "@gatehouse/contract/operations/gateways.operations";
 import { type Route, route } from "../../http/route.ts";
 import * as state from "./gateway-state.commands.ts";
+import { readGatewaySync } from "./gateway-sync.commands.ts";
 import { rotateGatewayToken } from "./gateway-token.commands.ts";
 import * as commands from "./gateways.commands.ts";
 
@@ -15,5 +16,6 @@ export const gatewayRoutes: readonly Route[] = [
   route(operations.enterGatewayMaintenance, state.enterGatewayMaintenance),
   route(operations.exitGatewayMaintenance, state.exitGatewayMaintenance),
   route(operations.rotateGatewayToken, rotateGatewayToken),
+  route(operations.readGatewaySync, readGatewaySync),
   route(operations.testGatewayConfiguration, state.testGatewayConfiguration),
 ];

@@ -1,7 +1,8 @@
+import { conditionAfter, type GatewayCondition, gatewayEvents } from "@gatehouse/contract/gateway-link/gateway-status";
 import type { GatewayStatus } from "@gatehouse/contract/records/gateway";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { checkEndpoint, type Heartbeat, statusByHeartbeat, testedState } from "./gateways.rules.ts";
+import { checkEndpoint, conditionOf, type Heartbeat, statusByHeartbeat, testedState } from "./gateways.rules.ts";
 
 test.each([
   ["", ""],
@@ -60,10 +61,29 @@ describe("statusByHeartbeat", () => {
     ["ERROR after a failed configuration", heartbeat(justNow, deployed, "failed"), "ERROR"],
     ["ERROR when the first configuration failed", heartbeat(justNow, null, "failed"), "ERROR"],
     ["OFFLINE when it fell silent after a failure", heartbeat(tooLongAgo, deployed, "failed"), "OFFLINE"],
-    ["PENDING when it fell silent after its first failed", heartbeat(tooLongAgo, null, "failed"), "PENDING"],
+    ["OFFLINE also when it fell silent after its first failed", heartbeat(tooLongAgo, null, "failed"), "OFFLINE"],
   ])("is %s", (_what, reported, status) => {
     expect(statusByHeartbeat(reported, now)).toBe(status);
   });
+});
+
+test("what is stored of reports comes to what the contract's table says of them one by one", () => {
+  const events = fc.array(fc.constantFrom(...gatewayEvents), { maxLength: 12 });
+  fc.assert(
+    fc.property(events, (happened) => {
+      let condition: GatewayCondition = "pending";
+      let stored = heartbeat(null, null);
+      for (const event of happened) {
+        condition = conditionAfter[condition][event];
+        const last_online = event === "heartbeat-missed" ? tooLongAgo : justNow;
+        // A gateway that was never heard of is not missed.
+        if (stored.last_online !== null || event !== "heartbeat-missed") stored = { ...stored, last_online };
+        if (event === "applied") stored = { ...stored, deployed_on: stored.deployed_on ?? deployed, error: "" };
+        if (event === "failed") stored = { ...stored, error: "failed" };
+        expect(conditionOf(stored, now)).toBe(condition);
+      }
+    }),
+  );
 });
 
 describe("testedState", () => {

@@ -1,3 +1,5 @@
+import { heartbeatTimeoutMs } from "@gatehouse/contract/gateway-link/frames";
+import { type GatewayCondition, gatewayStatus } from "@gatehouse/contract/gateway-link/gateway-status";
 import type { GatewayStatus, GatewayTest } from "@gatehouse/contract/records/gateway";
 import { parseAddressText } from "@gatehouse/policy/addresses/address-text";
 
@@ -24,7 +26,7 @@ export function checkEndpoint(text: string): EndpointCheck {
 }
 
 /** How long after its last heartbeat a gateway counts as reachable, in milliseconds (contract, "Status transitions"). */
-const reachableForMs = 30_000;
+const reachableForMs = heartbeatTimeoutMs;
 
 /** What a gateway's agent has reported. */
 export interface Heartbeat {
@@ -36,15 +38,25 @@ export interface Heartbeat {
   readonly error: string;
 }
 
+/** What the status becomes of a gateway that has one: maintenance ends by command alone, everything else follows from reports. */
+export function nextStatus(gateway: Heartbeat & { readonly status: GatewayStatus }, now: Date): GatewayStatus {
+  return gatewayStatus(conditionOf(gateway, now), gateway.status === "MAINTENANCE");
+}
+
+/** What a gateway's status is outside of maintenance. */
+export function statusByHeartbeat(heartbeat: Heartbeat, now: Date): GatewayStatus {
+  return gatewayStatus(conditionOf(heartbeat, now), false);
+}
+
 /**
- * What a gateway's status is outside of maintenance (contract, "Status transitions"). Whoever is silent is not trusted with
- * an older report: silence comes before ERROR.
+ * Where a gateway stands in the contract's table of conditions, from what is stored of its reports. Whoever is silent is not trusted
+ * with an older report: silence comes before ERROR.
  */
-export function statusByHeartbeat(heartbeat: Heartbeat, now: Date): Exclude<GatewayStatus, "MAINTENANCE"> {
+export function conditionOf(heartbeat: Heartbeat, now: Date): GatewayCondition {
   const reachable = isReachable(heartbeat, now);
-  if (reachable && heartbeat.error !== "") return "ERROR";
-  if (heartbeat.deployed_on === null) return "PENDING";
-  return reachable ? "ONLINE" : "OFFLINE";
+  if (heartbeat.error !== "") return reachable ? "error" : "silent-in-error";
+  if (heartbeat.deployed_on === null) return "pending";
+  return reachable ? "online" : "silent";
 }
 
 /** A gateway whose clock, or whose replica's, is ahead counts as heard just now. */

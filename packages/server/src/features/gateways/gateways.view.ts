@@ -22,6 +22,8 @@ export interface GatewayJson {
   readonly last_online: string | null;
   readonly relay_enabled: boolean;
   readonly endpoint: string;
+  readonly public_key: string;
+  readonly agent_version: string;
   /** In base64; null unless it was asked for. */
   readonly token: string | null;
 }
@@ -46,6 +48,8 @@ export function gatewayJson(alias: string, withToken: string): string {
     "last_online",
     "relay_enabled",
     "endpoint",
+    "public_key",
+    "agent_version",
   ].map((field) => `'${field}', ${alias}.${field}`);
   const token = `'token', CASE WHEN ${withToken}::boolean THEN encode(${alias}.token_ciphertext, 'base64') END`;
   return `json_build_object(${[...fields, token].join(", ")})`;
@@ -99,6 +103,8 @@ export function embeddedGatewayView(row: GatewayJson, tokens: TokenViewer): Gate
     relayEnabled: row.relay_enabled,
     ...(row.endpoint === "" ? {} : { endpoint: row.endpoint }),
     autoDiscoverEndpoint: row.endpoint === "",
+    ...(row.public_key === "" ? {} : { publicKey: row.public_key }),
+    ...(row.agent_version === "" ? {} : { agentVersion: row.agent_version }),
   };
 }
 

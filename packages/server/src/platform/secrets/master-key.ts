@@ -16,7 +16,12 @@ export interface SecretBox {
   open(ciphertext: Buffer, context: string): string;
 }
 
-export type SecretPurpose = "gateway-token" | "idempotent-reply" | "master-key-check" | "webhook-secret";
+export type SecretPurpose =
+  | "gateway-token"
+  | "idempotent-reply"
+  | "master-key-check"
+  | "signing-key"
+  | "webhook-secret";
 
 /**
  * @param text 32 bytes in base64

@@ -16,6 +16,8 @@ export interface MetricSources {
   readonly caches: Readonly<Record<string, () => CacheState>>;
   /** How many live streams of the audit record are open. */
   readonly eventStreams: () => number;
+  /** Connections of gateways, and those of them that do not enforce yet what they should. */
+  readonly gatewayLinks: () => { readonly connections: number; readonly unsettled: number };
 }
 
 /** What came of one attempt to deliver a webhook's message. */
@@ -28,6 +30,8 @@ export interface Metrics {
   requestEnded(outcome: RequestOutcome): void;
   auditEntriesWritten(count: number): void;
   webhookAttempted(result: AttemptResult): void;
+  /** A gateway enforces what it should, so long after it should have, in milliseconds. */
+  configurationApplied(lagMs: number): void;
   /** A run of a background task, by its name, ended with an error. */
   taskFailed(task: string): void;
   /** Everything, in the text format of Prometheus. */
@@ -82,6 +86,12 @@ export function openMetrics(sources: MetricSources): Metrics {
     labelNames: ["result"],
     registers,
   });
+  const configurationLags = new Histogram({
+    name: "gatehouse_gateway_configuration_lag_seconds",
+    help: "How long it took until a gateway said that it enforces what it should.",
+    buckets: durationBuckets,
+    registers,
+  });
   const taskFailures = new Counter({
     name: "gatehouse_task_failures_total",
     help: "Runs of background tasks that ended with an error, by task.",
@@ -106,13 +116,17 @@ export function openMetrics(sources: MetricSources): Metrics {
     },
     auditEntriesWritten: (count) => auditEntries.inc(count),
     webhookAttempted: (result) => attempts.inc({ result }),
+    configurationApplied: (lagMs) => configurationLags.observe(lagMs / 1000),
     taskFailed: (task) => taskFailures.inc({ task }),
     text: () => registry.metrics(),
   };
 }
 
 /** Figures that are asked for when somebody looks. */
-function gaugesOf({ pool, outboxLagMs, caches, eventStreams }: MetricSources, registers: Registry[]): void {
+function gaugesOf(
+  { pool, outboxLagMs, caches, eventStreams, gatewayLinks }: MetricSources,
+  registers: Registry[],
+): void {
   new Gauge({
     name: "gatehouse_database_connections",
     help: "Connections to the database, by state.",
@@ -146,6 +160,22 @@ function gaugesOf({ pool, outboxLagMs, caches, eventStreams }: MetricSources, re
     registers,
     collect() {
       this.set(eventStreams());
+    },
+  });
+  new Gauge({
+    name: "gatehouse_gateway_links",
+    help: "Gateways that are connected to this replica.",
+    registers,
+    collect() {
+      this.set(gatewayLinks().connections);
+    },
+  });
+  new Gauge({
+    name: "gatehouse_gateway_links_unsettled",
+    help: "Gateways connected to this replica that do not enforce yet what they should.",
+    registers,
+    collect() {
+      this.set(gatewayLinks().unsettled);
     },
   });
   new Gauge({

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { createDatabase } from "../../testing/database-setup.ts";
 import { nilUuid } from "../../testing/operations/operation-case.ts";
 import { make, makeId, unique } from "../../testing/operations/test-records.ts";
+import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
 import {
   missingFences,
   readApplicationRole,
@@ -12,6 +13,7 @@ import {
 } from "../../testing/tenant-fences.queries.ts";
 import { TestClock } from "../../testing/test-clock.ts";
 import { startTestServer, type TestTenant } from "../../testing/test-server.ts";
+import { until } from "../../testing/until.ts";
 import { applicationRole } from "../db/database.ts";
 import { migrate } from "../db/migrations.ts";
 
@@ -36,14 +38,18 @@ beforeAll(async () => {
   theirs = await server.newTenant();
   // Old entries, for a stub in their place; and new ones.
   clock.advance(2 * 24 * 60 * 60_000);
-  await fill(ours);
-  await fill(theirs);
+  const url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  await fill(ours, url, () => clock.now().getTime());
+  await fill(theirs, url, () => clock.now().getTime());
+  await server.links.flush();
   for (const task of ["audit-retention", "audit-checkpoints"]) await server.tasks.get(task)?.runNow();
   await server.close();
   owner = new pg.Client(database.connection);
   application = new pg.Client(database.connection);
   await Promise.all([owner.connect(), application.connect()]);
   await application.query(`SET ROLE ${applicationRole}`);
+  // A replica takes its row with it when it stops.
+  await owner.query("INSERT INTO gateway_link_replicas SELECT id, gen_random_uuid(), 1, now() FROM tenants");
   tables = await readTables(owner);
 });
 afterAll(async () => {
@@ -52,7 +58,7 @@ afterAll(async () => {
 });
 
 /** Puts at least one row into every table. */
-async function fill({ client, key }: TestTenant): Promise<void> {
+async function fill({ client, key }: TestTenant, url: string, now: () => number): Promise<void> {
   expect((await client.post("/console/session", undefined, { apikey: key })).status).toBe(201);
   const resource = await make("resource", client);
   const gateway = await makeId("gateway", client);
@@ -74,8 +80,27 @@ async function fill({ client, key }: TestTenant): Promise<void> {
   };
   const made = await client.post("/tenants/policies", policy, { "idempotency-key": unique("Key") });
   expect(made.status, made.text).toBe(201);
+  await connect(client, url, now);
   const tested = await client.post(`/tenants/webhooks/${await makeId("webhook", client)}/test`);
   expect(tested.status, tested.text).toBe(200);
+}
+
+/** A gateway that enforces what it should, and has met a device. */
+async function connect(client: TestTenant["client"], url: string, now: () => number): Promise<void> {
+  await makeId("device", client);
+  const { id, token } = await make("gateway", client);
+  const gateway = new SimulatedGateway({ url, gatewayId: id, token, now });
+  await gateway.connect();
+  await until("it enforces something", () => gateway.content !== undefined);
+  // One of the first addresses is a device's.
+  const peers = Array.from({ length: 9 }, (_, index) => ({
+    peer: `100.64.0.${index + 1}`,
+    lastHandshake: now() - 1,
+    receivedBytes: 0,
+    sentBytes: 0,
+  }));
+  gateway.heartbeat({ peers });
+  await until("it is answered", () => gateway.answers.length === 1);
 }
 
 const fenced = () =>

@@ -82,6 +82,7 @@ export const networkCases: readonly OperationCase[] = [
       return { parameters: { id }, body: {} };
     },
   },
+  { operation: gateways.readGatewaySync, prepare: existing("gateway") },
   { operation: gateways.testGatewayConfiguration, prepare: existing("gateway") },
 
   { operation: protocols.listProtocols, prepare: nothing },

@@ -1,0 +1,334 @@
+/**
+ * The agent's end of the link over a WebSocket: the machine of the contract (`gateway-link/agent-link.ts`) with a socket, a clock and a kernel.
+ * What the link brings, the agent verifies again: it trusts nobody, this module neither.
+ */
+import { createHash, createPublicKey, verify } from "node:crypto";
+import {
+  type AgentLink,
+  type AgentLinkEvent,
+  type AgentLinkFunctions,
+  newAgentLink,
+  stepAgentLink,
+} from "@gatehouse/contract/gateway-link/agent-link";
+import type { SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
+import { contentOf, contentTreeOf } from "@gatehouse/contract/gateway-link/content-tree";
+import { isAheadOfClock, nameOf } from "@gatehouse/contract/gateway-link/envelope";
+import {
+  type AgentMessage,
+  gatewayLinkPath,
+  gatewayLinkSubprotocol,
+  heartbeatIntervalMs,
+  heartbeatTimeoutMs,
+  longestPart,
+  type PeerReport,
+  type ServerFrame,
+  type ServerMessage,
+  serverFrames,
+} from "@gatehouse/contract/gateway-link/frames";
+import { framesOf, PartsReader } from "@gatehouse/contract/gateway-link/message-parts";
+import { Ajv } from "ajv";
+import { WebSocket } from "ws";
+import type { Outcome, Report } from "../agent.ts";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+
+/** What the link needs of the agent. */
+export interface LinkedAgent {
+  applyConfiguration(given: unknown): Promise<Outcome>;
+  trustSigningKey(signingKey: string): Promise<void>;
+  report(): Promise<Report>;
+}
+
+export interface GatewayLinkOptions {
+  /** `https://…` of the control plane; `http://` only where nothing but this machine is in between. */
+  readonly url: string;
+  /** Read for each connection, so that a token may be replaced without a restart. */
+  readonly token: () => Promise<string>;
+  readonly agent: LinkedAgent;
+  /** What is enforced from before, and whom it trusts. */
+  readonly kept: { readonly signingKey?: string | undefined; readonly configuration?: SignedConfiguration | undefined };
+  /** Of the WireGuard interface, base64. */
+  readonly publicKey: string;
+  readonly agentVersion: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly random?: () => number;
+}
+
+/** The most peers that a heartbeat tells of. */
+const mostPeers = 1_000;
+/** Bytes of one frame: a part and what is around it, and no character has more than three. */
+const longestFrameBytes = 3 * longestPart + 1024;
+const derPrefix = Buffer.from("302a300506032b6570032100", "hex"); // of an Ed25519 key (RFC 8410)
+const configurationFormat = 1;
+const ajv = new Ajv({ strict: false, ownProperties: true });
+const checks = new Map(Object.entries(serverFrames).map(([type, schema]) => [type, ajv.compile(schema)]));
+
+export class GatewayLink {
+  readonly #options: GatewayLinkOptions;
+  readonly #functions: AgentLinkFunctions;
+  #link: AgentLink;
+  #socket: WebSocket | undefined;
+  #parts = new PartsReader();
+  #cancelWait: (() => void) | undefined;
+  #cancelBeat: (() => void) | undefined;
+  #heartbeatMs = heartbeatIntervalMs;
+  #sequence = 0;
+  #sentAt = 0;
+  #answeredAt = 0;
+  #roundTripTimeMs: number | undefined;
+  #reported = new Map<string, string>();
+  #isStopped = false;
+
+  constructor(options: GatewayLinkOptions) {
+    const { clock, kept, random = Math.random } = options;
+    this.#options = options;
+    this.#functions = { sha256, verify: isSignedBy, now: () => clock.now(), random };
+    const { configuration, signingKey } = kept;
+    const enforced =
+      configuration === undefined
+        ? undefined
+        : {
+            envelope: configuration.envelope,
+            name: nameOf(configuration.envelope.header, sha256),
+            content: contentTreeOf(configuration.content),
+          };
+    this.#link = newAgentLink(configuration?.envelope.header.gateway ?? "", {
+      ...(signingKey === undefined ? {} : { signingKey }),
+      ...(enforced === undefined ? {} : { enforced }),
+    });
+  }
+
+  /** Connects, and again whenever the link is lost, until it is stopped. */
+  start(): void {
+    this.#step({ type: "retry" });
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancelWait?.();
+    this.#cancelBeat?.();
+    this.#socket?.close(1001);
+  }
+
+  #step(event: AgentLinkEvent): void {
+    const { link, outputs } = stepAgentLink(this.#link, event, this.#functions);
+    this.#link = link;
+    for (const output of outputs) {
+      switch (output.do) {
+        case "connect":
+          void this.#connect();
+          break;
+        case "hello": {
+          const { publicKey, agentVersion } = this.#options;
+          const { enforces } = output;
+          this.#say({ type: "hello", agentVersion, publicKey, enforces, format: configurationFormat });
+          break;
+        }
+        case "send":
+          this.#say(output.message);
+          break;
+        case "apply":
+          void this.#apply(output.configuration);
+          break;
+        case "pin":
+          void this.#pin(output.signingKey);
+          break;
+        case "close":
+          this.#leave();
+          break;
+        case "wait":
+          this.#wait(output.delayMs);
+          break;
+      }
+    }
+  }
+
+  async #connect(): Promise<void> {
+    const { url, token, log, clock } = this.#options;
+    let presented: string;
+    try {
+      presented = (await token()).trim();
+    } catch (error) {
+      log(`The token cannot be read: ${String(error)}`);
+      this.#step({ type: "cut" });
+      return;
+    }
+    if (this.#isStopped) return;
+    const socket = new WebSocket(new URL(gatewayLinkPath, url.replace(/^http/, "ws")), gatewayLinkSubprotocol, {
+      headers: { authorization: `Bearer ${presented}` },
+      perMessageDeflate: false,
+      maxPayload: longestFrameBytes,
+      handshakeTimeout: heartbeatTimeoutMs,
+    });
+    this.#socket = socket;
+    this.#parts = new PartsReader();
+    const isPresent = () => this.#socket === socket;
+    socket.on("open", () => {
+      if (!isPresent()) return;
+      this.#answeredAt = clock.now();
+      this.#step({ type: "connected" });
+    });
+    socket.on("message", (content, isBinary) => {
+      if (isPresent()) this.#read(isBinary ? "" : content.toString());
+    });
+    socket.on("error", (error) => log(`The link failed: ${error.message}`));
+    socket.on("close", () => {
+      if (!isPresent()) return;
+      this.#socket = undefined;
+      this.#cancelBeat?.();
+      this.#step({ type: "cut" });
+    });
+  }
+
+  #read(text: string): void {
+    const frame = frameOf(text);
+    if (frame === undefined) {
+      this.#options.log("The control plane sent something that is no frame.");
+      this.#step({ type: "overdue" });
+      return;
+    }
+    if (frame.type !== "part") {
+      this.#heard(frame);
+      return;
+    }
+    const whole = this.#parts.read(frame);
+    if (whole === "protocol") this.#step({ type: "overdue" });
+    else if (whole !== undefined) this.#read(whole.text);
+  }
+
+  #heard(message: ServerMessage): void {
+    const { clock, log } = this.#options;
+    switch (message.type) {
+      case "welcome":
+        this.#step({ type: "welcome", message });
+        if (this.#link.phase !== "open") {
+          log("The control plane has another signing key than the pinned one; nothing that it sends is enforced.");
+          break;
+        }
+        this.#heartbeatMs = message.heartbeatIntervalMs;
+        this.#reported = new Map();
+        this.#beat();
+        break;
+      case "whole":
+      case "difference": {
+        // Whose agent this is, the first configuration tells; its signature is by the pinned key, or it is refused all the same.
+        if (isAheadOfClock(message.envelope.header, clock.now())) {
+          log("A configuration comes out of the future: is the clock of this machine right?");
+        }
+        const isFirst = this.#link.gateway === "";
+        if (isFirst) this.#link = { ...this.#link, gateway: message.envelope.header.gateway };
+        this.#step({ type: "configuration", message });
+        if (isFirst && this.#link.applying === undefined) this.#link = { ...this.#link, gateway: "" };
+        break;
+      }
+      case "heartbeat-answer":
+        this.#answeredAt = clock.now();
+        if (message.sequence === this.#sequence) this.#roundTripTimeMs = clock.now() - this.#sentAt;
+        break;
+      case "goodbye":
+        log(`The control plane ended the link: ${message.reason}.`);
+        this.#step({ type: "goodbye", message });
+        break;
+    }
+  }
+
+  async #apply(configuration: NonNullable<AgentLink["applying"]>): Promise<void> {
+    const content = contentOf(configuration.content);
+    const outcome = await this.#options.agent.applyConfiguration({ envelope: configuration.envelope, content });
+    this.#step(outcome.state === "applied" ? { type: "applied" } : { type: "failed", message: outcome.message });
+  }
+
+  async #pin(signingKey: string): Promise<void> {
+    try {
+      await this.#options.agent.trustSigningKey(signingKey);
+    } catch (error) {
+      this.#options.log(String(error));
+      this.#step({ type: "overdue" });
+    }
+  }
+
+  #beat(): void {
+    const { clock } = this.#options;
+    this.#cancelBeat?.();
+    if (this.#isStopped || this.#socket === undefined) return;
+    if (clock.now() - this.#answeredAt > heartbeatTimeoutMs) {
+      this.#step({ type: "overdue" });
+      return;
+    }
+    void this.#sayHeartbeat();
+    this.#cancelBeat = clock.after(this.#heartbeatMs, () => this.#beat());
+  }
+
+  async #sayHeartbeat(): Promise<void> {
+    const { agent, clock, log } = this.#options;
+    const socket = this.#socket;
+    const report = await agent.report().catch((error: unknown) => {
+      log(`The state of the tunnel cannot be read: ${String(error)}`);
+      return undefined;
+    });
+    if (socket !== this.#socket) return;
+    this.#sequence += 1;
+    this.#sentAt = clock.now();
+    this.#say({
+      type: "heartbeat",
+      sequence: this.#sequence,
+      ...(report === undefined ? {} : { load: report.load }),
+      ...(this.#roundTripTimeMs === undefined ? {} : { roundTripTimeMs: this.#roundTripTimeMs }),
+      peers: this.#changed(report?.peers ?? []),
+    });
+  }
+
+  /** Those of which something is new; of too many, the others come with later heartbeats. */
+  #changed(peers: readonly PeerReport[]): PeerReport[] {
+    const changed: PeerReport[] = [];
+    for (const peer of peers) {
+      const text = JSON.stringify(peer);
+      if (changed.length === mostPeers || this.#reported.get(peer.peer) === text) continue;
+      this.#reported.set(peer.peer, text);
+      changed.push(peer);
+    }
+    return changed;
+  }
+
+  #say(message: AgentMessage): void {
+    if (this.#socket?.readyState !== WebSocket.OPEN) return;
+    for (const frame of framesOf(message)) this.#socket.send(frame);
+  }
+
+  #leave(): void {
+    const socket = this.#socket;
+    this.#socket = undefined;
+    this.#cancelBeat?.();
+    socket?.terminate();
+  }
+
+  #wait(delayMs: number): void {
+    if (this.#isStopped) return;
+    this.#cancelWait?.();
+    this.#cancelWait = this.#options.clock.after(delayMs, () => this.#step({ type: "retry" }));
+  }
+}
+
+/** @returns undefined for what does not have the form of a frame */
+function frameOf(text: string): ServerFrame | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const type = value !== null && typeof value === "object" && "type" in value ? value.type : undefined;
+  const check = typeof type === "string" ? checks.get(type) : undefined;
+  return check?.(value) === true ? (value as ServerFrame) : undefined; // as was just checked
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+function isSignedBy(text: string, signature: string, signingKey: string): boolean {
+  const der = Buffer.concat([derPrefix, Buffer.from(signingKey, "base64")]);
+  const key = createPublicKey({ key: der, format: "der", type: "spki" });
+  return verify(null, Buffer.from(text), key, Buffer.from(signature, "base64"));
+}

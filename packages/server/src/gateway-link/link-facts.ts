@@ -1,0 +1,50 @@
+/** What enforcement needs of a tenant's devices and gateways, made of what the database holds. */
+import { PublicKey } from "@gatehouse/contract/gateway-link/configuration";
+import type { DeviceLink, GatewayLink, LinkFacts } from "@gatehouse/policy/enforcement/links";
+import type { DeviceLinkRow, GatewayLinkRow, LinkRows } from "./link-facts.queries.ts";
+import { tunnelAddresses, tunnelPools } from "./tunnel-addresses.ts";
+
+/** How long connections that run may finish once their gateway is in maintenance, in milliseconds. */
+export const drainMs = 5 * 60_000;
+
+const wireGuardKey = new RegExp((PublicKey as unknown as { readonly pattern: string }).pattern); // a schema of strings with a pattern
+
+export function linkFactsOf({ prefix, devices, gateways }: LinkRows): LinkFacts {
+  // Without a prefix nobody has an address yet.
+  if (prefix === undefined) return { pools: tunnelPools("0"), devices: [], gateways: [] };
+  return {
+    pools: tunnelPools(prefix),
+    devices: devices.flatMap((row) => deviceLinkOf(row, prefix) ?? []),
+    gateways: gateways.map((row) => gatewayLinkOf(row, prefix)),
+  };
+}
+
+/** Undefined for a device whose key is none of WireGuard's: no gateway could take it for a peer. */
+export function deviceLinkOf(row: DeviceLinkRow, prefix: string): DeviceLink | undefined {
+  const { id, number, public_key: publicKey, source_address: source } = row;
+  if (!wireGuardKey.test(publicKey)) return undefined;
+  const sourceIp = source === "" ? null : source;
+  return { deviceId: id, ...tunnelAddresses(prefix, number), publicKey, sourceIp, country: null };
+}
+
+export function gatewayLinkOf(row: GatewayLinkRow, prefix: string): GatewayLink {
+  const { maintenance_since: since } = row;
+  return {
+    gatewayId: row.id,
+    ...tunnelAddresses(prefix, row.number),
+    publicKey: row.public_key === "" ? null : row.public_key,
+    listenPort: row.wireguard_port,
+    endpoint: endpointOf(row),
+    relayEnabled: row.relay_enabled,
+    relayPort: null,
+    drain: since === null ? null : { since: Date.parse(since), until: Date.parse(since) + drainMs },
+    dns: { resolvers: [], domains: [] },
+    networks: null,
+  };
+}
+
+/** What the administrator set counts before what the agent was told. */
+function endpointOf({ endpoint, wireguard_port: port, reported_endpoint: reported }: GatewayLinkRow): string | null {
+  if (endpoint !== "") return endpoint.includes(":") ? `[${endpoint}]:${port}` : `${endpoint}:${port}`;
+  return reported === "" ? null : reported;
+}

@@ -1,0 +1,103 @@
+/** The agent's end of the link against a whole server: what it is given it hands to the agent, and what that says goes back. */
+import { createHash, randomBytes } from "node:crypto";
+import type { SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
+import { contentRoot, contentTreeOf } from "@gatehouse/contract/gateway-link/content-tree";
+import { nameOf } from "@gatehouse/contract/gateway-link/envelope";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { systemClock } from "../../packages/gateway/src/clock.ts";
+import { GatewayLink, type LinkedAgent } from "../../packages/gateway/src/link/gateway-link.ts";
+import { make, unique } from "../../packages/server/src/testing/operations/test-records.ts";
+import { startTestServer, type TestServer } from "../../packages/server/src/testing/test-server.ts";
+import { until } from "../../packages/server/src/testing/until.ts";
+
+let server: TestServer;
+let url: string;
+const links: GatewayLink[] = [];
+
+beforeAll(async () => {
+  server = await startTestServer();
+  url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+});
+afterAll(async () => {
+  for (const link of links) link.stop();
+  await server.close();
+});
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+/** An agent without a kernel. */
+class HoldingAgent implements LinkedAgent {
+  held: SignedConfiguration | undefined;
+  signingKey: string | undefined;
+  refusal: string | undefined;
+
+  async applyConfiguration(given: unknown) {
+    const configuration = given as SignedConfiguration; // as the link hands it over
+    const name = nameOf(configuration.envelope.header, sha256);
+    if (this.refusal !== undefined) {
+      return { state: "failed", reason: "not_applied", message: this.refusal } as const;
+    }
+    expect(contentRoot(contentTreeOf(configuration.content), sha256)).toBe(configuration.envelope.header.root);
+    this.held = configuration;
+    return { state: "applied", configuration: name } as const;
+  }
+
+  async trustSigningKey(signingKey: string) {
+    this.signingKey = signingKey;
+  }
+
+  async report() {
+    return { enforces: null, load: 0.5, peers: [] };
+  }
+}
+
+test("an agent is given what it should enforce, says so, follows changes, and comes back by itself", async () => {
+  const { client } = await server.newTenant();
+  const made = await client.post("/tenants/gateways", { name: unique("Gateway"), wireguardPort: "51820" });
+  const { id, token } = made.body;
+  const resource = await make("resource", client);
+  await client.put(`/tenants/resources/${resource.id}/gateways/${id}`);
+  const policy = await client.post("/tenants/policies", {
+    name: unique("Policy"),
+    type: "PRIVATE",
+    action: true,
+    allUsers: true,
+    resources: [resource.id],
+  });
+  expect(policy.status, policy.text).toBe(201);
+  const agent = new HoldingAgent();
+  const log: string[] = [];
+  const link = new GatewayLink({
+    url,
+    token: async () => `${token}\n`,
+    agent,
+    kept: {},
+    publicKey: randomBytes(32).toString("base64"),
+    agentVersion: "0.1.0",
+    clock: systemClock,
+    log: (message) => log.push(message),
+    random: () => 0,
+  });
+  links.push(link);
+  link.start();
+  await until("it holds a configuration", () => agent.held !== undefined);
+  expect(Object.keys(agent.held?.content.resources ?? {})).toEqual([resource.id]);
+  expect(agent.signingKey).toMatch(/^[A-Za-z0-9+/]{43}=$/);
+  const status = async () => (await client.get(`/tenants/gateways/${id}`)).body.status;
+  await until("it is ONLINE", async () => (await status()) === "ONLINE");
+
+  const off = await client.patch(`/tenants/policies/${policy.body.id}/deactivate?wait=applied`);
+  expect(off.headers["gatehouse-enforced"]).toMatch(/^applied;/);
+  expect(agent.held?.content.resources).toEqual({});
+
+  agent.refusal = "no such interface";
+  const on = await client.post(`/tenants/policies/${policy.body.id}/reactivate?wait=applied`);
+  expect(on.headers["gatehouse-not-enforced"]).toBe(`"${id}";state=failed`);
+  await until("it is ERROR", async () => (await status()) === "ERROR");
+  agent.refusal = undefined;
+
+  // Its token is rotated away: it is cut, and comes back once it has the new one.
+  await client.post(`/tenants/gateways/${id}/rotate-token`, { graceSeconds: 0 });
+  await until("it is told", () => log.some((message) => message.includes("token_revoked")));
+  link.stop();
+});
