@@ -82,6 +82,12 @@ export class PolicyList {
 
   /** @param ids of all policies of the type, in the order in which they are evaluated */
   inOrder(ids: readonly string[]): PolicyList {
+    const one = onlyMoved(this.policies, ids);
+    if (one !== undefined) {
+      const { policy, previous, next } = one;
+      const rank = between(previous?.rank, next?.rank);
+      if (rank !== undefined) return this.#replaced(policy, undefined).#replaced(undefined, policy.withRank(rank));
+    }
     const byId = new Map(this.policies.map((policy) => [policy.facts.id, policy]));
     const wanted = ids.flatMap((id) => {
       const policy = byId.get(id);
@@ -159,6 +165,39 @@ function between(previous: number | undefined, next: number | undefined): number
   if (next === undefined) return previous + 1;
   const middle = (previous + next) / 2;
   return previous < middle && middle < next ? middle : undefined;
+}
+
+/** A policy that has another place, and those between which that is. */
+interface MovedPolicy {
+  readonly policy: CompiledPolicy;
+  readonly previous: CompiledPolicy | undefined;
+  readonly next: CompiledPolicy | undefined;
+}
+
+/**
+ * The one policy that moved, where all others keep their order: what an administrator does by hand, found without a look at how
+ * thousands stand to each other.
+ *
+ * @returns undefined where nothing moved, or more than one policy did, or the default one
+ */
+function onlyMoved(policies: readonly CompiledPolicy[], ids: readonly string[]): MovedPolicy | undefined {
+  if (policies.length !== ids.length) return undefined;
+  const isAt = (place: number, wanted: number) => policies[place]?.facts.id === ids[wanted];
+  let first = 0;
+  while (first < ids.length && isAt(first, first)) first += 1;
+  let last = ids.length - 1;
+  while (last > first && isAt(last, last)) last -= 1;
+  if (first >= last) return undefined;
+  const later = isAt(first, last);
+  for (let place = first; place < last; place += 1) {
+    if (!(later ? isAt(place + 1, place) : isAt(place, place + 1))) return undefined;
+  }
+  if (!later && !isAt(last, first)) return undefined;
+  const policy = policies[later ? first : last];
+  if (policy === undefined || policy.facts.isDefault) return undefined;
+  const [previous, next] = later ? [policies[last], policies[last + 1]] : [policies[first - 1], policies[first]];
+  if (previous?.facts.isDefault === true) return undefined;
+  return { policy, previous, next: next?.facts.isDefault === true ? undefined : next };
 }
 
 /** Of policies in a wanted order, as many as possible that stand in it already: the longest run of rising ranks. */
