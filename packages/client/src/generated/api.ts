@@ -3010,7 +3010,7 @@ export interface components {
             /** @description The path that was called. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "preview_too_long" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
             /** @description Also in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -3258,7 +3258,7 @@ export interface components {
     parameters: {
         /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
         readonly IfMatch: string;
-        /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+        /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
         readonly OverrideReason: string;
         /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
         readonly IdempotencyKey: string;
@@ -3359,7 +3359,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -3459,7 +3459,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -3489,7 +3489,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -3561,7 +3561,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -3596,7 +3596,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -3630,7 +3630,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -4063,7 +4063,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -4137,7 +4137,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4302,7 +4302,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -4366,7 +4366,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4408,7 +4408,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4438,7 +4438,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4481,7 +4481,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4516,7 +4516,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4552,7 +4552,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4586,7 +4586,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4649,7 +4649,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4691,7 +4691,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4732,7 +4732,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4816,7 +4816,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -4891,7 +4891,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4939,7 +4939,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5049,7 +5049,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5135,7 +5135,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -5214,7 +5214,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5244,7 +5244,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5279,7 +5279,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5313,7 +5313,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5376,7 +5376,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -5447,7 +5447,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5491,7 +5491,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5523,7 +5523,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5559,7 +5559,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5595,7 +5595,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5631,7 +5631,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5667,7 +5667,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5800,7 +5800,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -5870,7 +5870,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5900,7 +5900,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5940,7 +5940,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5986,7 +5986,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6025,7 +6025,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6056,7 +6056,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6088,7 +6088,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6170,7 +6170,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6212,7 +6212,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6407,7 +6407,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -6477,7 +6477,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6520,7 +6520,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6808,7 +6808,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -7526,7 +7526,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
