@@ -67,6 +67,7 @@ export const previewAccess = operation({
   errors: [
     ...new Set([
       "not_previewable",
+      "preview_too_long",
       "not_found",
       "invalid_address",
       ...previewableOperations.flatMap(errorsOf),

@@ -12,9 +12,9 @@ import { expectationOf } from "./test-states.ts";
 export const accessTestGuard: AccessGuard = {
   async prepare(tx) {
     const tests = await readQuestions(tx, "enforced");
-    return (effect) => {
+    return async (effect) => {
       const { before, after, changes, overrideReason } = effect;
-      const broken = brokenTests(tests, before.model, after.model, changes);
+      const broken = await brokenTests(tests, before.model, after.model, changes);
       if (broken.length > 0 && overrideReason === undefined && givesAccess(effect, broken)) {
         throw refusal(broken, after.model);
       }

@@ -68,7 +68,7 @@ export class Ledger implements AccessLedger {
     const { before, after, changes } = seen();
     const { generation } = before;
     const difference = compareAccess(before.model, after.model, changes, anyCircumstances);
-    const brokenTests = judge({ before, after, changes, difference, overrideReason });
+    const brokenTests = await judge({ before, after, changes, difference, overrideReason });
     const summary = effectSummary(difference, before.model, after.model, brokenTests);
     return {
       async write(writing) {
