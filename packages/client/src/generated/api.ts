@@ -2980,7 +2980,7 @@ export interface components {
         readonly PreviewedChange: {
             /** @enum {string} */
             readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
-            /** @description With the ids in it, and without a query: /tenants/policies/01980000-0000-7000-8000-000000000001. */
+            /** @description the path of an operation, with the ids in it and without a query, such as /tenants/policies/01980000-0000-7000-8000-000000000001 */
             readonly path: string;
             /** @description As the operation takes it. */
             readonly body?: unknown;
