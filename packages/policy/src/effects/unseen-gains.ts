@@ -2,7 +2,7 @@ import { policyTypes } from "@gatehouse/contract/records/policy";
 import { parseIpRange, rangeContains } from "../addresses/ip-ranges.ts";
 import { offersOf, offersWithin } from "../model/address-directory.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
-import type { FactChange, ResourceFacts } from "../model/facts.ts";
+import type { FactChange, PolicyFacts, ResourceFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
 
 import { mayAllow } from "./access-level.ts";
@@ -11,9 +11,9 @@ import { haveSameFacts } from "./same-facts.ts";
 
 /**
  * Whether changes may give somebody access that no level shows: who has it in some circumstances may come to have it in others, and
- * who reaches a resource may come to reach more addresses or services of it. It may be said of changes that only take something
- * away; of those that take away by the level of somebody's access, by fewer addresses, services or source addresses, or by deleting and
- * deactivating what does not deny, it is not said. The order of policies is left to the levels.
+ * who reaches a resource may come to reach more addresses or services of it. It is not said of fewer addresses, services, source
+ * addresses or members, nor of deleting and deactivating what does not deny. The order of policies is left to the levels, and so are rules
+ * that read no circumstances; behind a denial that depends on circumstances, these may hide what somebody gains there.
  *
  * @param changes all that make `after` of `before`
  */
@@ -67,7 +67,7 @@ function activePolicies(
   return new Map(asked.map((policy) => [policy.facts.id, policy]));
 }
 
-/** Only what depends on circumstances before and after it may give without a level rising. */
+/** Levels may hide what is plain here: who already has access in some circumstances, through another policy, may come to have it in more. */
 function policyGains(
   was: CompiledPolicy | undefined,
   is: CompiledPolicy | undefined,
@@ -75,14 +75,31 @@ function policyGains(
   after: Model,
 ): boolean {
   if (was !== undefined && !mayAllow(was)) {
-    const stillDenies = is !== undefined && !mayAllow(is);
-    if (!stillDenies) return was.asksSource;
-    return was.asksSource && is.asksSource && !sourcesWithin(was.facts.sourceIps, is.facts.sourceIps);
+    return is === undefined || mayAllow(is) || !isWithin(was.facts, is.facts);
   }
-  if (is === undefined || !mayAllow(is) || !isOpenIn(is, after)) return false;
-  if (was === undefined) return true;
-  if (!isOpenIn(was, before)) return false;
-  return !sourcesWithin(is.facts.sourceIps, was.facts.sourceIps) || !isNarrower(was, is, before, after);
+  if (is === undefined || !mayAllow(is)) return false;
+  if (was === undefined || !isWithin(is.facts, was.facts)) return true;
+  // Where only one of them depends on circumstances, levels show which way it went.
+  return isOpenIn(was, before) && isOpenIn(is, after) && !isNarrower(was, is, before, after);
+}
+
+const parts = [
+  ["allUsers", "users"],
+  ["allGroups", "groups"],
+  ["allDevices", "devices"],
+  ["allResources", "resources"],
+] as const;
+
+/** Whether another policy is about all that one is about. */
+function isWithin(inner: PolicyFacts, outer: PolicyFacts): boolean {
+  return (
+    sourcesWithin(inner.sourceIps, outer.sourceIps) &&
+    parts.every(([all, list]) => {
+      if (outer[all]) return true;
+      const known = new Set(outer[list]);
+      return !inner[all] && inner[list].every((id) => known.has(id));
+    })
+  );
 }
 
 function isOpenIn(policy: CompiledPolicy, { rules }: Model): boolean {
