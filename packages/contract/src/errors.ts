@@ -431,6 +431,13 @@ export const errorDefinitions = {
     remedy:
       "Leave the change out that `errors` points to, or correct its method and path: without a query, as in /openapi.json.",
   },
+  preview_too_long: {
+    status: 422,
+    title: "The changes take too long to preview",
+    explanation:
+      "Nobody else can change the tenant while a preview tries its changes, so it is given up before the next change when that has lasted some seconds. `errors` points to the change that was not tried any more.",
+    remedy: "Preview fewer changes at a time, or smaller ones.",
+  },
   idempotency_key_reused: {
     status: 422,
     title: "The Idempotency-Key was used for another request",

@@ -153,6 +153,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   follower.subscribe(models);
   const runner: CommandRunner = {
     audit: { signer, streams },
+    clock,
     database,
     records,
     generations,

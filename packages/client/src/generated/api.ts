@@ -3032,7 +3032,7 @@ export interface components {
         readonly PreviewedChange: {
             /** @enum {string} */
             readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
-            /** @description With the ids in it, and without a query: /tenants/policies/01980000-0000-7000-8000-000000000001. */
+            /** @description the path of an operation, with the ids in it and without a query, such as /tenants/policies/01980000-0000-7000-8000-000000000001 */
             readonly path: string;
             /** @description As the operation takes it. */
             readonly body?: unknown;
@@ -3062,7 +3062,7 @@ export interface components {
             /** @description The path that was called. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "foreign_origin" | "invalid_gateway_token" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "upgrade_required" | "too_many_links" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "foreign_origin" | "invalid_gateway_token" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "upgrade_required" | "too_many_links" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "preview_too_long" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
             /** @description Also in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -3310,7 +3310,7 @@ export interface components {
     parameters: {
         /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
         readonly IfMatch: string;
-        /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+        /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
         readonly OverrideReason: string;
         /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
         readonly IdempotencyKey: string;
@@ -3420,7 +3420,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -3527,7 +3527,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -3564,7 +3564,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -3643,7 +3643,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -3685,7 +3685,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -3726,7 +3726,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -4161,7 +4161,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -4235,7 +4235,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4405,7 +4405,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -4476,7 +4476,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4525,7 +4525,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4562,7 +4562,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4612,7 +4612,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4654,7 +4654,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4697,7 +4697,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4738,7 +4738,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4808,7 +4808,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4857,7 +4857,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4905,7 +4905,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4996,7 +4996,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -5078,7 +5078,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5133,7 +5133,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5250,7 +5250,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5343,7 +5343,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -5429,7 +5429,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5466,7 +5466,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5508,7 +5508,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5549,7 +5549,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5619,7 +5619,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -5697,7 +5697,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5748,7 +5748,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5787,7 +5787,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5830,7 +5830,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5873,7 +5873,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5916,7 +5916,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5959,7 +5959,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6125,7 +6125,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -6202,7 +6202,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6239,7 +6239,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6286,7 +6286,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6339,7 +6339,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6385,7 +6385,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6423,7 +6423,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6462,7 +6462,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6551,7 +6551,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6600,7 +6600,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6802,7 +6802,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -6879,7 +6879,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6929,7 +6929,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -7224,7 +7224,7 @@ export interface operations {
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -7944,7 +7944,7 @@ export interface operations {
             readonly header?: {
                 /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8. */
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;

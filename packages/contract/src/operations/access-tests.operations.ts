@@ -11,13 +11,12 @@ import {
   testExpectations,
   testSubjectTypes,
 } from "../records/access-test.ts";
-import { closedObject, component, Description, idList, Name, oneOf } from "../schema.ts";
+import { closedObject, component, Description, idList, Name, oneOf, shortText } from "../schema.ts";
 
 const tag = "Access tests";
 
 /** An id, or what people call the record. */
-const Key = (description: string) =>
-  Type.String({ minLength: 1, maxLength: 256, pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$", description });
+const Key = (description: string) => ({ ...shortText(256, description), minLength: 1 });
 
 const Subject = component("NewAccessTestSubject", "Whom the test is about.", {
   type: oneOf(testSubjectTypes, {

@@ -35,7 +35,8 @@ const PreviewedChange = component("PreviewedChange", "A request, as it would be 
     minLength: 1,
     maxLength: 1_000,
     pattern: "^/tenants/",
-    description: "With the ids in it, and without a query: /tenants/policies/01980000-0000-7000-8000-000000000001.",
+    description:
+      "the path of an operation, with the ids in it and without a query, such as /tenants/policies/01980000-0000-7000-8000-000000000001",
   }),
   body: Type.Optional(Type.Unsafe<unknown>({ description: "As the operation takes it." })),
 });
@@ -67,6 +68,7 @@ export const previewAccess = operation({
   errors: [
     ...new Set([
       "not_previewable",
+      "preview_too_long",
       "not_found",
       "invalid_address",
       ...previewableOperations.flatMap(errorsOf),

@@ -109,6 +109,13 @@ export function offersOf({ id, addresses }: ResourceFacts): AddressEntry {
   return { resourceId: id, offers: addresses.flatMap(({ protocols }) => protocols.map(offerOf)) };
 }
 
+/** Whether another entry offers all that one offers. */
+export function offersWithin(inner: AddressEntry, outer: AddressEntry): boolean {
+  return inner.offers.every(({ protocol, first, last }) =>
+    outer.offers.some((offer) => offer.protocol === protocol && offer.first <= first && last <= offer.last),
+  );
+}
+
 /** Collects changes, so that each part of a directory is copied once. */
 class Changes {
   readonly #directories: Directories;

@@ -257,17 +257,23 @@ function idempotencyOf(operation: Operation, request: FastifyRequest, caller: Ca
   };
 }
 
+const reasonHeader = "Gatehouse-Override-Reason";
+
 /** @throws AppError invalid_parameter */
 function overrideReasonOf(operation: Operation, request: FastifyRequest): string | undefined {
-  const given = request.headers["gatehouse-override-reason"];
+  const given = request.headers[reasonHeader.toLowerCase()];
   if (!takesOverrideReason(operation) || given === undefined) return undefined;
   const text = typeof given === "string" ? headerInUtf8(given).trim() : "";
   const length = [...text].length;
-  if (length > 0 && length <= mostReasonCharacters) return text;
-  throw invalidParameter(
-    "Gatehouse-Override-Reason",
-    `must have 1 to ${mostReasonCharacters} characters, not ${length}`,
-  );
+  if (length === 0 || length > mostReasonCharacters) {
+    throw invalidParameter(reasonHeader, `must have 1 to ${mostReasonCharacters} characters, not ${length}`);
+  }
+  // It is read in terminals, where control characters do things, and marks of direction show another text than was sent.
+  if (/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u.test(text)) {
+    throw invalidParameter(reasonHeader, "must have no control characters");
+  }
+  if (!/[\p{L}\p{N}]/u.test(text)) throw invalidParameter(reasonHeader, "must have a letter or a digit");
+  return text;
 }
 
 /** Header values are handed over byte by byte as Latin-1; most programs that say more than ASCII mean UTF-8. */

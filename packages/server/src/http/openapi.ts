@@ -122,7 +122,7 @@ const headerParameters = {
     name: "Gatehouse-Override-Reason",
     in: "header",
     description:
-      "Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8.",
+      "Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters.",
     schema: { type: "string", minLength: 1, maxLength: 500 },
   },
   IdempotencyKey: {

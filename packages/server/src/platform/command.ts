@@ -4,6 +4,7 @@ import type { Change, Origin } from "./audit/change.ts";
 import { type Entry, newEntry } from "./audit/entry.ts";
 import type { EventStreams } from "./audit/event-streams.ts";
 import type { AuditSigner } from "./audit/signatures.ts";
+import type { Clock } from "./clock.ts";
 import type { Database, Scope, Transaction } from "./db/database.ts";
 import { claimReply, type IdempotencyRequest, storeReply } from "./idempotency.queries.ts";
 import { newId } from "./ids.ts";
@@ -31,6 +32,7 @@ export interface Secrets {
 
 /** What commands run on. */
 export interface CommandRunner {
+  readonly clock: Clock;
   readonly database: Database;
   readonly secrets: Secrets;
   readonly records: RecordCache;

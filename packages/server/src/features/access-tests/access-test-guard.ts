@@ -1,5 +1,6 @@
 /** Lets no change through that breaks an enforced test, unless it only takes access away, or the caller says why. */
 import { reachedBy } from "@gatehouse/policy/decisions/destination";
+import { mayGainUnseen } from "@gatehouse/policy/effects/unseen-gains";
 import type { Model } from "@gatehouse/policy/model/model";
 import { AppError } from "../../platform/app-error.ts";
 import type { AccessGuard, EffectToJudge } from "../access/access.api.ts";
@@ -11,9 +12,9 @@ import { expectationOf } from "./test-states.ts";
 export const accessTestGuard: AccessGuard = {
   async prepare(tx) {
     const tests = await readQuestions(tx, "enforced");
-    return (effect) => {
+    return async (effect) => {
       const { before, after, changes, overrideReason } = effect;
-      const broken = brokenTests(tests, before.model, after.model, changes);
+      const broken = await brokenTests(tests, before.model, after.model, changes);
       if (broken.length > 0 && overrideReason === undefined && givesAccess(effect, broken)) {
         throw refusal(broken, after.model);
       }
@@ -24,12 +25,13 @@ export const accessTestGuard: AccessGuard = {
 
 /**
  * Whether somebody gains something. Levels are over all circumstances, and resources as wholes: what is gained in some circumstances
- * more than before, or by another protocol, shows in no level. So whoever breaks a test that denies has gained, too, unless its address now
- * stands for something else.
+ * more than before, or by another protocol, shows in no level. So changes that may give such access count, and whoever breaks a test that
+ * denies has gained, too, unless its address was left to something else that was there before.
  */
-function givesAccess({ difference, before, after }: EffectToJudge, broken: readonly BrokenTest[]): boolean {
+function givesAccess({ difference, before, after, changes }: EffectToJudge, broken: readonly BrokenTest[]): boolean {
   return (
     difference.gained.pairs > 0 ||
+    mayGainUnseen(before.model, after.model, changes) ||
     broken.some(({ test }) => {
       if (test.expected !== "denied") return false;
       if (test.resource_type === "resource") return true;

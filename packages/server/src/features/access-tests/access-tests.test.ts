@@ -178,6 +178,8 @@ describe("what no test can be", () => {
     ["a device with more than a posture", { device: { posture: {}, os: "Linux" } }, "/device"],
     ["a time without a zone", { context: { time: "2026-01-31T12:00:00" } }, "/context/time"],
     ["a country that is none", { context: { country: "Germany" } }, "/context/country"],
+    ["a group by a name with a zero byte", { subject: { type: "group", id: "a\u0000b" } }, "/subject/id"],
+    ["a resource by such a name", { resource: { type: "resource", id: "a\u0000b" } }, "/resource/id"],
     ["another expectation", { expected: "sometimes" }, "/expected"],
     [
       "a port as text",
@@ -186,6 +188,10 @@ describe("what no test can be", () => {
     ],
   ])("%s", async (_what, fields, pointer) => {
     expect(await client.post(path, newTest(fields))).toMatchObject(refusal(pointer, "invalid_body", 400));
+    const { name: _name, ...unnamed } = newTest(fields);
+    expect(await client.post(`${path}/check`, { test: unnamed })).toMatchObject(
+      refusal(`/test${pointer}`, "invalid_body", 400),
+    );
   });
 });
 

@@ -1,4 +1,5 @@
 /** Which tests a change breaks: those that held before, and do not hold after it. */
+import { setImmediate as turn } from "node:timers/promises";
 import { type CheckedExpectation, checkExpectation } from "@gatehouse/policy/effects/check-expectation";
 import type { FactChange } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
@@ -13,24 +14,29 @@ export interface BrokenTest {
 }
 
 /**
- * Tests whose subject or resource is gone are not broken, nor are those that did not hold before.
+ * Tests whose subject or resource is gone are not broken, nor are those that did not hold before. Lets others have their turn between
+ * tests: one of everyone may take a while.
  *
  * @param changes all that make `after` of `before`
  */
-export function brokenTests(
+export async function brokenTests(
   tests: readonly StoredQuestion[],
   before: Model,
   after: Model,
   changes: readonly FactChange[],
-): readonly BrokenTest[] {
+): Promise<readonly BrokenTest[]> {
   if (changes.length === 0) return [];
   const concerned = concernedTests(before, after, changes);
-  return tests.flatMap((test) => {
-    if (!mayBreak(test, after, concerned)) return [];
+  const broken: BrokenTest[] = [];
+  for (const test of tests) {
+    if (!mayBreak(test, after, concerned)) continue;
     const result = checkExpectation(after, expectationOf(test));
-    if (result.holds || result.missing !== undefined) return [];
-    return checkExpectation(before, expectationOf(test)).holds ? [{ test, result }] : [];
-  });
+    if (!result.holds && result.missing === undefined && checkExpectation(before, expectationOf(test)).holds) {
+      broken.push({ test, result });
+    }
+    await turn();
+  }
+  return broken;
 }
 
 /** Where only some users can be answered otherwise, they alone are asked first: most changes are of one. */

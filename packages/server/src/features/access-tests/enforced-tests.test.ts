@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createAccessNetwork } from "../../testing/access-network.ts";
+import { createAccessNetwork, created } from "../../testing/access-network.ts";
 import { publicKey, unique, uniqueEmail } from "../../testing/operations/test-records.ts";
 import { startTestServer, type TestClient, type TestReply, type TestServer } from "../../testing/test-server.ts";
 
@@ -207,6 +207,72 @@ describe("a write that only takes access away", () => {
     const done = await write();
     expect(done.status, done.text).toBeLessThan(300);
     expect((await effectOf(done)).brokenTests).toEqual([]);
+  });
+});
+
+describe("what no level of access shows", () => {
+  async function protocolId(name: string): Promise<string> {
+    const protocols = (await client.get("/tenants/protocols")).body;
+    return protocols.find((protocol: { name: string }) => protocol.name === name).id;
+  }
+
+  async function openResource(): Promise<string> {
+    const all = [await protocolId("All protocols")];
+    const body = {
+      name: unique("Open"),
+      type: "PRIVATE",
+      addresses: [{ address: "10.20.0.0/16", protocols: all }],
+    };
+    const { id } = await created(client, "/tenants/resources", body);
+    const policy = { name: unique("Policy"), type: "PRIVATE", action: true, allUsers: true, resources: [id] };
+    await created(client, "/tenants/policies", policy);
+    return String(id);
+  }
+
+  test("an address that comes to stand for what people reach is refused", async () => {
+    const open = await openResource();
+    const https = [await protocolId("HTTPS")];
+    const { id: closed } = await created(client, "/tenants/resources", {
+      name: unique("Closed"),
+      type: "PRIVATE",
+      addresses: [{ address: "10.30.0.0/16", protocols: https }],
+    });
+    const host = await enforce({
+      subject: { type: "everyone" },
+      resource: { type: "address", id: "10.30.0.5" },
+      expected: "denied",
+    });
+    const address = { address: "10.30.0.5", protocols: https };
+    expectRefused(await client.post(`/tenants/resources/${open}/addresses`, address), host);
+    // What is deleted gives nobody anything, whatever its addresses stand for then.
+    const done = await client.delete(`/tenants/resources/${closed}`);
+    expect(done.status, done.text).toBe(204);
+  });
+
+  test("other source addresses and other protocols, in place of those that are expected, are refused", async () => {
+    const open = await openResource();
+    const [policy] = (await client.get("/tenants/policies?sort=-createdAt&limit=1")).body.data;
+    const office = { sourceIps: ["192.0.2.0/24", "198.51.100.0/24"] };
+    expect((await client.patch(`/tenants/policies/${policy.id}`, office)).status).toBe(200);
+    const fromOffice = await enforce({
+      subject: { type: "user", id: network.ann.id },
+      resource: { type: "address", id: "10.20.0.5", properties: { protocol: "TCP", port: 22 } },
+      context: { sourceIp: "192.0.2.1" },
+      expected: "allowed",
+    });
+    const elsewhere = { sourceIps: ["203.0.113.0/24"] };
+    expectRefused(await client.patch(`/tenants/policies/${policy.id}`, elsewhere), fromOffice);
+    const [address] = (await client.get(`/tenants/resources/${open}`)).body.addresses;
+    const shrunk = await client.put(`/tenants/addresses/${address.id}`, {
+      address: "10.20.0.0/16",
+      protocols: [await protocolId("SSH")],
+    });
+    expect(shrunk.status, shrunk.text).toBe(200);
+    const swapped = { address: "10.20.0.0/16", protocols: [await protocolId("HTTPS")] };
+    expectRefused(await client.put(`/tenants/addresses/${address.id}`, swapped), fromOffice);
+    const narrower = await client.patch(`/tenants/policies/${policy.id}`, { sourceIps: ["198.51.100.0/24"] });
+    expect(narrower.status, narrower.text).toBe(200);
+    expect((await effectOf(narrower)).brokenTests).toMatchObject([fromOffice]);
   });
 });
 

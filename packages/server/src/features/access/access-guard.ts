@@ -15,7 +15,7 @@ export interface EffectToJudge extends AccessChange {
  * @returns the access tests that the effect breaks, which are stored with it
  * @throws AppError where the command may not go through
  */
-export type JudgeEffect = (effect: EffectToJudge) => readonly BrokenAccessTest[];
+export type JudgeEffect = (effect: EffectToJudge) => Promise<readonly BrokenAccessTest[]>;
 
 export interface AccessGuard {
   /**

@@ -1,10 +1,11 @@
 import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
+import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
 import type { FactChange, FactsByKind, TenantFacts } from "@gatehouse/policy/model/facts";
 import { compile, type Model, update } from "@gatehouse/policy/model/model";
 import { Table } from "@gatehouse/policy/model/table";
 import type { TenantModel } from "../../platform/tenancy/tenant-models.ts";
 import type { ChangedFacts, FactRows, PolicyPlace } from "./facts.queries.ts";
-import { changedFacts, isSame } from "./model-facts.ts";
+import { changedFacts } from "./model-facts.ts";
 
 /** News of more changes than this is no cheaper to follow than to load everything anew. */
 export const mostChanges = 2_000;
@@ -78,7 +79,7 @@ export class KeptModel implements TenantModel {
     for (const [rows, kind] of Object.entries(kindOfRows) as [keyof FactRows, keyof FactsByKind][]) {
       for (const row of facts[rows]) {
         present.add(`${kind} ${row.id}`);
-        if (rows === "resources" && isSame(row, this.model.resources.get(row.id)?.facts)) continue;
+        if (rows === "resources" && haveSameFacts(row, this.model.resources.get(row.id)?.facts)) continue;
         changes.push({ kind, facts: row } as FactChange); // rows of each kind are its facts
       }
     }

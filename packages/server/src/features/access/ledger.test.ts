@@ -266,7 +266,15 @@ describe("Gatehouse-Override-Reason", () => {
     expect(body.data[0].reason).toBe(read);
   });
 
-  test.each(["   ", "x".repeat(501)])("is refused where it has no character, or too many", async (reason) => {
+  const inBytes = (text: string) => Buffer.from(text).toString("latin1");
+  test.each([
+    ["has no character", "   "],
+    ["has too many", "x".repeat(501)],
+    ["says nothing that can be read", inBytes("\u200b \u2060.")],
+    ["has a tabulator", "an\tincident"],
+    ["would command a terminal", inBytes("an \u009b31m incident")],
+    ["would read in another direction", inBytes("an \u202e incident")],
+  ])("is refused where it %s", async (_what, reason) => {
     const { status, body } = await create(reason);
     expect({ status, code: body.code }).toEqual({ status: 400, code: "invalid_parameter" });
     expect(body.errors).toMatchObject([{ pointer: "Gatehouse-Override-Reason" }]);
@@ -309,7 +317,7 @@ describe("a guard", () => {
     const guard: AccessGuard = {
       prepare: async (tx) => {
         const { facts } = await readAllFacts(tx);
-        return ({ before, after, overrideReason }) => {
+        return async ({ before, after, overrideReason }) => {
           const counts = [before.model.groups.size, after.model.groups.size, facts.groups.length];
           seen.push({ counts, generations: [before.generation, after.generation], overrideReason });
           return [{ id: tenant.id, name: "Broken", brokenCount: 3 }];

@@ -1,6 +1,7 @@
 /** Writes down what each command does to access: the facts that it leaves, and who gains and loses by them. */
 import type { PolicyType } from "@gatehouse/contract/records/policy";
 import { compareAccess } from "@gatehouse/policy/effects/compare-access";
+import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
 import type { FactChange, FactsByKind } from "@gatehouse/policy/model/facts";
 import type { Change } from "../../platform/audit/change.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -20,7 +21,7 @@ import {
 import { countEffectsAfter, insertHistory, readHistoryAfter, storeEffect } from "./history.queries.ts";
 import { changesOfHistory, versionOf } from "./history.ts";
 import { type KeptModel, kindOfRows } from "./kept-model.ts";
-import { factsFinder, factsOf, isSame } from "./model-facts.ts";
+import { factsFinder, factsOf } from "./model-facts.ts";
 import type { ModelStore } from "./model-store.ts";
 import { namedByChanges } from "./named-facts.ts";
 
@@ -68,7 +69,7 @@ export class Ledger implements AccessLedger {
     const { before, after, changes } = seen();
     const { generation } = before;
     const difference = compareAccess(before.model, after.model, changes, anyCircumstances);
-    const brokenTests = judge({ before, after, changes, difference, overrideReason });
+    const brokenTests = await judge({ before, after, changes, difference, overrideReason });
     const summary = effectSummary(difference, before.model, after.model, brokenTests);
     return {
       async write(writing) {
@@ -128,7 +129,7 @@ function differences(before: KeptModel, facts: FactRows, ids: NamedFacts): reado
     const present = new Set<string>();
     for (const row of facts[rows]) {
       present.add(row.id);
-      if (!isSame(row, find(kind, row.id))) changed.push({ kind, facts: row } as FactChange); // rows of each kind are its facts
+      if (!haveSameFacts(row, find(kind, row.id))) changed.push({ kind, facts: row } as FactChange); // rows of each kind are its facts
     }
     for (const id of ids[rows]) if (!present.has(id) && find(kind, id) !== undefined) gone.push({ kind, gone: id });
   }

@@ -3,11 +3,6 @@ import { policyTypes } from "@gatehouse/contract/records/policy";
 import type { FactChange, FactsByKind, TenantFacts } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
 
-/** Whether facts of one record are the same. */
-export function isSame(a: object, b: object | undefined): boolean {
-  return b !== undefined && JSON.stringify(a) === JSON.stringify(b);
-}
-
 /** What finds the facts of records in a model. */
 export function factsFinder(model: Model): (kind: keyof FactsByKind, id: string) => object | undefined {
   let policies: ReadonlyMap<string, object> | undefined;

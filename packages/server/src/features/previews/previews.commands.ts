@@ -31,11 +31,12 @@ export async function previewAccess(call: Call<typeof operations.previewAccess>)
   const [before, after] = [change.before.model, change.after.model];
   const difference = compareAccess(before, after, change.changes, circumstances);
   const { brokenTests: _none, ...summary } = effectSummary(difference, before, after, []);
+  const broken = await brokenTests(tests, before, after, change.changes);
   const body: AccessPreview = {
     generation: change.before.generation,
     ...summary,
     rows: [...accessRows(difference, before, after, { limit, offset })],
-    brokenTests: brokenTests(tests, before, after, change.changes).map((broken) => testView(broken, after)),
+    brokenTests: broken.map((test) => testView(test, after)),
   };
   // A command may hold the last connection, so the answer is there before it begins.
   return call.idempotency === undefined ? report(body) : call.command(async () => report(body));

@@ -3,6 +3,7 @@ import { isPreviewable } from "@gatehouse/contract/operation";
 import { operations } from "@gatehouse/contract/operations/all";
 import { mostPreviewedChanges, previewableOperations } from "@gatehouse/contract/operations/previews.operations";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { systemClock } from "../../platform/clock.ts";
 import { createAccessNetwork } from "../../testing/access-network.ts";
 import { callerOf, createWorld, pathOf, type TestWorld } from "../../testing/operations/operation-case.ts";
 import { namedCases } from "../../testing/operations/operation-cases.ts";
@@ -257,6 +258,32 @@ describe("a change is refused", () => {
     expect((await preview(many)).status).toBe(400);
     expect((await preview(many.slice(1))).status).toBe(200);
     expect((await preview([])).status).toBe(400);
+  });
+
+  test("before the next change, when the tenant was held for long", async () => {
+    let passedMs = 0;
+    let stepMs = 0;
+    const clock = {
+      ...systemClock,
+      elapsedMs: () => {
+        passedMs += stepMs;
+        return passedMs;
+      },
+    };
+    const slow = await startTestServer({ clock });
+    try {
+      const { client: theirs } = await slow.newTenant();
+      const invitation = (): Change => ({ method: "POST", path: "/tenants/users", body: { email: uniqueEmail() } });
+      const many = Array.from({ length: 20 }, invitation);
+      expect((await preview(many, {}, theirs)).status).toBe(200);
+      stepMs = 1_000;
+      const reply = await preview(many, {}, theirs);
+      expect({ status: reply.status, code: reply.body.code }).toEqual({ status: 422, code: "preview_too_long" });
+      expect(reply.body.errors[0].pointer).toMatch(/^\/changes\/[1-9]$/);
+      expect((await preview([invitation()], {}, theirs)).status).toBe(200);
+    } finally {
+      await slow.close();
+    }
   });
 });
 
