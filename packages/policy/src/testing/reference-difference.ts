@@ -53,6 +53,19 @@ export function wholeOf(difference: AccessDifference, pageSize: number): WholeDi
   };
 }
 
+/** What whole differences look like as the answer of an engine. */
+export function answerOf({ groups, rows, ...counts }: WholeDifference): AccessDifference {
+  const paged =
+    <Value>(all: readonly Value[]) =>
+    ({ offset, limit }: Page) =>
+      all.slice(offset, offset + limit);
+  return {
+    ...counts,
+    groups: groups.map((group) => ({ ...group, subjects: paged(group.subjects) })),
+    rows: paged(rows),
+  };
+}
+
 export function differenceOf(all: readonly AccessRow[]): WholeDifference {
   const gained = all.filter(({ direction }) => direction === "gained");
   const lost = all.filter(({ direction }) => direction === "lost");
