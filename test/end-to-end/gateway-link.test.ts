@@ -30,10 +30,14 @@ class HoldingAgent implements LinkedAgent {
   held: SignedConfiguration | undefined;
   signingKey: string | undefined;
   refusal: string | undefined;
+  applied = 0;
 
   async applyConfiguration(given: unknown) {
     const configuration = given as SignedConfiguration; // as the link hands it over
     const name = nameOf(configuration.envelope.header, sha256);
+    this.applied += 1;
+    if (this.signingKey === undefined)
+      return { state: "failed", reason: "forged", message: "nobody is trusted" } as const;
     if (this.refusal !== undefined) {
       return { state: "failed", reason: "not_applied", message: this.refusal } as const;
     }
@@ -43,6 +47,8 @@ class HoldingAgent implements LinkedAgent {
   }
 
   async trustSigningKey(signingKey: string) {
+    // As writing it to a disk takes a while.
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     this.signingKey = signingKey;
   }
 
@@ -81,6 +87,8 @@ test("an agent is given what it should enforce, says so, follows changes, and co
   links.push(link);
   link.start();
   await until("it holds a configuration", () => agent.held !== undefined);
+  // What was signed is not tried before the key is kept.
+  expect(agent.applied).toBe(1);
   expect(Object.keys(agent.held?.content.resources ?? {})).toEqual([resource.id]);
   expect(agent.signingKey).toMatch(/^[A-Za-z0-9+/]{43}=$/);
   const status = async () => (await client.get(`/tenants/gateways/${id}`)).body.status;

@@ -27,6 +27,7 @@ import {
 } from "@gatehouse/contract/gateway-link/frames";
 import { framesOf, PartsReader } from "@gatehouse/contract/gateway-link/message-parts";
 import { Ajv } from "ajv";
+import formats from "ajv-formats";
 import { WebSocket } from "ws";
 import type { Outcome, Report } from "../agent.ts";
 import type { Clock } from "../clock.ts";
@@ -62,6 +63,7 @@ const longestFrameBytes = 3 * longestPart + 1024;
 const derPrefix = Buffer.from("302a300506032b6570032100", "hex"); // of an Ed25519 key (RFC 8410)
 const configurationFormat = 1;
 const ajv = new Ajv({ strict: false, ownProperties: true });
+formats.default(ajv, ["uuid"]);
 const checks = new Map(Object.entries(serverFrames).map(([type, schema]) => [type, ajv.compile(schema)]));
 
 export class GatewayLink {
@@ -78,6 +80,8 @@ export class GatewayLink {
   #answeredAt = 0;
   #roundTripTimeMs: number | undefined;
   #reported = new Map<string, string>();
+  /** Until the key is kept, nothing that it signed can be verified. */
+  #pinned: Promise<void> = Promise.resolve();
   #isStopped = false;
 
   constructor(options: GatewayLinkOptions) {
@@ -132,7 +136,7 @@ export class GatewayLink {
           void this.#apply(output.configuration);
           break;
         case "pin":
-          void this.#pin(output.signingKey);
+          this.#pinned = this.#pin(output.signingKey);
           break;
         case "close":
           this.#leave();
@@ -235,6 +239,7 @@ export class GatewayLink {
 
   async #apply(configuration: NonNullable<AgentLink["applying"]>): Promise<void> {
     const content = contentOf(configuration.content);
+    await this.#pinned;
     const outcome = await this.#options.agent.applyConfiguration({ envelope: configuration.envelope, content });
     this.#step(outcome.state === "applied" ? { type: "applied" } : { type: "failed", message: outcome.message });
   }

@@ -64,18 +64,25 @@ function readAnswer(bytes: Buffer, id: number, name: string, type: string): DnsM
 function udpAnswer(query: Buffer, resolver: string): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     const socket = createSocket(isIP(resolver) === 6 ? "udp6" : "udp4");
+    let hasEnded = false;
     const end = (answer: Buffer | undefined) => {
+      if (hasEnded) return;
+      hasEnded = true;
       clearTimeout(timer);
       socket.close();
       resolve(answer);
     };
     const timer = setTimeout(() => end(undefined), timeoutMs);
-    socket.once("error", () => end(undefined));
+    socket.on("error", () => end(undefined));
     // Connected: the kernel gives it nothing from anybody else. A forged answer with a wrong number is passed over.
     socket.on("message", (bytes) => {
       if (bytes.length >= 2 && bytes.readUInt16BE(0) === query.readUInt16BE(0)) end(bytes);
     });
-    socket.connect(port, resolver, () => socket.send(query));
+    // Told of an error too, such as a network that cannot be reached.
+    socket.connect(port, resolver, (error?: Error) => {
+      if (error === undefined) socket.send(query);
+      else end(undefined);
+    });
   });
 }
 
