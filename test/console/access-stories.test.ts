@@ -327,13 +327,19 @@ describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, ()
   });
 
   test("sees how the network stands, and follows what happens live, with its effect", async () => {
+    await world.client.post("/tenants/access-tests", {
+      name: "Nobody reaches File shares",
+      subject: { type: "everyone" },
+      resource: { type: "resource", id: "File shares" },
+      expected: "denied",
+    });
     const visit = await world.visit({ key: owner });
     const { page } = visit;
     await heading(visit, "Overview").waitFor();
     await page.getByRole("region", { name: "Gateways" }).getByRole("link", { name: "Frankfurt 1" }).waitFor();
     await page
       .getByRole("region", { name: "Access tests" })
-      .getByRole("link", { name: /^Sales never/ })
+      .getByRole("link", { name: "Nobody reaches File shares" })
       .waitFor();
     await page.getByRole("region", { name: "What changed last" }).getByRole("link").nth(1).waitFor();
     await page
