@@ -10,6 +10,7 @@ import {
 } from "./console-world.ts";
 
 const lists = [
+  ["overview", "Overview"],
   ["users", "Users"],
   ["groups", "Groups"],
   ["devices", "Devices"],
@@ -17,14 +18,25 @@ const lists = [
   ["resources", "Resources"],
   ["addresses", "Addresses"],
   ["protocols", "Protocols"],
+  ["access", "Access"],
   ["policies", "Policies"],
   ["admission-rules", "Admission rules"],
+  ["access-tests", "Access tests"],
   ["roles", "Roles"],
   ["api-keys", "API keys"],
   ["webhooks", "Webhooks"],
   ["events", "Events"],
 ] as const;
-const details = ["users", "groups", "devices", "gateways", "resources", "events"] as const;
+const details = [
+  "users",
+  "groups",
+  "devices",
+  "gateways",
+  "resources",
+  "policies",
+  "admission-rules",
+  "events",
+] as const;
 
 if (!hasBrowser) console.warn(`The console is not tested: ${withoutBrowser}.`);
 
@@ -39,7 +51,7 @@ describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
 
   const settled = async (page: Page, title?: string) => {
     await (title === undefined ? page.locator("h1") : page.getByRole("heading", { level: 1, name: title })).waitFor();
-    await page.waitForFunction("document.querySelector('[aria-busy=true]') === null");
+    await expect.poll(() => page.locator("[aria-busy=true]").count(), { timeout: 10_000 }).toBe(0);
   };
 
   describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
@@ -56,7 +68,7 @@ describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
         await settled(page, title);
         await look(path);
         if (!details.some((detail) => detail === path)) continue;
-        await page.locator(`tbody a[href*="/${path}/"]`).first().click();
+        await page.locator(`main a[href*="/${path}/"]`).first().click();
         await page.waitForURL(`**/${path}/*`);
         await settled(page);
         await look(`${path}-one`);
@@ -102,7 +114,7 @@ describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
       expect(await page.locator("main").getByRole("button", { name: writing }).count(), path).toBe(0);
       expect(await page.getByRole("dialog").count(), path).toBe(0);
       if (!details.some((detail) => detail === path)) continue;
-      await page.locator(`tbody a[href*="/${path}/"]`).first().click();
+      await page.locator(`main a[href*="/${path}/"]`).first().click();
       await page.waitForURL(`**/${path}/*`);
       await settled(page);
       expect(await page.locator("main").getByRole("button", { name: writing }).count(), `one of ${path}`).toBe(0);

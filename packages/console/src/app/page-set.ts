@@ -11,7 +11,7 @@ export interface PageSet {
   readonly title: string;
   readonly icon: LucideIcon;
   /** The heading in the navigation that it stands under. */
-  readonly section: "People" | "Network" | "Access" | "Administration";
+  readonly section: "Start" | "People" | "Network" | "Access" | "Administration";
   /** Who lacks it sees no entry for the pages. */
   readonly permission: Permission;
   /** At `/users`. Loaded when it is first shown. */

@@ -20,7 +20,7 @@ const start = createRoute({
   getParentRoute: () => root,
   path: "/",
   beforeLoad: () => {
-    throw redirect({ to: "/users" });
+    throw redirect({ to: "/overview" });
   },
 });
 

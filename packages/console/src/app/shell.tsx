@@ -79,7 +79,7 @@ export function Shell() {
   );
 }
 
-const sections = ["People", "Network", "Access", "Administration"] as const;
+const sections = ["Start", "People", "Network", "Access", "Administration"] as const;
 
 function Navigation({ pathname }: { readonly pathname: string }) {
   const { permissions } = useSession();

@@ -17,7 +17,7 @@ export function queryOf<Row extends { readonly id: string }>(
 }
 
 /** What somebody types is meant as it stands: `%`, `_` and the backslash mean themselves. */
-function pattern(text: string): string {
+export function pattern(text: string): string {
   return `%${text.replaceAll(/[\\%_]/g, (character) => `\\${character}`)}%`;
 }
 

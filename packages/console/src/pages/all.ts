@@ -1,5 +1,7 @@
 /** Every page, in the order of the navigation. */
 import type { PageSet } from "../app/page-set.ts";
+import { accessPages } from "./access/access.pages.ts";
+import { accessTestPages } from "./access-tests/access-tests.pages.ts";
 import { addressPages } from "./addresses/addresses.pages.ts";
 import { admissionRulePages } from "./admission-rules/admission-rules.pages.ts";
 import { apiKeyPages } from "./api-keys/api-keys.pages.ts";
@@ -7,6 +9,7 @@ import { devicePages } from "./devices/devices.pages.ts";
 import { eventPages } from "./events/events.pages.ts";
 import { gatewayPages } from "./gateways/gateways.pages.ts";
 import { groupPages } from "./groups/groups.pages.ts";
+import { overviewPages } from "./overview/overview.pages.ts";
 import { policyPages } from "./policies/policies.pages.ts";
 import { protocolPages } from "./protocols/protocols.pages.ts";
 import { resourcePages } from "./resources/resources.pages.ts";
@@ -15,6 +18,7 @@ import { userPages } from "./users/users.pages.ts";
 import { webhookPages } from "./webhooks/webhooks.pages.ts";
 
 export const pageSets: readonly PageSet[] = [
+  overviewPages,
   userPages,
   groupPages,
   devicePages,
@@ -22,8 +26,10 @@ export const pageSets: readonly PageSet[] = [
   resourcePages,
   addressPages,
   protocolPages,
+  accessPages,
   policyPages,
   admissionRulePages,
+  accessTestPages,
   rolePages,
   apiKeyPages,
   webhookPages,

@@ -1,7 +1,7 @@
 /** The fields of forms as data, so that a form, its errors, and two versions of a record are shown by the same words. */
 import { NumberInput, Select, Switch, TagsInput, Textarea, TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
-import { RecordPicker } from "./record-picker.tsx";
+import { type PickablePath, RecordPicker } from "./record-picker.tsx";
 
 export type Values = Readonly<Record<string, unknown>>;
 
@@ -31,7 +31,7 @@ export type Field = FieldBase &
     /** Ids of records, which the server is asked for as one types. */
     | {
         readonly kind: "records";
-        readonly path: "/tenants/groups" | "/tenants/roles";
+        readonly path: PickablePath;
         readonly say?: (id: string) => string;
       }
     | {

@@ -6,6 +6,7 @@ import { type FormEvent, useState } from "react";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { Conflict } from "./conflict.tsx";
 import { type Field, FormField, isSame, type Values } from "./form-fields.tsx";
+import { type PlannedChange, ReviewedChange } from "./reviewed-change.tsx";
 
 /** What an edited record holds now. */
 export interface Stored {
@@ -18,35 +19,49 @@ interface RecordFormProps {
   readonly fields: readonly Field[];
   readonly initial: Values;
   readonly submitLabel: string;
-  /** @param etag of the version that was edited; empty for a new record */
-  readonly submit: (values: Values, etag: string) => Promise<unknown>;
+  /**
+   * @param etag of the version that was edited; empty for a new record
+   * @param overrideReason why access tests may be broken, where they held up what was reviewed
+   */
+  readonly submit: (values: Values, etag: string, overrideReason?: string) => Promise<unknown>;
+  /** What would be sent: what it does to access is then shown before anything is saved. */
+  readonly review?: (values: Values) => PlannedChange | Promise<PlannedChange>;
   readonly close: () => void;
   /** Absent for a new record. */
   readonly edits?: { readonly etag: string; readonly reread: () => Promise<Stored> };
 }
 
 /** Is shown for as long as it is mounted. */
-export function RecordForm({ title, fields, initial, submitLabel, submit, close, edits }: RecordFormProps) {
+export function RecordForm({ title, fields, initial, submitLabel, submit, review, close, edits }: RecordFormProps) {
   const queryClient = useQueryClient();
   const [values, setValues] = useState(initial);
   const [start, setStart] = useState({ values: initial, etag: edits?.etag ?? "" });
   const [error, setError] = useState<unknown>();
   const [conflict, setConflict] = useState<Stored>();
+  const [planned, setPlanned] = useState<readonly PlannedChange[]>();
   const [busy, setBusy] = useState(false);
   const [asksToDiscard, setAsksToDiscard] = useState(false);
   const isChanged = !isSame(values, start.values);
 
+  const refuse = (problem: unknown) => {
+    setPlanned(undefined);
+    if (edits !== undefined && problem instanceof GatehouseError && problem.code === "precondition_failed") {
+      void edits.reread().then(setConflict, setError);
+    } else setError(problem);
+  };
   const send = async (given: Values, etag: string) => {
     setBusy(true);
     setError(undefined);
     try {
+      if (review !== undefined) {
+        setPlanned([await review(given)]);
+        return;
+      }
       await submit(given, etag);
       await queryClient.invalidateQueries();
       close();
     } catch (problem) {
-      if (edits !== undefined && problem instanceof GatehouseError && problem.code === "precondition_failed") {
-        await edits.reread().then(setConflict, setError);
-      } else setError(problem);
+      refuse(problem);
     } finally {
       setBusy(false);
     }
@@ -70,7 +85,7 @@ export function RecordForm({ title, fields, initial, submitLabel, submit, close,
       opened
       onClose={leave}
       title={title}
-      size="lg"
+      size={planned === undefined ? "lg" : "xl"}
       closeOnClickOutside={false}
       closeButtonProps={{ "aria-label": "Close" }}
     >
@@ -86,6 +101,21 @@ export function RecordForm({ title, fields, initial, submitLabel, submit, close,
             void send(values, conflict.etag);
           }}
           takeTheirs={() => take(conflict)}
+        />
+      ) : planned !== undefined ? (
+        <ReviewedChange
+          changes={planned}
+          label={submitLabel}
+          backLabel="Back to the form"
+          back={() => setPlanned(undefined)}
+          run={(overrideReason) => submit(values, start.etag, overrideReason)}
+          done={close}
+          refused={(problem) => {
+            // It is asked for its reason where it was refused.
+            if (problem instanceof GatehouseError && problem.code === "access_tests_broken") return false;
+            refuse(problem);
+            return true;
+          }}
         />
       ) : (
         <form onSubmit={onSubmit}>
@@ -117,7 +147,7 @@ export function RecordForm({ title, fields, initial, submitLabel, submit, close,
                 Cancel
               </Button>
               <Button type="submit" loading={busy} disabled={edits !== undefined && !isChanged}>
-                {submitLabel}
+                {review === undefined ? submitLabel : "Review"}
               </Button>
             </Group>
           </Stack>
@@ -127,12 +157,12 @@ export function RecordForm({ title, fields, initial, submitLabel, submit, close,
   );
 }
 
-/** What the server says of fields, by the field's name: the first part of a JSON Pointer. */
+/** What the server says of fields, by the field's name: the first part of a JSON Pointer, in a preview, of its change. */
 function errorsAtFields(error: unknown, fields: readonly Field[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   if (!(error instanceof GatehouseError)) return found;
   for (const { pointer, message } of error.errors) {
-    const name = pointer.split("/")[1];
+    const name = pointer.replace(/^\/changes\/0\/body/, "").split("/")[1];
     if (name !== undefined && !found.has(name)) found.set(name, message);
   }
   if (error.code === "name_taken" && fields.some(({ name }) => name === "name")) found.set("name", "The name is taken");

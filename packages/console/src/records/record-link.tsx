@@ -2,9 +2,16 @@ import { Anchor, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
-export function RecordLink({ to, children }: { readonly to: string; readonly children: ReactNode }) {
+interface RecordLinkProps {
+  readonly to: string;
+  readonly children: ReactNode;
+  /** Beside words that are no link, the colour alone does not tell it. */
+  readonly inText?: boolean;
+}
+
+export function RecordLink({ to, children, inText = false }: RecordLinkProps) {
   return (
-    <Anchor component={Link} to={to} inherit>
+    <Anchor component={Link} to={to} inherit underline={inText ? "always" : "hover"}>
       {children}
     </Anchor>
   );

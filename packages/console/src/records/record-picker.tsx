@@ -3,9 +3,18 @@ import { MultiSelect } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { paged, whole } from "../app/api.ts";
+import { type ListQuery, paged, whole } from "../app/api.ts";
+import { pattern } from "../lists/list-rows.ts";
 
-export type PickablePath = "/tenants/groups" | "/tenants/roles" | "/tenants/gateways" | "/tenants/protocols";
+/** Lists that the server pages, and the field that their records are known by. */
+const pagedLists = {
+  "/tenants/groups": "name",
+  "/tenants/users": "email",
+  "/tenants/devices": "name",
+  "/tenants/resources": "name",
+} as const;
+export type PagedPath = keyof typeof pagedLists;
+export type PickablePath = PagedPath | "/tenants/roles" | "/tenants/gateways" | "/tenants/protocols";
 
 interface RecordPickerProps {
   readonly path: PickablePath;
@@ -18,30 +27,50 @@ interface RecordPickerProps {
   readonly onChange: (ids: readonly string[]) => void;
 }
 
-interface Named {
+export interface Named {
   readonly id: string;
   readonly name: string;
   readonly type?: string;
 }
 
-async function find(path: PickablePath, text: string, signal: AbortSignal): Promise<readonly Named[]> {
-  if (path !== "/tenants/groups") {
-    const all: readonly Named[] = await whole(path).read(signal);
-    // The owner's role is handed over, never given.
-    return all.filter(({ type }) => path !== "/tenants/roles" || type !== "OWNER");
-  }
-  const query = text === "" ? {} : { "filter[name][ilike]": `%${text}%` };
-  return (await paged(path).read({ ...query, sort: "name", limit: 50 }, signal)).data;
+function isPaged(path: PickablePath): path is PagedPath {
+  return path in pagedLists;
 }
 
-/** Names of records that were chosen, whatever is searched for now. */
+/** @param query filters beside the text */
+export async function findPaged(
+  path: PagedPath,
+  text: string,
+  signal: AbortSignal,
+  query: ListQuery = {},
+): Promise<readonly Named[]> {
+  const field = pagedLists[path];
+  const search = text === "" ? {} : { [`filter[${field}][ilike]`]: pattern(text) };
+  return namedOf((await paged(path).read({ ...query, ...search, sort: field, limit: 50 }, signal)).data);
+}
+
+/** Names of records that were chosen, whatever is searched for now; those of a hundred at most are read. */
+export async function nameChosen(path: PagedPath, ids: readonly string[], signal: AbortSignal) {
+  return namedOf((await paged(path).read({ "filter[id][in]": ids.slice(0, 100).join(","), limit: 100 }, signal)).data);
+}
+
+function namedOf(rows: readonly { readonly id: string; readonly name?: string; readonly email?: string }[]) {
+  return rows.map(({ id, name, email }): Named => ({ id, name: name ?? email ?? id }));
+}
+
+async function find(path: PickablePath, text: string, signal: AbortSignal): Promise<readonly Named[]> {
+  if (isPaged(path)) return findPaged(path, text, signal);
+  const all: readonly Named[] = await whole(path).read(signal);
+  // The owner's role is handed over, never given.
+  return all.filter(({ type }) => path !== "/tenants/roles" || type !== "OWNER");
+}
+
 function useChosen(path: PickablePath, ids: readonly string[]) {
   return useQuery({
     queryKey: [path, "chosen", ids],
-    enabled: path === "/tenants/groups" && ids.length > 0,
+    enabled: isPaged(path) && ids.length > 0,
     placeholderData: keepPreviousData,
-    queryFn: async ({ signal }) =>
-      (await paged("/tenants/groups").read({ "filter[id][in]": ids.slice(0, 100).join(","), limit: 100 }, signal)).data,
+    queryFn: ({ signal }) => (isPaged(path) ? nameChosen(path, ids, signal) : []),
   });
 }
 
@@ -49,7 +78,7 @@ export function RecordPicker({ path, value, onChange, ...input }: RecordPickerPr
   const [typed, setTyped] = useState("");
   const [asked] = useDebouncedValue(typed, 200);
   const { data: found = [] } = useQuery({
-    queryKey: [path, "pick", path === "/tenants/groups" ? asked : ""],
+    queryKey: [path, "pick", isPaged(path) ? asked : ""],
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) => find(path, asked, signal),
   });

@@ -1,9 +1,14 @@
 import type { ItemAt } from "@gatehouse/client/calls";
 import { Code } from "@mantine/core";
-import { whole } from "../../app/api.ts";
+import { useNavigate } from "@tanstack/react-router";
+import { api, whole } from "../../app/api.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { Moment } from "../../records/moment.tsx";
+import { NewButton } from "../../records/new-button.tsx";
+import { RecordForm } from "../../records/record-form.tsx";
+import { RecordLink } from "../../records/record-link.tsx";
+import { bodyOf, newRule, ruleFields } from "./rule-fields.tsx";
 
 const definition: ListDefinition<ItemAt<"/tenants/admission-rules">> = {
   source: whole("/tenants/admission-rules"),
@@ -11,7 +16,12 @@ const definition: ListDefinition<ItemAt<"/tenants/admission-rules">> = {
   search: { label: "Name or text", by: ({ name, rule = "" }) => `${name} ${rule}` },
   defaultSort: "name",
   columns: [
-    { key: "name", title: "Name", sortBy: ({ name }) => name, cell: ({ name }) => name },
+    {
+      key: "name",
+      title: "Name",
+      sortBy: ({ name }) => name,
+      cell: ({ id, name }) => <RecordLink to={`/admission-rules/${id}`}>{name}</RecordLink>,
+    },
     {
       key: "rule",
       title: "Rule",
@@ -35,5 +45,30 @@ const definition: ListDefinition<ItemAt<"/tenants/admission-rules">> = {
 };
 
 export function AdmissionRulesListPage() {
-  return <RecordList title="Admission rules" definition={definition} />;
+  const navigate = useNavigate();
+  return (
+    <RecordList
+      title="Admission rules"
+      definition={definition}
+      actions={
+        <NewButton
+          label="Create a rule"
+          permission="admission-rules:write"
+          dialog={(close) => (
+            <RecordForm
+              title="Create an admission rule"
+              fields={ruleFields}
+              initial={newRule}
+              submitLabel="Create"
+              submit={async (values) => {
+                const { id } = await api.post("/tenants/admission-rules", { body: await bodyOf(values) });
+                void navigate({ to: `/admission-rules/${id}` });
+              }}
+              close={close}
+            />
+          )}
+        />
+      }
+    />
+  );
 }

@@ -8,4 +8,6 @@ export const admissionRulePages: PageSet = {
   section: "Access",
   permission: "admission-rules:read",
   list: async () => (await import("./admission-rules.page.tsx")).AdmissionRulesListPage,
+  detail: async () => (await import("./admission-rule.page.tsx")).AdmissionRulePage,
+  create: { title: "Create an admission rule", permission: "admission-rules:write" },
 };

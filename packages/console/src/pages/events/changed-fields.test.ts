@@ -11,3 +11,22 @@ test("tells fields that changed, came, or went, and no others", () => {
   ]);
   expect(changedFields(undefined, { id: "1" })).toEqual([{ field: "id", before: undefined, after: "1" }]);
 });
+
+test("tells of lists what went and what came, by name, and of another order both", () => {
+  const [sales, support] = [
+    { id: "1", name: "Sales" },
+    { id: "2", name: "Support" },
+  ];
+  expect(changedFields({ groups: [sales] }, { groups: [sales, support] })).toEqual([
+    { field: "groups", before: undefined, after: "added: Support" },
+  ]);
+  expect(changedFields({ groups: [support] }, { groups: [] })).toEqual([
+    { field: "groups", before: "removed: Support", after: undefined },
+  ]);
+  expect(changedFields({ groups: [sales, support] }, { groups: [support, sales] })).toEqual([
+    { field: "groups", before: "Sales, Support", after: "Support, Sales" },
+  ]);
+  expect(changedFields({ rule: sales }, { rule: support })).toEqual([
+    { field: "rule", before: "Sales", after: "Support" },
+  ]);
+});

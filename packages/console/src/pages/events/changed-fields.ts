@@ -2,19 +2,52 @@ type State = Readonly<Record<string, unknown>>;
 
 export interface ChangedField {
   readonly field: string;
-  /** Undefined where there was, or is, none. */
+  /** Undefined where there was, or is, none. Of two lists, what went. */
   readonly before: string | undefined;
+  /** Of two lists, what came. */
   readonly after: string | undefined;
 }
 
 /** The fields in which two states of a record differ, in the order in which they stand there. */
 export function changedFields(before: State = {}, after: State = {}): readonly ChangedField[] {
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((field) => {
-    const [old, now] = [say(before[field]), say(after[field])];
-    return old === now ? [] : [{ field, before: old, after: now }];
+    const [old, now] = [before[field], after[field]];
+    if (JSON.stringify(old) === JSON.stringify(now)) return [];
+    const lists = Array.isArray(old) && Array.isArray(now) ? compareLists(old, now) : undefined;
+    return [{ field, ...(lists ?? { before: say(old), after: say(now) }) }];
   });
 }
 
+/** What went and what came; undefined where the same stands in another order. */
+function compareLists(old: readonly unknown[], now: readonly unknown[]) {
+  const [oldItems, nowItems] = [old, now].map((items) => new Map(items.map((item) => [keyOf(item), sayItem(item)])));
+  const went = [...(oldItems ?? [])].filter(([key]) => nowItems?.has(key) !== true).map(([, text]) => text);
+  const came = [...(nowItems ?? [])].filter(([key]) => oldItems?.has(key) !== true).map(([, text]) => text);
+  if (went.length + came.length === 0) return undefined;
+  return {
+    before: went.length === 0 ? undefined : `removed: ${went.join(", ")}`,
+    after: came.length === 0 ? undefined : `added: ${came.join(", ")}`,
+  };
+}
+
+function keyOf(item: unknown): string {
+  return isRecord(item) && typeof item.id === "string" ? item.id : JSON.stringify(item);
+}
+
 function say(value: unknown): string | undefined {
-  return value === undefined || typeof value === "string" ? value : JSON.stringify(value);
+  if (value === undefined || typeof value === "string") return value;
+  if (Array.isArray(value) && value.length > 0) return value.map(sayItem).join(", ");
+  return sayItem(value);
+}
+
+/** Records that are named are called by their names. */
+function sayItem(value: unknown): string {
+  if (isRecord(value)) {
+    for (const name of [value.name, value.email]) if (typeof name === "string") return name;
+  }
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

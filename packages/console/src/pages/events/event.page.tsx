@@ -6,6 +6,7 @@ import { paged } from "../../app/api.ts";
 import { Moment } from "../../records/moment.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { changedFields } from "./changed-fields.ts";
+import { EventEffect } from "./event-effect.tsx";
 import { sayOperation } from "./say-operation.ts";
 
 type Event = ItemAt<"/tenants/events">;
@@ -44,6 +45,7 @@ function About({ event }: { readonly event: Event }) {
             { label: "From", value: event.sourceAddress },
             { label: "Position", value: event.position },
             { label: "Generation", value: event.generation },
+            ...(event.reason === undefined ? [] : [{ label: "Reason for overriding", value: event.reason }]),
             { label: "Request", value: <Code>{event.requestId}</Code> },
           ]}
         />
@@ -72,6 +74,7 @@ function About({ event }: { readonly event: Event }) {
           </Table>
         )}
       </Panel>
+      <EventEffect key={event.id} id={event.id} targetType={event.target.type} />
     </>
   );
 }

@@ -4,6 +4,7 @@ import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { Moment } from "../../records/moment.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
+import { FollowLive } from "./follow-live.tsx";
 import { sayOperation } from "./say-operation.ts";
 
 const definition: ListDefinition<ItemAt<"/tenants/events">> = {
@@ -36,9 +37,19 @@ const definition: ListDefinition<ItemAt<"/tenants/events">> = {
         "protocol",
         "admission-rule",
         "policy",
+        "access-test",
         "api-key",
         "webhook",
       ].map((value) => ({ value, label: value.charAt(0).toUpperCase() + value.slice(1).replace("-", " ") })),
+    },
+    {
+      field: "actor.type",
+      title: "By",
+      options: [
+        { value: "api-key", label: "A key" },
+        { value: "operator", label: "The operator" },
+        { value: "system", label: "Gatehouse itself" },
+      ],
     },
   ],
   empty: {
@@ -48,5 +59,5 @@ const definition: ListDefinition<ItemAt<"/tenants/events">> = {
 };
 
 export function EventsListPage() {
-  return <RecordList title="Events" definition={definition} />;
+  return <RecordList title="Events" definition={definition} actions={<FollowLive />} />;
 }

@@ -1,88 +1,124 @@
-import type { ItemAt } from "@gatehouse/client/calls";
-import { Text } from "@mantine/core";
-import { paged } from "../../app/api.ts";
-import type { ListDefinition } from "../../lists/list-definition.ts";
-import { RecordList } from "../../lists/record-list.tsx";
-import { RecordLinks } from "../../records/record-link.tsx";
-import { Status } from "../../records/status.tsx";
+import { Button, Group, Paper, SegmentedControl, Skeleton, Stack, Text, TextInput, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Search } from "lucide-react";
+import { useEffect } from "react";
+import { api, paged } from "../../app/api.ts";
+import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { NewButton } from "../../records/new-button.tsx";
+import { RecordForm } from "../../records/record-form.tsx";
+import { bodyOf, newPolicy, policyFields } from "./policy-fields.tsx";
+import { PolicyOrder } from "./policy-order.tsx";
+import { type Policy, type PolicyType, policyTypes } from "./say-policy.ts";
 
-type Policy = ItemAt<"/tenants/policies">;
+const source = paged("/tenants/policies");
+const pageLimit = 100;
 
-const types = { PRIVATE: "Private", SAAS: "SaaS", INTERNET: "Internet", SITETOSITE: "Site to site" } as const;
-
-function Who({
-  policy: { type, allUsers, allGroups, allDevices, users, groups, devices },
-}: {
-  readonly policy: Policy;
-}) {
-  const all = [allUsers && "all users", allGroups && "all groups", allDevices && "all devices"].filter(Boolean);
-  if (type === "SITETOSITE") return <Text size="sm">Any site</Text>;
-  if (all.length > 0) return <Text size="sm">{all.join(", ")}</Text>;
-  const named = users.length + groups.length + devices.length;
-  if (named === 0) return <Text c="dimmed">Nobody</Text>;
-  return (
-    <>
-      {groups.length > 0 && <RecordLinks path="groups" records={groups} />}
-      {groups.length > 0 && users.length > 0 && ", "}
-      {users.length > 0 && (
-        <RecordLinks path="users" records={users.map(({ id, email }) => ({ id, name: email ?? id }))} />
-      )}
-      {devices.length > 0 && groups.length + users.length > 0 && ", "}
-      {devices.length > 0 && <RecordLinks path="devices" records={devices} />}
-    </>
-  );
+/** All policies of a type: their order is one, and is stored as one. */
+async function readAll(type: PolicyType, signal: AbortSignal): Promise<readonly Policy[]> {
+  const read = (offset: number) =>
+    source.read({ "filter[type]": type, sort: "order", limit: pageLimit, offset }, signal);
+  const first = await read(0);
+  const offsets = Array.from({ length: Math.ceil(first.total / pageLimit) }, (_, page) => page * pageLimit).slice(1);
+  const found = [...first.data];
+  for (let done = 0; done < offsets.length; done += 4) {
+    const pages = await Promise.all(offsets.slice(done, done + 4).map(read));
+    found.push(...pages.flatMap(({ data }) => data));
+  }
+  // A policy that moved meanwhile may stand on two pages.
+  return [...new Map(found.map((policy) => [policy.id, policy])).values()];
 }
 
-const definition: ListDefinition<Policy> = {
-  source: paged("/tenants/policies"),
-  noun: "policies",
-  search: { label: "Name", by: "name" },
-  defaultSort: "order",
-  columns: [
-    { key: "order", title: "Order", sortBy: "order", cell: ({ order }) => order },
-    {
-      key: "name",
-      title: "Name",
-      sortBy: "name",
-      cell: ({ name, active }) => (active ? name : <Text c="dimmed">{name} (inactive)</Text>),
-    },
-    { key: "type", title: "Type", from: "xs", cell: ({ type }) => types[type] },
-    {
-      key: "action",
-      title: "Decision",
-      cell: ({ action }) => <Status mood={action ? "good" : "bad"}>{action ? "Allow" : "Deny"}</Status>,
-    },
-    { key: "who", title: "Who", from: "md", cell: (policy) => <Who policy={policy} /> },
-    {
-      key: "what",
-      title: "What",
-      from: "lg",
-      cell: ({ allResources, resources }) =>
-        allResources ? "all resources" : <RecordLinks path="resources" records={resources} none="–" />,
-    },
-  ],
-  filters: [
-    { field: "type", title: "Type", options: Object.entries(types).map(([value, label]) => ({ value, label })) },
-    {
-      field: "active",
-      title: "State",
-      options: [
-        { value: "true", label: "Active" },
-        { value: "false", label: "Inactive" },
-      ],
-    },
-    {
-      field: "action",
-      title: "Decision",
-      options: [
-        { value: "true", label: "Allow" },
-        { value: "false", label: "Deny" },
-      ],
-    },
-  ],
-  empty: { title: "No policies yet", text: "Without a policy that allows it, nobody reaches a private resource." },
-};
-
 export function PoliciesListPage() {
-  return <RecordList title="Policies" definition={definition} />;
+  const search = useSearch({ strict: false }) as Readonly<Record<string, string>>; // the router reads texts
+  const navigate = useNavigate();
+  const type = policyTypes.find(({ value }) => value === search.type) ?? policyTypes[0];
+  const value: PolicyType = type?.value ?? "PRIVATE";
+  const text = search.q ?? "";
+  const change = (next: Record<string, string | undefined>, replace = false) =>
+    void navigate({ to: ".", search: { ...search, ...next }, replace, resetScroll: false });
+  const { data, error, refetch } = useQuery({
+    queryKey: [source.path, "order", value],
+    queryFn: ({ signal }) => readAll(value, signal),
+  });
+  useEffect(() => {
+    document.title = "Policies · Gatehouse";
+  }, []);
+  return (
+    <Stack>
+      <Group justify="space-between">
+        <Title order={1}>Policies</Title>
+        <NewButton
+          label="Create a policy"
+          permission="policies:write"
+          dialog={(close) => (
+            <RecordForm
+              title={`Create a policy: ${type?.label.toLowerCase()}`}
+              fields={policyFields(value)}
+              initial={newPolicy}
+              submitLabel="Create"
+              review={(values) => ({
+                method: "POST",
+                path: "/tenants/policies",
+                body: { ...bodyOf(value, values), type: value },
+              })}
+              submit={async (values, _etag, overrideReason) => {
+                const { id } = await api.post("/tenants/policies", {
+                  body: { ...bodyOf(value, values), type: value },
+                  ...(overrideReason === undefined ? {} : { overrideReason }),
+                });
+                void navigate({ to: `/policies/${id}` });
+              }}
+              close={close}
+            />
+          )}
+        />
+      </Group>
+      <Group justify="space-between">
+        <SegmentedControl
+          aria-label="Access type"
+          value={value}
+          onChange={(next) => change({ type: next, q: undefined })}
+          data={policyTypes.map(({ value: each, label }) => ({ value: each, label }))}
+        />
+        <TextInput
+          type="search"
+          aria-label="Search by name"
+          placeholder="Name"
+          leftSection={<Search size={16} aria-hidden />}
+          value={text}
+          onChange={({ currentTarget }) => change({ q: currentTarget.value }, true)}
+          w={{ base: "100%", xs: 240 }}
+        />
+      </Group>
+      <Text c="dimmed" size="sm">
+        The first policy that fits decides; what stands after it is not asked.
+      </Text>
+      {error !== null ? (
+        <ProblemNotice error={error} retry={refetch} />
+      ) : data === undefined ? (
+        <Stack aria-busy gap="xs">
+          {[1, 2, 3, 4, 5].map((line) => (
+            <Skeleton key={line} height={48} />
+          ))}
+        </Stack>
+      ) : data.length === 0 ? (
+        <Paper withBorder p="xl">
+          <Stack align="center" gap="xs">
+            <Text fw={600}>No policies yet</Text>
+            <Text c="dimmed">{type?.empty}</Text>
+          </Stack>
+        </Paper>
+      ) : (
+        <PolicyOrder key={`${value} ${data.map(({ id }) => id).join()}`} type={value} policies={data} text={text} />
+      )}
+      {text !== "" && (
+        <Group>
+          <Button variant="default" size="xs" onClick={() => change({ q: undefined })}>
+            Show all policies
+          </Button>
+        </Group>
+      )}
+    </Stack>
+  );
 }

@@ -8,4 +8,7 @@ export const policyPages: PageSet = {
   section: "Access",
   permission: "policies:read",
   list: async () => (await import("./policies.page.tsx")).PoliciesListPage,
+  detail: async () => (await import("./policy.page.tsx")).PolicyPage,
+  create: { title: "Create a policy", permission: "policies:write" },
+  find: { path: "/tenants/policies", field: "name" },
 };

@@ -4,11 +4,11 @@ import { useQuery } from "@tanstack/react-query";
 import { ArrowDown, ArrowUp, X } from "lucide-react";
 import { api, whole } from "../../app/api.ts";
 import { useMay } from "../../app/session.ts";
+import { moved } from "../../records/moved.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { useAction } from "../../records/use-record.ts";
-import { moved } from "./moved.ts";
 import type { Resource } from "./resource-fields.tsx";
 
 interface Balance {

@@ -1,0 +1,188 @@
+import { Code, Group, Skeleton, Stack, Table, Text } from "@mantine/core";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { api } from "../../app/api.ts";
+import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { Moment } from "../../records/moment.tsx";
+import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
+import { Facts, Panel } from "../../records/record-page.tsx";
+import { Status } from "../../records/status.tsx";
+import type { AccessSearch } from "./access-search.ts";
+import {
+  type Condition,
+  type Considered,
+  type Decision,
+  sayMatches,
+  sayMissing,
+  sayOutcome,
+  sayReason,
+  sayValues,
+} from "./say-access.ts";
+
+/** The decision, every policy that was considered, and what was missing. */
+export function DecisionAnswer({ asked }: { readonly asked: AccessSearch }) {
+  const { user, device, resource, at, ip, country } = asked;
+  const { data, error, refetch, isPlaceholderData } = useQuery({
+    queryKey: ["/access/v1/evaluation", user, device, resource, at, ip, country],
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) =>
+      api.post("/access/v1/evaluation", {
+        signal,
+        body: {
+          subject: user === "" ? { type: "device", id: device } : { type: "user", id: user },
+          action: { name: "connect" },
+          resource: { type: "resource", id: resource },
+          context: {
+            explain: true,
+            ...(user === "" || device === "" ? {} : { deviceId: device }),
+            ...(at === "" ? {} : { time: at }),
+            ...(ip === "" ? {} : { sourceIp: ip }),
+            ...(country.length === 2 ? { country } : {}),
+          },
+        },
+      }),
+  });
+  if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
+  if (data === undefined) return <Skeleton height={200} aria-busy />;
+  return (
+    <Stack aria-busy={isPlaceholderData} style={{ opacity: isPlaceholderData ? 0.6 : 1 }}>
+      <Verdict decision={data} />
+      <Policies decision={data} />
+    </Stack>
+  );
+}
+
+function Verdict({ decision: { decision, context } }: { readonly decision: Decision }) {
+  const { reason, reasons, policy, gateways, validUntil, explanation } = context;
+  const miss = explanation?.nearestMiss;
+  return (
+    <Panel title="Decision">
+      <Stack gap="sm">
+        <Group gap="md">
+          <Text fw={700} size="lg" component="div">
+            <Status mood={decision ? "good" : "bad"}>{decision ? "Allowed" : "Denied"}</Status>
+          </Text>
+          <Text>{[...new Set([reason, ...reasons])].map(sayReason).join(" ")}</Text>
+        </Group>
+        <Facts
+          facts={[
+            ...(policy === undefined
+              ? []
+              : [{ label: "By policy", value: <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink> }]),
+            ...(gateways === undefined
+              ? []
+              : [
+                  { label: "Through", value: <RecordLinks path="gateways" records={gateways} none="No gateway now" /> },
+                ]),
+            ...(validUntil === undefined ? [] : [{ label: "Until", value: <Moment at={validUntil} /> }]),
+          ]}
+        />
+        {miss !== undefined && (
+          <section aria-label="What is missing">
+            <Text fw={600}>
+              {miss.policy === undefined
+                ? "It would take this:"
+                : `It would take this for policy ${miss.policy.name} to allow it:`}
+            </Text>
+            <ul style={{ margin: "4px 0 0", paddingInlineStart: 20 }}>
+              {miss.missing.map((fact) => (
+                <li key={sayMissing(fact)}>{sayMissing(fact)}</li>
+              ))}
+            </ul>
+          </section>
+        )}
+      </Stack>
+    </Panel>
+  );
+}
+
+function Policies({ decision }: { readonly decision: Decision }) {
+  const explanation = decision.context.explanation;
+  if (explanation === undefined) return null;
+  const { policies, otherPolicies } = explanation;
+  return (
+    <Panel title="Policies that were considered">
+      {policies.length === 0 ? (
+        <Text c="dimmed">No policy is about this destination.</Text>
+      ) : (
+        <Table.ScrollContainer
+          minWidth={0}
+          type="native"
+          scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": "Considered policies" }}
+        >
+          <Table className="record-table" verticalSpacing="sm">
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Policy</Table.Th>
+                <Table.Th>Says</Table.Th>
+                <Table.Th>What became of it</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {policies.map((considered) => (
+                <Table.Tr key={considered.policy.id} aria-current={considered.outcome === "decided"}>
+                  <Table.Td>
+                    <RecordLink to={`/policies/${considered.policy.id}`}>{considered.policy.name}</RecordLink>
+                  </Table.Td>
+                  <Table.Td>
+                    <Status mood={considered.action ? "good" : "bad"}>{considered.action ? "Allow" : "Deny"}</Status>
+                  </Table.Td>
+                  <Table.Td>
+                    <Outcome considered={considered} />
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+      {otherPolicies > 0 && (
+        <Text size="sm" c="dimmed" mt="sm">
+          {otherPolicies} more of the type are about other destinations.
+        </Text>
+      )}
+    </Panel>
+  );
+}
+
+function Outcome({ considered: { outcome, sourceMatches, rule } }: { readonly considered: Considered }) {
+  return (
+    <Stack gap={4}>
+      <Text fw={outcome === "decided" ? 600 : 400}>{sayOutcome(outcome)}</Text>
+      {sourceMatches.length > 0 && (
+        <Text size="sm" c="dimmed">
+          Meant by: {sayMatches(sourceMatches)}
+        </Text>
+      )}
+      {rule !== undefined && rule.conditions.length > 0 && (
+        <ul className="conditions" aria-label={`Conditions of ${rule.name}`}>
+          {rule.conditions.map((condition, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: conditions may be alike, and stay in their order
+            <li key={index} style={{ marginInlineStart: condition.depth * 16 }}>
+              <ConditionLine condition={condition} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Stack>
+  );
+}
+
+function ConditionLine({ condition }: { readonly condition: Condition }) {
+  const { text, met, error, operator } = condition;
+  const words = { all: "All of these", any: "One of these", not: "Not this" } as const;
+  return (
+    <Group gap={6} wrap="nowrap" align="baseline">
+      <Status mood={met === undefined ? "waiting" : met ? "good" : "bad"}>
+        {met === undefined ? "Not known" : met ? "Met" : "Not met"}
+      </Status>
+      <span>
+        {operator === undefined ? <Code>{text}</Code> : words[operator]}
+        {operator === undefined && sayValues(condition)}
+        {error !== undefined &&
+          condition.values.every((value) => value.error === undefined) &&
+          operator === undefined &&
+          ` ${error}`}
+      </span>
+    </Group>
+  );
+}

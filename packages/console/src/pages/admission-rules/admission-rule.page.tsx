@@ -1,0 +1,119 @@
+import { Button, Code, Text } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { api, paged } from "../../app/api.ts";
+import { useMay } from "../../app/session.ts";
+import { DeleteRecord } from "../../records/delete-record.tsx";
+import { Moment } from "../../records/moment.tsx";
+import { RecordForm } from "../../records/record-form.tsx";
+import { RecordLinks } from "../../records/record-link.tsx";
+import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { readRecord, useRecord } from "../../records/use-record.ts";
+import { bodyOf, type Rule, ruleFields, ruleValues } from "./rule-fields.tsx";
+
+const path = "/tenants/admission-rules/{id}";
+const policies = paged("/tenants/policies");
+
+export function AdmissionRulePage() {
+  const { id = "" } = useParams({ strict: false });
+  const { data, error, refetch } = useRecord(path, id);
+  const rule = data?.record;
+  return (
+    <RecordPage
+      list={{ to: "/admission-rules", title: "Admission rules" }}
+      title={rule?.name}
+      actions={data && <Actions rule={data.record} etag={data.etag} />}
+      error={error}
+      retry={refetch}
+    >
+      {rule && (
+        <>
+          <Panel title="About">
+            <Facts
+              facts={[
+                {
+                  label: "Rule",
+                  value:
+                    rule.rule === undefined ? `Built in: ${rule.type.toLowerCase()}` : <Code block>{rule.rule}</Code>,
+                },
+                { label: "Asks the time", value: rule.hasTimeConstraint ? "Yes" : "No" },
+                { label: "Changed", value: <Moment at={rule.updatedAt} /> },
+              ]}
+            />
+          </Panel>
+          <Uses id={id} />
+        </>
+      )}
+    </RecordPage>
+  );
+}
+
+function Uses({ id }: { readonly id: string }) {
+  const may = useMay("policies:read");
+  const { data } = useQuery({
+    queryKey: [policies.path, "of rule", id],
+    enabled: may,
+    queryFn: ({ signal }) => policies.read({ "filter[rule.id]": id, limit: 50 }, signal),
+  });
+  if (data === undefined) return null;
+  return (
+    <Panel title={`Policies (${data.total})`}>
+      {data.total === 0 ? (
+        <Text c="dimmed">No policy carries this rule yet.</Text>
+      ) : (
+        <>
+          <RecordLinks path="policies" records={data.data} />
+          {data.total > data.data.length && ` and ${data.total - data.data.length} more`}
+        </>
+      )}
+    </Panel>
+  );
+}
+
+function Actions({ rule, etag }: { readonly rule: Rule; readonly etag: string }) {
+  const may = useMay("admission-rules:write");
+  const navigate = useNavigate();
+  const [editing, { open, close }] = useDisclosure(false);
+  if (!may || rule.type !== "CUSTOM") return null;
+  return (
+    <>
+      <DeleteRecord
+        what={`admission rule ${rule.name}`}
+        effect="Policies that carry it keep it from being deleted; give them another rule first. This cannot be undone."
+        run={() => api.delete(path, { path: { id: rule.id }, ifMatch: etag })}
+        done={() => void navigate({ to: "/admission-rules" })}
+      />
+      <Button onClick={open}>Edit</Button>
+      {editing && (
+        <RecordForm
+          title={`Edit ${rule.name}`}
+          fields={ruleFields}
+          initial={ruleValues(rule)}
+          submitLabel="Save"
+          review={async (values) => ({
+            method: "PUT",
+            path: `/tenants/admission-rules/${rule.id}`,
+            body: await bodyOf(values),
+          })}
+          submit={async (values, ifMatch, overrideReason) =>
+            api.put(path, {
+              path: { id: rule.id },
+              body: await bodyOf(values),
+              ifMatch,
+              ...(overrideReason === undefined ? {} : { overrideReason }),
+            })
+          }
+          close={close}
+          edits={{
+            etag,
+            reread: async () => {
+              const stored = await readRecord(path, rule.id);
+              return { values: ruleValues(stored.record), etag: stored.etag };
+            },
+          }}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,73 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type Condition, readRule, writeRule } from "./rule-conditions.ts";
+
+const zone = fc.constantFrom("Europe/Berlin", "UTC", "America/New_York");
+const name = fc.stringMatching(/^[a-z][A-Za-z0-9_]{0,8}$/);
+const plain = fc.oneof(fc.string(), fc.boolean(), fc.integer({ min: -9_999, max: 9_999 }));
+
+const condition: fc.Arbitrary<Condition> = fc.oneof(
+  fc.record({
+    kind: fc.constant("country" as const),
+    not: fc.boolean(),
+    countries: fc.array(fc.stringMatching(/^[A-Z]{2}$/), { maxLength: 5 }),
+  }),
+  fc.record({ kind: fc.constant("days" as const), zone, days: fc.array(fc.integer({ min: 0, max: 6 })) }),
+  fc
+    .tuple(zone, fc.integer({ min: 0, max: 23 }), fc.integer({ min: 1, max: 24 }))
+    .filter(([, from, to]) => from < to)
+    .map(([inZone, from, to]) => ({ kind: "hours" as const, zone: inZone, from, to })),
+  fc.record({
+    kind: fc.constantFrom("posture" as const, "user" as const),
+    name,
+    comparison: fc.constantFrom("==" as const, "!=" as const, ">=" as const, "<=" as const),
+    value: plain,
+  }),
+  fc.record({ kind: fc.constant("group" as const), not: fc.boolean(), group: fc.string() }),
+);
+
+test("reads back every rule that it writes", () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom("all" as const, "any" as const),
+      fc.array(condition, { minLength: 1, maxLength: 6 }),
+      (match, conditions) => {
+        const read = readRule(writeRule({ match, conditions }));
+        // Of one condition, all and any are the same.
+        expect(read).toEqual({ match: conditions.length === 1 ? "all" : match, conditions });
+      },
+    ),
+  );
+});
+
+test("reads what people write by hand", () => {
+  expect(
+    readRule(
+      'now.getDayOfWeek("Europe/Berlin") >= 1 && now.getDayOfWeek("Europe/Berlin") <= 5 &&\nnow.getHours("Europe/Berlin") >= 7 && now.getHours("Europe/Berlin") < 20',
+    ),
+  ).toEqual({
+    match: "all",
+    conditions: [
+      { kind: "days", zone: "Europe/Berlin", days: [1, 2, 3, 4, 5] },
+      { kind: "hours", zone: "Europe/Berlin", from: 7, to: 20 },
+    ],
+  });
+  expect(readRule("")).toEqual({ match: "all", conditions: [] });
+});
+
+test.each([
+  'user.email.endsWith("@example.com")',
+  "user.level == 1 ? true : false",
+  'source.country in ["DE"] && (user.a == 1 || user.b == 2)',
+  "user.a == 1 && ",
+  "(user.a == 1",
+  "user.name == 'single'",
+  'user.a == "open',
+  "!(user.a == 1)",
+  'now.getHours("UTC") >= 20 && now.getHours("UTC") < 7',
+  'now.getHours("UTC") >= 7 && now.getHours("Europe/Berlin") < 20',
+  'now.getDayOfWeek("UTC") in [7]',
+  "user.a == 1 // with a remark",
+])("leaves as text what it does not know: %s", (text) => {
+  expect(readRule(text)).toBeUndefined();
+});

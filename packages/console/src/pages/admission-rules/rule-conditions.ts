@@ -1,0 +1,208 @@
+/**
+ * The rules that the builder knows: conditions of place, time, posture and people, of which all or any have to be met. A rule
+ * is kept as its text alone; what the builder cannot read stays text.
+ */
+
+export type Plain = string | number | boolean;
+export type Comparison = "==" | "!=" | ">=" | "<=";
+
+export type Condition =
+  | { readonly kind: "country"; readonly not: boolean; readonly countries: readonly string[] }
+  /** `days`: 0 for Sunday. */
+  | { readonly kind: "days"; readonly zone: string; readonly days: readonly number[] }
+  /** Whole hours, `from` until before `to`. */
+  | { readonly kind: "hours"; readonly zone: string; readonly from: number; readonly to: number }
+  | {
+      readonly kind: "posture" | "user";
+      readonly name: string;
+      readonly comparison: Comparison;
+      readonly value: Plain;
+    }
+  | { readonly kind: "group"; readonly not: boolean; readonly group: string };
+
+export interface BuiltRule {
+  readonly match: "all" | "any";
+  readonly conditions: readonly Condition[];
+}
+
+export function writeRule({ match, conditions }: BuiltRule): string {
+  const texts = conditions.map((condition) => {
+    const text = writeCondition(condition);
+    // Beside "or", what holds an "and" is bracketed.
+    return match === "any" && conditions.length > 1 && condition.kind === "hours" ? `(${text})` : text;
+  });
+  return texts.join(match === "all" ? " &&\n" : " ||\n");
+}
+
+function writeCondition(condition: Condition): string {
+  switch (condition.kind) {
+    case "country":
+      return negated(condition.not, `source.country in [${condition.countries.map(quote).join(", ")}]`);
+    case "days":
+      return `now.getDayOfWeek(${quote(condition.zone)}) in [${condition.days.join(", ")}]`;
+    case "hours": {
+      const hours = `now.getHours(${quote(condition.zone)})`;
+      return `${hours} >= ${condition.from} && ${hours} < ${condition.to}`;
+    }
+    case "posture":
+      return `device.posture.${condition.name} ${condition.comparison} ${JSON.stringify(condition.value)}`;
+    case "user":
+      return `user.${condition.name} ${condition.comparison} ${JSON.stringify(condition.value)}`;
+    case "group":
+      return negated(condition.not, `${quote(condition.group)} in user.groups`);
+  }
+}
+
+const quote = (text: string): string => JSON.stringify(text);
+const negated = (not: boolean, text: string): string => (not ? `!(${text})` : text);
+
+/** Undefined for a rule that the builder does not know. */
+export function readRule(text: string): BuiltRule | undefined {
+  if (text.trim() === "") return { match: "all", conditions: [] };
+  const alternatives = split(text, "||");
+  if (alternatives === undefined) return undefined;
+  if (alternatives.length > 1) {
+    const conditions = alternatives.map((part) => {
+      const found = readAll(part);
+      return found?.length === 1 ? found[0] : undefined;
+    });
+    return conditions.every((condition) => condition !== undefined) ? { match: "any", conditions } : undefined;
+  }
+  const conditions = readAll(text);
+  return conditions && { match: "all", conditions };
+}
+
+/** The conditions that are joined by "and". */
+function readAll(text: string): readonly Condition[] | undefined {
+  const parts = split(unwrapped(text), "&&");
+  if (parts === undefined) return undefined;
+  const found: Condition[] = [];
+  for (let index = 0; index < parts.length; index++) {
+    const part = parts[index] ?? "";
+    const range = readRange(part, parts[index + 1] ?? "");
+    if (range !== undefined) {
+      found.push(range);
+      index++;
+      continue;
+    }
+    const condition = readCondition(part);
+    if (condition === undefined) return undefined;
+    found.push(condition);
+  }
+  return found;
+}
+
+const bound = /^now\.get(Hours|DayOfWeek)\(("[^"\\]*")\) (>=|<=|<) (\d{1,2})$/;
+
+function readRange(first: string, second: string): Condition | undefined {
+  const low = bound.exec(first.trim());
+  const high = bound.exec(second.trim());
+  if (low?.[3] !== ">=" || high === null || low[1] !== high[1] || low[2] !== high[2]) return undefined;
+  const zone = readQuoted(low[2] ?? "");
+  const [from, to] = [Number(low[4]), Number(high[4]) + (high[3] === "<=" ? 1 : 0)];
+  if (zone === undefined || high[3] === ">=" || from >= to) return undefined;
+  if (low[1] === "Hours") return to > 24 ? undefined : { kind: "hours", zone, from, to };
+  return to > 7 ? undefined : { kind: "days", zone, days: Array.from({ length: to - from }, (_, day) => from + day) };
+}
+
+const literal = String.raw`("(?:[^"\\]|\\.)*"|true|false|-?\d{1,15}(?:\.\d+)?)`;
+const comparing = new RegExp(String.raw`^(user|device\.posture)\.([A-Za-z_]\w*) (==|!=|>=|<=) ${literal}$`);
+
+function readCondition(text: string): Condition | undefined {
+  const part = unwrapped(text);
+  const not = /^!\s*\(([\s\S]*)\)$/.exec(part);
+  if (not !== null && isWhole(part.slice(part.indexOf("(")))) {
+    const inner = readCondition(not[1] ?? "");
+    return inner !== undefined && "not" in inner && !inner.not ? { ...inner, not: true } : undefined;
+  }
+  const country = /^source\.country in (\[.*\])$/.exec(part);
+  if (country !== null) {
+    const countries = readList(country[1] ?? "", (value): value is string => typeof value === "string");
+    return countries && { kind: "country", not: false, countries };
+  }
+  const days = /^now\.getDayOfWeek\(("[^"\\]*")\) in (\[.*\])$/.exec(part);
+  if (days !== null) {
+    const zone = readQuoted(days[1] ?? "");
+    const listed = readList(days[2] ?? "", (value): value is number => Number.isInteger(value));
+    return zone === undefined || listed?.every((day) => day >= 0 && day <= 6) !== true
+      ? undefined
+      : { kind: "days", zone, days: listed };
+  }
+  const group = /^("(?:[^"\\]|\\.)*") in user\.groups$/.exec(part);
+  if (group !== null) {
+    const name = readQuoted(group[1] ?? "");
+    return name === undefined ? undefined : { kind: "group", not: false, group: name };
+  }
+  const compared = comparing.exec(part);
+  if (compared === null) return undefined;
+  const value = readJson(compared[4] ?? "");
+  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") return undefined;
+  return {
+    kind: compared[1] === "user" ? "user" : "posture",
+    name: compared[2] ?? "",
+    comparison: compared[3] as Comparison, // as the pattern says
+    value,
+  };
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function readQuoted(text: string): string | undefined {
+  const value = readJson(text);
+  return typeof value === "string" ? value : undefined;
+}
+
+function readList<T>(text: string, is: (value: unknown) => value is T): readonly T[] | undefined {
+  const value = readJson(text);
+  return Array.isArray(value) && value.every(is) ? value : undefined;
+}
+
+/** The parts between an operator, outside of brackets and texts; undefined where brackets or quotes do not match. */
+function split(text: string, operator: "&&" | "||"): readonly string[] | undefined {
+  const parts: string[] = [];
+  let [depth, start, quoted] = [0, 0, false];
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at] ?? "";
+    if (quoted) {
+      if (character === "\\") at++;
+      else if (character === '"') quoted = false;
+    } else if (character === '"') quoted = true;
+    else if ("([{".includes(character)) depth++;
+    else if (")]}".includes(character)) depth--;
+    // What the builder never writes.
+    else if (character === "'" || character === "?" || text.startsWith("//", at)) return undefined;
+    else if (depth === 0 && text.startsWith(operator, at)) {
+      parts.push(text.slice(start, at).trim());
+      start = at + operator.length;
+      at++;
+    }
+    if (depth < 0) return undefined;
+  }
+  return depth === 0 && !quoted ? [...parts, text.slice(start).trim()] : undefined;
+}
+
+/** Whether the first bracket is closed by the last character. */
+function isWhole(text: string): boolean {
+  let [depth, quoted] = [0, false];
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at] ?? "";
+    if (quoted) {
+      if (character === "\\") at++;
+      else if (character === '"') quoted = false;
+    } else if (character === '"') quoted = true;
+    else if (character === "(") depth++;
+    else if (character === ")" && --depth === 0) return at === text.length - 1;
+  }
+  return false;
+}
+
+function unwrapped(text: string): string {
+  const trimmed = text.trim();
+  return trimmed.startsWith("(") && isWhole(trimmed) ? unwrapped(trimmed.slice(1, -1)) : trimmed;
+}

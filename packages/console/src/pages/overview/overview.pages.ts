@@ -1,0 +1,11 @@
+import { LayoutDashboard } from "lucide-react";
+import type { PageSet } from "../../app/page-set.ts";
+
+export const overviewPages: PageSet = {
+  path: "overview",
+  title: "Overview",
+  icon: LayoutDashboard,
+  section: "Start",
+  permission: "gateways:read",
+  list: async () => (await import("./overview.page.tsx")).OverviewPage,
+};

@@ -1,0 +1,371 @@
+/** Policies, rules, and who reaches what. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type ConsoleWorld,
+  hasBrowser,
+  openConsoleWorld,
+  picture,
+  seriousProblems,
+  type Visit,
+  withoutBrowser,
+} from "./console-world.ts";
+
+if (!hasBrowser) console.warn(`The console is not tested: ${withoutBrowser}.`);
+
+describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, () => {
+  let world: ConsoleWorld;
+  let owner: string;
+  beforeAll(async () => {
+    world = await openConsoleWorld();
+    owner = await world.keyOf("OWNER");
+  }, 120_000);
+  afterAll(() => world?.close());
+
+  const heading = ({ page }: Visit, name: string | RegExp) => page.getByRole("heading", { level: 1, name });
+  const button = ({ page }: Visit, name: string | RegExp) => page.getByRole("button", { name, exact: true });
+  const effectOf = ({ page }: Visit) => page.getByRole("region", { name: "What this does to access" });
+  const idOf = async (path: string, name: string): Promise<string> =>
+    (await world.client.get(`/tenants/${path}?filter[name]=${encodeURIComponent(name)}`)).body.data[0].id;
+  const namesInOrder = async () =>
+    (await world.client.get("/tenants/policies?filter[type]=PRIVATE&sort=order")).body.data.map(
+      ({ name }: { readonly name: string }) => name,
+    );
+
+  test("orders policies by keyboard and by dragging, and sees what it does before it is saved", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    const made = await world.client.post("/tenants/policies", {
+      name: "Nobody edits the wiki",
+      type: "PRIVATE",
+      action: false,
+      allUsers: true,
+      resources: [await idOf("resources", "Wiki")],
+    });
+    expect(made.status).toBe(201);
+    await visit.open("/policies");
+    await heading(visit, "Policies").waitFor();
+    const before = await namesInOrder();
+    await button(visit, "Move Production for operations up").focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("Production for operations is now number 1").waitFor();
+    await page.getByRole("button", { name: /^Order of Intranet for everybody/ }).focus();
+    await page.keyboard.press("ArrowUp");
+    const rows = page.locator("ol.policies > li");
+    await expect.poll(() => rows.nth(5).textContent()).toContain("Intranet for everybody");
+    await page
+      .getByRole("button", { name: /^Order of Personnel files/ })
+      .dragTo(page.getByRole("button", { name: /^Order of Tools of engineering/ }));
+    await expect.poll(() => rows.nth(2).textContent()).toContain("Personnel files");
+    await page.getByRole("button", { name: /^Order of Nobody edits the wiki/ }).focus();
+    await page.keyboard.press("Home");
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "policies-moved");
+    await button(visit, "Review the order").click();
+    await effectOf(visit).getByText("Lost: always → never").waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "policies-order-review");
+    expect(await namesInOrder()).toEqual(before);
+    await button(visit, "Save the order").click();
+    await expect
+      .poll(async () => (await namesInOrder()).slice(0, 4))
+      .toEqual([
+        "Nobody edits the wiki",
+        "Production for operations",
+        "Contractors stay out of production",
+        "Personnel files",
+      ]);
+    await expect.poll(() => page.getByText("The order is changed").count()).toBe(0);
+    await world.client.delete(`/tenants/policies/${made.body.id}`);
+    await visit.leave();
+  });
+
+  test("creates a policy, edits it, deactivates and deletes it, each with its effect", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    await visit.open("/policies");
+    await button(visit, "Create a policy").click();
+    await page.getByRole("textbox", { name: "Name" }).fill("Intranet for everybody");
+    visit.expectFailures(409);
+    await button(visit, "Review").click();
+    await page.getByText("The name is taken").first().waitFor();
+    await page.getByRole("textbox", { name: "Name" }).fill("Sales read logs");
+    for (const [field, name] of [
+      ["Groups", "Sales"],
+      ["Resources", "Logs"],
+    ] as const) {
+      await page.getByRole("combobox", { name: field, exact: true }).fill(name);
+      await page.getByRole("option", { name, exact: true }).click();
+      await page.keyboard.press("Tab");
+    }
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "policy-new");
+    await button(visit, "Review").click();
+    await effectOf(visit).getByRole("cell", { name: "Logs" }).first().waitFor();
+    await picture(page, "policy-new-review");
+    await button(visit, "Create").click();
+    await heading(visit, "Sales read logs").waitFor();
+    await button(visit, "Edit").click();
+    await page.getByRole("textbox", { name: "Description" }).fill("To answer questions");
+    await button(visit, "Review").click();
+    await effectOf(visit).getByText("Nobody gains or loses access by this.").waitFor();
+    await button(visit, "Save").click();
+    await page.getByText("To answer questions").waitFor();
+    await button(visit, "Deactivate").click();
+    await effectOf(visit).getByText("Lost:").first().waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Deactivate" }).click();
+    await page.getByText("Inactive", { exact: true }).waitFor();
+    await button(visit, "Delete").click();
+    await effectOf(visit).getByText("Nobody gains or loses access by this.").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await heading(visit, "Policies").waitFor();
+    await visit.leave();
+  });
+
+  test("is held up by an enforced access test, and overrides it with a reason", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    const made = await world.client.post("/tenants/access-tests", {
+      name: "Sales never reach Accounting",
+      subject: { type: "group", id: "Sales" },
+      resource: { type: "resource", id: "Accounting" },
+      expected: "denied",
+      enforced: true,
+    });
+    expect(made.status).toBe(201);
+    await visit.open(`/policies/${await idOf("policies", "Books in office hours")}`);
+    await button(visit, "Edit").click();
+    await page.getByRole("combobox", { name: "Groups", exact: true }).fill("Sales");
+    await page.getByRole("option", { name: "Sales", exact: true }).click();
+    await page.keyboard.press("Tab");
+    await button(visit, "Review").click();
+    await effectOf(visit).getByRole("link", { name: "Sales never reach Accounting" }).waitFor();
+    visit.expectFailures(409);
+    await button(visit, "Save").click();
+    await page.getByText("Enforced access tests hold this up").waitFor();
+    expect(await button(visit, "Override and go on").isDisabled()).toBe(true);
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "policy-override");
+    await page.getByRole("textbox", { name: "Reason for overriding them" }).fill("Sales close the year this week");
+    await button(visit, "Override and go on").click();
+    await page.getByRole("link", { name: "Sales", exact: true }).waitFor();
+    const { body } = await world.client.get("/tenants/events?sort=-position&limit=1");
+    expect(body.data[0].reason).toBe("Sales close the year this week");
+    await visit.leave();
+  });
+
+  test("makes a rule with the builder, goes on with it as text, and is shown errors at their place", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    await visit.open("/admission-rules?new=1");
+    await page.getByRole("textbox", { name: "Name" }).fill("Encrypted by day");
+    await button(visit, "Add a condition").click();
+    await page.getByRole("menuitem", { name: "Device posture" }).click();
+    await button(visit, "Add a condition").click();
+    await page.getByRole("menuitem", { name: "Time: hours of the day" }).click();
+    await page.getByRole("group", { name: "Condition 2" }).waitFor();
+    await expect.poll(() => page.getByRole("menu").count()).toBe(0);
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "rule-builder");
+    await page.getByText("Text", { exact: true }).click();
+    const editor = page.getByRole("textbox", { name: "Rule" });
+    await editor.getByText("device.posture.diskEncrypted == true &&").waitFor();
+    await editor.click();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type(" && device.pos");
+    await page.getByRole("option", { name: "posture" }).waitFor();
+    await picture(page, "rule-completion");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type(".osUpToDate == tru");
+    const wrong = page.locator(".cm-lintRange-error", { hasText: /^tru$/ });
+    await wrong.waitFor();
+    await wrong.hover();
+    await page.locator(".cm-tooltip-lint").waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "rule-error");
+    await page.getByRole("textbox", { name: "Name" }).click();
+    await editor.focus();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("e");
+    await expect.poll(() => page.locator(".cm-lintRange-error").count()).toBe(0);
+    await page.keyboard.press("Escape");
+    await page.getByText("Builder", { exact: true }).click();
+    await page.getByRole("group", { name: "Condition 3" }).waitFor();
+    await button(visit, "Create").click();
+    await heading(visit, "Encrypted by day").waitFor();
+    const { body } = await world.client.get("/tenants/admission-rules");
+    expect(body.find(({ name }: { readonly name: string }) => name === "Encrypted by day")).toMatchObject({
+      hasTimeConstraint: true,
+      rule: 'device.posture.diskEncrypted == true &&\nnow.getHours("Europe/Berlin") >= 8 && now.getHours("Europe/Berlin") < 18 && device.posture.osUpToDate == true',
+    });
+    await visit.leave();
+  });
+
+  test("changes a rule, and sees who loses by it", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    await visit.open("/admission-rules?q=In Europe");
+    await page.getByRole("link", { name: "In Europe" }).click();
+    await button(visit, "Edit").click();
+    await page.getByText("Text", { exact: true }).click();
+    await page.getByRole("textbox", { name: "Rule" }).fill("false");
+    await button(visit, "Review").click();
+    await effectOf(visit).getByText("Lost:").first().waitFor();
+    await button(visit, "Save").click();
+    await page.getByRole("region", { name: "About" }).getByText("false", { exact: true }).waitFor();
+    await visit.leave();
+  });
+
+  const choose = async ({ page }: Visit, field: string, name: string) => {
+    await page.getByRole("combobox", { name: field, exact: true }).fill(name);
+    await page.getByRole("option", { name, exact: true }).click();
+  };
+
+  test("asks whether somebody reaches something, and is told why not, by a link that can be shared", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    await visit.open("/access");
+    await page.getByText("Choose a user, or a device, and a resource.").waitFor();
+    await choose(visit, "User", "engineer-01@example.com");
+    await choose(visit, "Resource", "Personnel files");
+    const decision = page.getByRole("region", { name: "Decision" });
+    await decision.getByText("Denied").waitFor();
+    await page
+      .getByRole("region", { name: "What is missing" })
+      .getByText(/would have to be in People/)
+      .waitFor();
+    await page
+      .getByRole("region", { name: "Policies that were considered" })
+      .getByText("It is about other people")
+      .waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "access-denied");
+    await choose(visit, "Resource", "Source code");
+    await choose(visit, "Device", "engineer-01-laptop");
+    await decision.getByText("Allowed", { exact: true }).waitFor();
+    await page.getByText("It fits, and decides.").waitFor();
+    await page.getByText("Met", { exact: true }).first().waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "access-allowed");
+    const link = page.url();
+    const other = await world.visit({ key: await world.keyOf("AUDITOR") });
+    await other.page.goto(link);
+    await other.page.getByRole("region", { name: "Decision" }).getByText("Allowed", { exact: true }).waitFor();
+    await other.leave();
+    await visit.leave();
+  });
+
+  test("sees who reaches a resource, what a user reaches, and what they reached before", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    const [wiki, logs] = [await idOf("resources", "Wiki"), await idOf("resources", "Logs")];
+    const user = (await world.client.get("/tenants/users?filter[email]=seller-01@example.com")).body.data[0].id;
+    await visit.open("/access?view=who");
+    await choose(visit, "Resource", "Wiki");
+    await page.getByRole("link", { name: "Intranet for everybody" }).first().waitFor();
+    await page.getByRole("button", { name: "Page 2" }).click();
+    await page.waitForURL(/page=2/);
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "access-who");
+    await visit.open(`/access?view=what&user=${user}`);
+    await page
+      .getByRole("region", { name: /found$/ })
+      .getByRole("link", { name: "Wiki" })
+      .first()
+      .waitFor();
+    await picture(page, "access-what");
+    // Before, and after a policy that gives them more.
+    const { body: before } = await world.client.get("/tenants/events?sort=-position&limit=1");
+    const made = await world.client.post("/tenants/policies", {
+      name: "Logs for sellers",
+      type: "PRIVATE",
+      action: true,
+      users: [user],
+      resources: [logs],
+    });
+    expect(made.status).toBe(201);
+    const asked = `view=can&past=1&user=${user}&resource=${logs}`;
+    await visit.open(`/access?${asked}`);
+    await page.getByRole("link", { name: "Logs for sellers" }).first().waitFor();
+    await visit.open(`/access?${asked}&at=${before.data[0].createdAt}`);
+    await page.getByText("They did not reach it.").waitFor();
+    await visit.open(`/access?view=can&user=${user}&resource=${wiki}&at=2031-01-01T10:00:00Z`);
+    await page.getByRole("region", { name: "Decision" }).getByText("Allowed", { exact: true }).waitFor();
+    await visit.leave();
+  });
+
+  test("writes an access test, runs it, mends it, and deletes it", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    await visit.open("/access-tests");
+    await button(visit, "Create a test").click();
+    await page.getByRole("textbox", { name: "Name" }).fill("Engineers never reach Source code");
+    await choose(visit, "Group", "Engineering");
+    await choose(visit, "Resource", "Source code");
+    await page.getByRole("switch", { name: "Enforced" }).uncheck({ force: true });
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "access-test-new");
+    await button(visit, "Create").click();
+    await heading(visit, "Engineers never reach Source code").waitFor();
+    await page.getByText(/^Broken for \d+$/).waitFor();
+    await page.getByRole("link", { name: "Explain" }).first().waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "access-test");
+    await button(visit, "Edit").click();
+    await choose(visit, "Group", "Sales");
+    await button(visit, "Save").click();
+    await page.getByText("Holds", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Access tests" }).first().click();
+    await page.getByText(/\d+ hold, \d+ broken/).waitFor();
+    await button(visit, "Run all").click();
+    await page.getByText(/\d+ hold, \d+ broken/).waitFor();
+    await picture(page, "access-tests");
+    await page.getByRole("link", { name: "Engineers never reach Source code" }).click();
+    await button(visit, "Delete").click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await heading(visit, "Access tests").waitFor();
+    await visit.leave();
+  });
+
+  test("sees how the network stands, and follows what happens live, with its effect", async () => {
+    await world.client.post("/tenants/access-tests", {
+      name: "Nobody reaches File shares",
+      subject: { type: "everyone" },
+      resource: { type: "resource", id: "File shares" },
+      expected: "denied",
+    });
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    await heading(visit, "Overview").waitFor();
+    await page.getByRole("region", { name: "Gateways" }).getByRole("link", { name: "Frankfurt 1" }).waitFor();
+    await page
+      .getByRole("region", { name: "Access tests" })
+      .getByRole("link", { name: "Nobody reaches File shares" })
+      .waitFor();
+    await page.getByRole("region", { name: "What changed last" }).getByRole("link").nth(1).waitFor();
+    await page
+      .getByRole("region", { name: "Devices" })
+      .getByText(/online$/)
+      .waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "overview");
+    await visit.open("/events");
+    await page.getByRole("switch", { name: "Follow live" }).press("Space");
+    await page.getByText("Following live").waitFor();
+    const policy = await idOf("policies", "Office systems");
+    const sales = await idOf("groups", "Sales");
+    const made = await world.client.patch(`/tenants/policies/${policy}`, {
+      groups: [sales],
+      name: "Systems of offices",
+    });
+    expect(made.status).toBe(200);
+    const first = page.locator("tbody tr").first();
+    await first.getByText("Systems of offices").waitFor();
+    await page.getByRole("switch", { name: "Following live" }).press("Space");
+    await first.getByRole("link").click();
+    await page.getByRole("cell", { name: /^removed: Operations, Support|^removed: Support, Operations/ }).waitFor();
+    await page.getByRole("region", { name: "Effect on access" }).getByText("Lost: always → never").first().waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "event-effect");
+    await visit.leave();
+  });
+});
