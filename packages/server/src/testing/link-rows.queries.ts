@@ -28,9 +28,15 @@ export async function makeGateways(
   tokenHashes: readonly Buffer[],
 ): Promise<readonly string[]> {
   const insert = unprepared<{ id: string }, [hashes: readonly Buffer[]]>(
-    `INSERT INTO gateways (tenant_id, id, created_at, updated_at, name, wireguard_port, token_ciphertext, token_hash)
-     SELECT current_tenant(), gen_random_uuid(), now(), now(), 'Gateway of a crowd ' || item.place, 51820, '', item.hash
-     FROM unnest($1::bytea[]) WITH ORDINALITY AS item (hash, place) ORDER BY item.place RETURNING id`,
+    `WITH made AS (
+       INSERT INTO gateways (tenant_id, id, created_at, updated_at, name, wireguard_port, token_ciphertext, token_hash)
+       SELECT current_tenant(), gen_random_uuid(), now(), now(), 'Gateway of a crowd ' || item.place, 51820, '', item.hash
+       FROM unnest($1::bytea[]) WITH ORDINALITY AS item (hash, place) ORDER BY item.place RETURNING id
+     ), told AS (
+       -- So that what decisions are made from is read anew.
+       UPDATE tenant_generations SET generation = generation + 1 WHERE tenant_id = current_tenant()
+     )
+     SELECT id FROM made`,
   );
   const rows = await server.database.transaction({ kind: "tenant", tenantId }, (tx) => tx.query(insert, tokenHashes));
   return rows.map(({ id }) => id);
