@@ -5,6 +5,7 @@ export const views = [
   { value: "can", label: "Can they reach it?" },
   { value: "who", label: "Who can reach it?" },
   { value: "what", label: "What can they reach?" },
+  { value: "graph", label: "Graph" },
 ] as const;
 export type View = (typeof views)[number]["value"];
 

@@ -6,6 +6,7 @@ import {
   Paper,
   SegmentedControl,
   SimpleGrid,
+  Skeleton,
   Stack,
   Switch,
   Text,
@@ -13,11 +14,13 @@ import {
   Title,
 } from "@mantine/core";
 import { Link2 } from "lucide-react";
-import { useEffect } from "react";
+import { lazy, Suspense, useEffect } from "react";
 import { RecordSelect } from "../../records/record-select.tsx";
 import { type AccessSearch, useAccessSearch, views } from "./access-search.ts";
 import { DecisionAnswer } from "./decision-answer.tsx";
 import { FoundAnswer } from "./found-answer.tsx";
+
+const GraphView = lazy(async () => ({ default: (await import("./graph/graph-view.tsx")).GraphView }));
 
 export function AccessPage() {
   const { asked, change } = useAccessSearch();
@@ -44,8 +47,16 @@ export function AccessPage() {
         style={{ alignSelf: "start" }}
         className="views"
       />
-      <Question asked={asked} change={change} />
-      <Answer asked={asked} change={change} />
+      {asked.view === "graph" ? (
+        <Suspense fallback={<Skeleton height={420} aria-busy />}>
+          <GraphView />
+        </Suspense>
+      ) : (
+        <>
+          <Question asked={asked} change={change} />
+          <Answer asked={asked} change={change} />
+        </>
+      )}
     </Stack>
   );
 }
