@@ -163,7 +163,6 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
       }}
     >
       <svg width={0} height={0} aria-hidden="true" style={{ position: "absolute" }}>
-        <title>Denied</title>
         <marker
           id="access-denied"
           viewBox="0 0 10 10"

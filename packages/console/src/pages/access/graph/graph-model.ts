@@ -2,6 +2,7 @@
  * The nodes and edges that are drawn: columns that are grouped, opened one at a time, and shown in pages, so that there are never
  * more than a few hundred, however much there is.
  */
+import type { Reached } from "./graph-decisions.ts";
 import {
   byName,
   count,
@@ -30,6 +31,8 @@ export interface Node {
   readonly isInner?: boolean;
   /** Absent where there is nothing to open. */
   readonly isOpen?: boolean;
+  /** Of a resource, where the graph is about one user or device: what is decided now. */
+  readonly reached?: Reached;
   /** Of what leads to another page: of what, and which. */
   readonly turnsTo?: { readonly owner: string; readonly page: number };
 }

@@ -5,6 +5,8 @@ import {
   ChevronRight,
   ChevronsDown,
   ChevronsUp,
+  CircleCheck,
+  CircleX,
   Globe,
   Layers,
   MonitorSmartphone,
@@ -57,8 +59,8 @@ const kinds = {
 
 export const GraphNode = memo(function GraphNode({ data }: NodeProps) {
   const { node, leadsTo, activate, openOrClose, isCurrent, isFocus } = data as unknown as GraphNodeValues; // as the canvas makes it
-  const { key, kind, name, note, denies = false, isOpen } = node;
-  const Icon = denies ? Ban : icons[kind];
+  const { key, kind, name, note, denies = false, isOpen, reached } = node;
+  const Icon = denies ? Ban : reached === undefined ? icons[kind] : reached.isReached ? CircleCheck : CircleX;
   const opens = kind === "group-of";
   return (
     <>
@@ -70,8 +72,10 @@ export const GraphNode = memo(function GraphNode({ data }: NodeProps) {
         data-kind={kind}
         data-denies={denies}
         data-focus={isFocus}
+        data-reached={reached?.isReached}
         tabIndex={isCurrent ? 0 : -1}
         title={note === undefined ? name : `${name} (${note})`}
+        {...(leadsTo.length === 0 ? {} : { "aria-description": sayNext(leadsTo) })}
         {...(opens ? { "aria-expanded": isOpen === true } : {})}
         {...(isFocus ? { "aria-current": true } : {})}
         onClick={() => activate(node)}
@@ -79,12 +83,15 @@ export const GraphNode = memo(function GraphNode({ data }: NodeProps) {
         <Icon size={16} aria-hidden />
         <span className="graph-words">
           <span className="graph-name">
-            <span className="unseen">{kinds[kind]} </span>
+            {kinds[kind] !== "" && <span className="unseen">{kinds[kind]} </span>}
             {name}
           </span>
-          <span className="unseen">, </span>
-          {note !== undefined && <span className="graph-note">{note}</span>}
-          <span className="unseen">{sayNext(leadsTo)}</span>
+          {note !== undefined && (
+            <span className="graph-note">
+              <span className="unseen">, </span>
+              {note}
+            </span>
+          )}
         </span>
         {opens && (isOpen === true ? <ChevronDown size={16} aria-hidden /> : <ChevronRight size={16} aria-hidden />)}
       </button>
@@ -118,9 +125,8 @@ function Ends({ side, type }: { readonly side: Position; readonly type: "source"
 const mostNames = 5;
 
 function sayNext(leadsTo: readonly string[]): string {
-  if (leadsTo.length === 0) return "";
   const rest = leadsTo.length - mostNames;
-  return `. Leads to ${leadsTo.slice(0, mostNames).join("; ")}${rest > 0 ? `; and ${rest} more` : ""}`;
+  return `Leads to ${leadsTo.slice(0, mostNames).join("; ")}${rest > 0 ? `; and ${rest} more` : ""}`;
 }
 
 export const HeadingNode = memo(function HeadingNode({ data }: NodeProps) {

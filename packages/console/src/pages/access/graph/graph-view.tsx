@@ -3,7 +3,7 @@ import { Button, Group, Paper, SegmentedControl, Skeleton, Stack, Text } from "@
 import { useMediaQuery } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { lazy, Suspense, useMemo } from "react";
+import { lazy, Suspense, useEffect, useMemo, useRef } from "react";
 import { paged, whole } from "../../../app/api.ts";
 import { ProblemNotice } from "../../../app/problem-notice.tsx";
 import { useMay } from "../../../app/session.ts";
@@ -13,6 +13,7 @@ import { GraphList } from "./graph-list.tsx";
 import { buildGraph, type Members, mostAtOnce } from "./graph-model.ts";
 import { type Opened, openOrClose, turnTo } from "./graph-opened.ts";
 import { type Focus, leafOf, narrowPaths, type Path, readGateways, readPaths } from "./graph-paths.ts";
+import { useDecided } from "./use-graph-decisions.ts";
 import { useGraphFocus } from "./use-graph-focus.ts";
 import {
   accessTypes,
@@ -40,10 +41,19 @@ export function GraphView() {
   const gateways = useMemo(() => readGateways(known.data ?? []), [known.data]);
   const all = useMemo(() => readPaths(policies.data ?? [], gateways), [policies.data, gateways]);
   const { focus, error: focusError, isPending } = useGraphFocus(focusKey, all, gateways.all);
-  const paths = useMemo(() => narrowPaths(all, shown, focus), [all, shown, focus]);
+  const narrowed = useMemo(() => ({ focus, paths: narrowPaths(all, shown, focus) }), [all, shown, focus]);
+  // What was drawn stays until what it is narrowed to is read: so does the keyboard's focus in it.
+  const kept = useRef<typeof narrowed>(undefined);
+  useEffect(() => {
+    if (!isPending) kept.current = narrowed;
+  }, [narrowed, isPending]);
+  const { paths, focus: drawnFocus } = isPending && kept.current !== undefined ? kept.current : narrowed;
   if (!mayReadPolicies) return <Notice text="The graph is made of policies, which your key may not read." />;
   const error = policies.error ?? known.error ?? focusError;
-  const isWaiting = policies.data === undefined || (mayReadGateways && known.data === undefined) || isPending;
+  const isWaiting =
+    policies.data === undefined ||
+    (mayReadGateways && known.data === undefined) ||
+    (isPending && kept.current === undefined);
   const inactive = (policies.data ?? []).filter(({ active }) => !active).length;
   return (
     <Stack>
@@ -74,11 +84,13 @@ export function GraphView() {
         <Skeleton height={420} aria-busy />
       ) : (
         <>
-          {focus !== undefined && <FocusBar focus={focus} paths={paths} question={question} change={change} />}
+          {drawnFocus !== undefined && (
+            <FocusBar focus={drawnFocus} paths={paths} question={question} change={change} />
+          )}
           {paths.length === 0 ? (
-            <Notice text={emptyText(question, focus)} />
+            <Notice text={emptyText(question, drawnFocus)} />
           ) : (
-            <Drawn paths={paths} gateways={gateways} focus={focus} question={question} change={change} />
+            <Drawn paths={paths} gateways={gateways} focus={drawnFocus} question={question} change={change} />
           )}
           <Text size="sm" c="dimmed">
             This is what active policies say. Which of them decides depends on their order, on rules, and on the moment:
@@ -121,10 +133,11 @@ function Drawn({ paths, gateways, focus, question, change }: DrawnProps) {
   const { type, shown, opened, form, page } = question;
   const isWide = useMediaQuery("(min-width: 48em)", undefined, { getInitialValueInEffect: false });
   const members = useMembers(opened);
-  const graph = useMemo(
+  const said = useMemo(
     () => buildGraph({ paths, gateways, focus, opened, members }),
     [paths, gateways, focus, opened, members],
   );
+  const graph = useDecided(said, focus);
   const drawn = form ?? (isWide ? "graph" : "list");
   return (
     <Stack gap="xs">
