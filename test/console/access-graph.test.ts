@@ -88,10 +88,13 @@ describe.runIf(hasBrowser)("who looks at access", { timeout: 60_000 }, () => {
     await page.waitForURL(/focus=user/);
     await page.locator(".graph-heading", { hasText: "Asked for" }).waitFor();
     // What is decided now, beside what policies say.
-    await button(visit, /^Resource Wiki, Reached now/).waitFor();
+    await button(visit, /^Resource Wiki, Allowed now/).waitFor();
     await isQuiet(page);
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "access-graph-user");
+    await button(visit, /^Resource Wiki, Allowed now/).press("Enter");
+    await page.getByRole("region", { name: "Decision" }).getByText("Allowed", { exact: true }).waitFor();
+    await page.goBack();
     await button(visit, "Show everything").last().click();
     await nodes(page).getByText("Contractors stay out of production").waitFor();
     await visit.leave();

@@ -153,6 +153,8 @@ function Policies({ decision }: { readonly decision: Decision }) {
 }
 
 function Outcome({ considered: { outcome, sourceMatches, rule } }: { readonly considered: Considered }) {
+  // The rule that always holds has nothing to tell.
+  const conditions = (rule?.conditions ?? []).filter(({ text }) => text !== "true");
   return (
     <Stack gap={4}>
       <Text fw={outcome === "decided" ? 600 : 400}>{sayOutcome(outcome)}</Text>
@@ -161,9 +163,9 @@ function Outcome({ considered: { outcome, sourceMatches, rule } }: { readonly co
           Meant by: {sayMatches(sourceMatches)}
         </Text>
       )}
-      {rule !== undefined && rule.conditions.length > 0 && (
+      {rule !== undefined && conditions.length > 0 && (
         <ul className="conditions" aria-label={`Conditions of ${rule.name}`}>
-          {rule.conditions.map((condition, index) => (
+          {conditions.map((condition, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: conditions may be alike, and stay in their order
             <li key={index} style={{ marginInlineStart: condition.depth * 16 }}>
               <ConditionLine condition={condition} />

@@ -74,7 +74,7 @@ export const GraphNode = memo(function GraphNode({ data }: NodeProps) {
         data-focus={isFocus}
         data-reached={reached?.isReached}
         tabIndex={isCurrent ? 0 : -1}
-        title={note === undefined ? name : `${name} (${note})`}
+        title={`${name}${note === undefined ? "" : ` (${note})`}${reached === undefined ? "" : ": see why"}`}
         {...(leadsTo.length === 0 ? {} : { "aria-description": sayNext(leadsTo) })}
         {...(opens ? { "aria-expanded": isOpen === true } : {})}
         {...(isFocus ? { "aria-current": true } : {})}

@@ -2,7 +2,7 @@
 import { Button, Group, Paper, SegmentedControl, Skeleton, Stack, Text } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useMemo, useRef } from "react";
 import { paged, whole } from "../../../app/api.ts";
 import { ProblemNotice } from "../../../app/problem-notice.tsx";
@@ -10,7 +10,7 @@ import { useMay } from "../../../app/session.ts";
 import { allPoliciesQuery } from "../../../records/all-policies.ts";
 import { FocusSelect } from "./focus-select.tsx";
 import { GraphList } from "./graph-list.tsx";
-import { buildGraph, type Members, mostAtOnce } from "./graph-model.ts";
+import { type AccessGraph, buildGraph, type Members, mostAtOnce } from "./graph-model.ts";
 import { type Opened, openOrClose, turnTo } from "./graph-opened.ts";
 import { type Focus, leafOf, narrowPaths, type Path, readGateways, readPaths } from "./graph-paths.ts";
 import { useDecided } from "./use-graph-decisions.ts";
@@ -132,6 +132,7 @@ interface DrawnProps {
 function Drawn({ paths, gateways, focus, question, change }: DrawnProps) {
   const { type, shown, opened, form, page } = question;
   const isWide = useMediaQuery("(min-width: 48em)", undefined, { getInitialValueInEffect: false });
+  const navigate = useNavigate();
   const members = useMembers(opened);
   const said = useMemo(
     () => buildGraph({ paths, gateways, focus, opened, members }),
@@ -164,12 +165,24 @@ function Drawn({ paths, gateways, focus, question, change }: DrawnProps) {
             focusKey={focus?.leaf.key ?? ""}
             openOrClose={(owner) => change({ opened: openOrClose(opened, owner) })}
             turnTo={(owner, next) => change({ opened: turnTo(opened, owner, next) })}
-            focusOn={(key) => change({ focus: key })}
+            focusOn={(key) => {
+              const asked = focus === undefined ? undefined : explanationOf(graph, focus, key);
+              if (asked === undefined) change({ focus: key });
+              else void navigate({ to: "/access", search: asked });
+            }}
           />
         </Suspense>
       )}
     </Stack>
   );
+}
+
+/** Of one who is looked at, a resource leads to why they reach it or not. */
+function explanationOf(graph: AccessGraph, { leaf }: Focus, key: string): Record<string, string> | undefined {
+  const { id, reached } = graph.columns.resource.find((node) => node.key === key) ?? {};
+  if (id === undefined || reached === undefined) return undefined;
+  const device = reached.deviceId === undefined ? {} : { device: reached.deviceId };
+  return { view: "can", [leaf.kind]: leaf.id ?? "", ...device, resource: id };
 }
 
 /** The users of the group that is open. */

@@ -37,7 +37,7 @@ export function useDecided(graph: AccessGraph, focus: Focus | undefined): Access
           ),
         },
       });
-      return "evaluations" in answer ? readDecisions(resources, ways.length, answer.evaluations) : new Map();
+      return "evaluations" in answer ? readDecisions(resources, ways, answer.evaluations) : new Map();
     },
   });
   return useMemo(() => {
