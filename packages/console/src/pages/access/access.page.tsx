@@ -234,7 +234,7 @@ function TypedText({ value, onChange, ...input }: TypedTextProps) {
 }
 
 function Answer({ asked, change }: Asking) {
-  const { view, user, device, byAddress, resource, address, past } = asked;
+  const { view, user, device, byAddress, resource, address, at, past } = asked;
   const hasSubject = user !== "" || device !== "";
   const hasDestination = byAddress ? address !== "" : resource !== "";
   if ((view !== "who" && !hasSubject) || (view !== "what" && !hasDestination)) {
@@ -254,6 +254,15 @@ function Answer({ asked, change }: Asking) {
     return <SearchAnswer asked={asked} change={change} />;
   }
   if (view === "can" && (byAddress || !past)) return <DecisionAnswer asked={asked} />;
+  if (Date.parse(at) > Date.now()) {
+    return (
+      <Paper withBorder p="xl">
+        <Text ta="center" c="dimmed">
+          How everything will be set up then is not known. “Can they reach it?” tells what is set up now, at that time.
+        </Text>
+      </Paper>
+    );
+  }
   return <FoundAnswer asked={asked} turnTo={(page) => change({ page: page === 1 ? undefined : String(page) }, true)} />;
 }
 

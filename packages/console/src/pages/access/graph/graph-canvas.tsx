@@ -21,6 +21,8 @@ interface GraphCanvasProps {
 
 const nodeTypes = { access: GraphNode, heading: HeadingNode };
 const margin = 24;
+/** Where there are more, they are drawn faintly until one looks at something. */
+const mostPlainEdges = 120;
 /** Smaller, and nobody could read it: then only a part is shown. */
 const leastZoomAtFirst = 0.7;
 
@@ -100,10 +102,11 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
   };
 
   const lookedAt = hovered ?? (hasFocus ? current : undefined);
-  const lit = useMemo(
-    () => (lookedAt === undefined ? undefined : pathsThrough(graph.edges, lookedAt)),
-    [graph, lookedAt],
-  );
+  const lit = useMemo(() => {
+    const found = lookedAt === undefined ? undefined : pathsThrough(graph.edges, lookedAt);
+    // What leads nowhere, such as the heading of what is open, leaves everything as it is.
+    return found !== undefined && found.size > 1 ? found : undefined;
+  }, [graph, lookedAt]);
   const values = useMemo(() => nodeValues(graph, activate, openOrClose), [graph, activate, openOrClose]);
   const dimmed = (isLit: boolean) => (lit === undefined ? "" : isLit ? "lit" : "dim");
   const nodes: FlowNode[] = [
@@ -131,7 +134,10 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
       ),
     ),
   ];
-  const edges = graph.edges.map(
+  // What leads to pages that are not shown would hide the rest; it is drawn for who looks at it.
+  const turning = useMemo(() => turningKeys(graph), [graph]);
+  const drawn = graph.edges.filter(({ from, to }) => ![from, to].some((key) => turning.has(key) && key !== lookedAt));
+  const edges = drawn.map(
     ({ from, to, denies, count }): FlowEdge => ({
       id: `${from} ${to} ${denies}`,
       source: from,
@@ -150,6 +156,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
     <div
       ref={frame}
       className="access-graph"
+      data-many={drawn.length > mostPlainEdges}
       onKeyDown={onKeyDown}
       onFocus={({ target }) => {
         const key = target instanceof HTMLElement ? target.dataset.key : undefined;
@@ -238,4 +245,9 @@ function nodeValues(
     next.set(from, known);
   }
   return new Map(all.map((node) => [node.key, { node, leadsTo: next.get(node.key) ?? [], activate, openOrClose }]));
+}
+
+function turningKeys({ columns }: AccessGraph): ReadonlySet<string> {
+  const all = Object.values(columns).flat();
+  return new Set(all.filter(({ turnsTo }) => turnsTo !== undefined).map(({ key }) => key));
 }

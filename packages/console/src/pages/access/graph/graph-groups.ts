@@ -17,7 +17,7 @@ export const isBundle = (entry: Entry): entry is Bundle => "leaves" in entry;
 const collator = new Intl.Collator(undefined, { sensitivity: "base", numeric: true });
 export const byName = (left: Leaf, right: Leaf) => collator.compare(left.name, right.name);
 
-/** Words and groups as they come in the order of policies; users and devices that are named singly together. */
+/** A few as they come in the order of policies; many by their names, and users and devices that are named singly together. */
 export function groupSources(leaves: readonly Leaf[]): readonly Entry[] {
   if (leaves.length <= mostUngrouped) return leaves;
   const single = (kind: "user" | "device", name: string): readonly Entry[] => {
@@ -28,7 +28,7 @@ export function groupSources(leaves: readonly Leaf[]): readonly Entry[] {
   };
   return [
     ...leaves.filter(({ kind }) => kind === "words"),
-    ...leaves.filter(({ kind }) => kind === "group"),
+    ...leaves.filter(({ kind }) => kind === "group").sort(byName),
     ...single("user", "users"),
     ...single("device", "devices"),
   ];

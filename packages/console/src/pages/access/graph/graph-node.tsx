@@ -86,12 +86,7 @@ export const GraphNode = memo(function GraphNode({ data }: NodeProps) {
             {kinds[kind] !== "" && <span className="unseen">{kinds[kind]} </span>}
             {name}
           </span>
-          {note !== undefined && (
-            <span className="graph-note">
-              <span className="unseen">, </span>
-              {note}
-            </span>
-          )}
+          {note !== undefined && <span className="graph-note">{note}</span>}
         </span>
         {opens && (isOpen === true ? <ChevronDown size={16} aria-hidden /> : <ChevronRight size={16} aria-hidden />)}
       </button>
