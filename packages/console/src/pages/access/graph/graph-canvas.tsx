@@ -134,9 +134,8 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
       ),
     ),
   ];
-  // What leads to pages that are not shown would hide the rest; it is drawn for who looks at it.
-  const turning = useMemo(() => turningKeys(graph), [graph]);
-  const drawn = graph.edges.filter(({ from, to }) => ![from, to].some((key) => turning.has(key) && key !== lookedAt));
+  const quiet = useMemo(() => quietKeys(graph), [graph]);
+  const drawn = graph.edges.filter(({ from, to }) => ![from, to].some((key) => quiet.has(key) && key !== lookedAt));
   const edges = drawn.map(
     ({ from, to, denies, count }): FlowEdge => ({
       id: `${from} ${to} ${denies}`,
@@ -145,7 +144,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
       sourceHandle: denies ? "deny" : "allow",
       targetHandle: denies ? "deny" : "allow",
       className: `${denies ? "denies" : "allows"} ${dimmed(lit?.has(from) === true && lit.has(to))}`,
-      style: { strokeWidth: Math.min(4, 1.25 + Math.log10(count)) },
+      style: { strokeWidth: Math.min(3, 1.25 + Math.log10(count) / 2) },
       ...(denies ? { markerEnd: "access-denied" } : {}),
       ariaRole: "presentation",
       domAttributes: { "aria-hidden": true },
@@ -163,7 +162,8 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
         setHasFocus(key !== undefined);
         if (key === undefined) return;
         setActive(key);
-        reveal(key);
+        // Under a mouse that is pressed, nothing may move away.
+        if (target.matches(":focus-visible")) reveal(key);
       }}
       onBlur={({ relatedTarget }) => {
         if (relatedTarget !== null) setHasFocus(false);
@@ -247,7 +247,14 @@ function nodeValues(
   return new Map(all.map((node) => [node.key, { node, leadsTo: next.get(node.key) ?? [], activate, openOrClose }]));
 }
 
-function turningKeys({ columns }: AccessGraph): ReadonlySet<string> {
-  const all = Object.values(columns).flat();
-  return new Set(all.filter(({ turnsTo }) => turnsTo !== undefined).map(({ key }) => key));
+/**
+ * What would hide the rest by its edges, which are drawn for who looks at it: what leads to pages that are not shown, and,
+ * where something is open in a column, what is not.
+ */
+function quietKeys({ columns }: AccessGraph): ReadonlySet<string> {
+  const quiet = Object.values(columns).flatMap((nodes) => {
+    const hasOpen = nodes.some(({ kind, isOpen }) => kind === "group-of" && isOpen === true);
+    return nodes.filter(({ turnsTo, isInner }) => turnsTo !== undefined || (hasOpen && isInner !== true));
+  });
+  return new Set(quiet.map(({ key }) => key));
 }
