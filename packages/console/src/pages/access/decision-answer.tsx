@@ -6,7 +6,7 @@ import { Moment } from "../../records/moment.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
 import { Status } from "../../records/status.tsx";
-import type { AccessSearch } from "./access-search.ts";
+import { type AccessSearch, circumstancesOf, destinationOf } from "./access-search.ts";
 import {
   type Condition,
   type Considered,
@@ -20,39 +20,39 @@ import {
 
 /** The decision, every policy that was considered, and what was missing. */
 export function DecisionAnswer({ asked }: { readonly asked: AccessSearch }) {
-  const { user, device, resource, at, ip, country } = asked;
+  const { user, device, byAddress } = asked;
+  const body = {
+    subject: user === "" ? { type: "device", id: device } : { type: "user", id: user },
+    action: { name: "connect" },
+    resource: destinationOf(asked),
+    context: {
+      explain: true,
+      ...(user === "" || device === "" ? {} : { deviceId: device }),
+      ...circumstancesOf(asked),
+    },
+  };
   const { data, error, refetch, isPlaceholderData } = useQuery({
-    queryKey: ["/access/v1/evaluation", user, device, resource, at, ip, country],
+    queryKey: ["/access/v1/evaluation", body],
     placeholderData: keepPreviousData,
-    queryFn: ({ signal }) =>
-      api.post("/access/v1/evaluation", {
-        signal,
-        body: {
-          subject: user === "" ? { type: "device", id: device } : { type: "user", id: user },
-          action: { name: "connect" },
-          resource: { type: "resource", id: resource },
-          context: {
-            explain: true,
-            ...(user === "" || device === "" ? {} : { deviceId: device }),
-            ...(at === "" ? {} : { time: at }),
-            ...(ip === "" ? {} : { sourceIp: ip }),
-            ...(country.length === 2 ? { country } : {}),
-          },
-        },
-      }),
+    queryFn: ({ signal }) => api.post("/access/v1/evaluation", { signal, body }),
   });
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (data === undefined) return <Skeleton height={200} aria-busy />;
   return (
     <Stack aria-busy={isPlaceholderData} style={{ opacity: isPlaceholderData ? 0.6 : 1 }}>
-      <Verdict decision={data} />
+      <Verdict decision={data} byAddress={byAddress} />
       <Policies decision={data} />
     </Stack>
   );
 }
 
-function Verdict({ decision: { decision, context } }: { readonly decision: Decision }) {
-  const { reason, reasons, policy, gateways, validUntil, explanation } = context;
+interface VerdictProps {
+  readonly decision: Decision;
+  readonly byAddress: boolean;
+}
+
+function Verdict({ decision: { decision, context }, byAddress }: VerdictProps) {
+  const { reason, reasons, policy, resource, gateways, validUntil, explanation } = context;
   const miss = explanation?.nearestMiss;
   return (
     <Panel title="Decision">
@@ -68,6 +68,14 @@ function Verdict({ decision: { decision, context } }: { readonly decision: Decis
             ...(policy === undefined
               ? []
               : [{ label: "By policy", value: <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink> }]),
+            ...(byAddress && resource !== undefined
+              ? [
+                  {
+                    label: "Belongs to",
+                    value: <RecordLink to={`/resources/${resource.id}`}>{resource.name}</RecordLink>,
+                  },
+                ]
+              : []),
             ...(gateways === undefined
               ? []
               : [
@@ -145,6 +153,8 @@ function Policies({ decision }: { readonly decision: Decision }) {
 }
 
 function Outcome({ considered: { outcome, sourceMatches, rule } }: { readonly considered: Considered }) {
+  // The rule that always holds has nothing to tell.
+  const conditions = (rule?.conditions ?? []).filter(({ text }) => text !== "true");
   return (
     <Stack gap={4}>
       <Text fw={outcome === "decided" ? 600 : 400}>{sayOutcome(outcome)}</Text>
@@ -153,9 +163,9 @@ function Outcome({ considered: { outcome, sourceMatches, rule } }: { readonly co
           Meant by: {sayMatches(sourceMatches)}
         </Text>
       )}
-      {rule !== undefined && rule.conditions.length > 0 && (
+      {rule !== undefined && conditions.length > 0 && (
         <ul className="conditions" aria-label={`Conditions of ${rule.name}`}>
-          {rule.conditions.map((condition, index) => (
+          {conditions.map((condition, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: conditions may be alike, and stay in their order
             <li key={index} style={{ marginInlineStart: condition.depth * 16 }}>
               <ConditionLine condition={condition} />

@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { paged } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { pageSize } from "../../lists/list-definition.ts";
+import { Moment } from "../../records/moment.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import type { AccessSearch } from "./access-search.ts";
@@ -39,6 +40,11 @@ export function FoundAnswer({ asked, turnTo }: FoundAnswerProps) {
   const rows = data.data;
   return (
     <Panel title={data.total === 0 ? "Nothing" : `${data.total} found`}>
+      {at !== "" && (
+        <Text size="sm" c="dimmed" mb="sm">
+          With everything as it was set up then: <Moment at={at} />.
+        </Text>
+      )}
       {data.total === 0 ? (
         <Text>
           {view === "who" ? "Nobody reaches it." : view === "what" ? "They reach nothing." : "They did not reach it."}

@@ -1,5 +1,6 @@
 /** Decisions in words. */
 import type { ResultOf } from "@gatehouse/client/calls";
+import { sayCondition } from "../admission-rules/say-condition.ts";
 
 export type Decision = ResultOf<"/access/v1/evaluation", "post">;
 type Explanation = NonNullable<Decision["context"]["explanation"]>;
@@ -74,10 +75,15 @@ export function sayMissing(missing: Missing): string {
     case "source-address":
       return `The request would have to come from ${list(sourceIps)}.`;
     case "condition":
-      return condition === undefined
-        ? "A condition would have to be met."
-        : `${negated === true ? "This must not be so" : "This would have to be so"}: ${condition.text}${sayValues(condition)}`;
+      return condition === undefined ? "A condition would have to be met." : sayMissingCondition(condition, negated);
   }
+}
+
+/** In words where there are some; otherwise as it is written. */
+function sayMissingCondition(condition: Condition, negated = false): string {
+  const words = sayCondition(condition.text);
+  const wish = negated ? "This must not be so" : "This would have to be so";
+  return `${wish}: ${words ?? condition.text}${sayValues(condition)}.`;
 }
 
 function saySource({ anyGroup, anyDevice, groups = [], users = [], devices = [] }: Missing): string {

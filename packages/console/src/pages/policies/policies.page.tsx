@@ -3,31 +3,14 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { useEffect } from "react";
-import { api, paged } from "../../app/api.ts";
+import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { allPoliciesQuery } from "../../records/all-policies.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { bodyOf, newPolicy, policyFields } from "./policy-fields.tsx";
 import { PolicyOrder } from "./policy-order.tsx";
-import { type Policy, type PolicyType, policyTypes } from "./say-policy.ts";
-
-const source = paged("/tenants/policies");
-const pageLimit = 100;
-
-/** All policies of a type: their order is one, and is stored as one. */
-async function readAll(type: PolicyType, signal: AbortSignal): Promise<readonly Policy[]> {
-  const read = (offset: number) =>
-    source.read({ "filter[type]": type, sort: "order", limit: pageLimit, offset }, signal);
-  const first = await read(0);
-  const offsets = Array.from({ length: Math.ceil(first.total / pageLimit) }, (_, page) => page * pageLimit).slice(1);
-  const found = [...first.data];
-  for (let done = 0; done < offsets.length; done += 4) {
-    const pages = await Promise.all(offsets.slice(done, done + 4).map(read));
-    found.push(...pages.flatMap(({ data }) => data));
-  }
-  // A policy that moved meanwhile may stand on two pages.
-  return [...new Map(found.map((policy) => [policy.id, policy])).values()];
-}
+import { type PolicyType, policyTypes } from "./say-policy.ts";
 
 export function PoliciesListPage() {
   const search = useSearch({ strict: false }) as Readonly<Record<string, string>>; // the router reads texts
@@ -37,10 +20,7 @@ export function PoliciesListPage() {
   const text = search.q ?? "";
   const change = (next: Record<string, string | undefined>, replace = false) =>
     void navigate({ to: ".", search: { ...search, ...next }, replace, resetScroll: false });
-  const { data, error, refetch } = useQuery({
-    queryKey: [source.path, "order", value],
-    queryFn: ({ signal }) => readAll(value, signal),
-  });
+  const { data, error, refetch } = useQuery(allPoliciesQuery(value));
   useEffect(() => {
     document.title = "Policies · Gatehouse";
   }, []);

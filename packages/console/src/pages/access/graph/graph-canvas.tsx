@@ -1,0 +1,260 @@
+/** The graph as it is drawn. Loaded when it is first shown. */
+import "@xyflow/react/dist/base.css";
+import "./graph-canvas.css";
+import { ActionIcon, Group, useComputedColorScheme } from "@mantine/core";
+import { type Edge as FlowEdge, type Node as FlowNode, Panel, ReactFlow, type ReactFlowInstance } from "@xyflow/react";
+import { Maximize, ZoomIn, ZoomOut } from "lucide-react";
+import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { layOut, nodeSize, stepFrom } from "./graph-layout.ts";
+import { type AccessGraph, type Node, pathsThrough } from "./graph-model.ts";
+import { GraphNode, type GraphNodeValues, HeadingNode } from "./graph-node.tsx";
+
+interface GraphCanvasProps {
+  readonly graph: AccessGraph;
+  /** Changes where the graph is about something else, and is to be seen from its start. */
+  readonly about: string;
+  readonly focusKey: string;
+  readonly openOrClose: (owner: string) => void;
+  readonly turnTo: (owner: string, page: number) => void;
+  readonly focusOn: (key: string) => void;
+}
+
+const nodeTypes = { access: GraphNode, heading: HeadingNode };
+const margin = 24;
+/** Where there are more, they are drawn faintly until one looks at something. */
+const mostPlainEdges = 120;
+/** Smaller, and nobody could read it: then only a part is shown. */
+const leastZoomAtFirst = 0.7;
+
+export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focusOn }: GraphCanvasProps) {
+  const theme = useComputedColorScheme("light");
+  const layout = useMemo(() => layOut(graph), [graph]);
+  const frame = useRef<HTMLDivElement>(null);
+  const [flow, setFlow] = useState<ReactFlowInstance>();
+  const [hovered, setHovered] = useState<string>();
+  const [active, setActive] = useState<string>();
+  const [hasFocus, setHasFocus] = useState(false);
+  const keys = useMemo(() => layout.columns.flatMap(({ nodes }) => nodes.map(({ node }) => node.key)), [layout]);
+  const current = active !== undefined && keys.includes(active) ? active : keys[0];
+
+  const seeAll = useCallback(() => {
+    const box = frame.current?.getBoundingClientRect();
+    if (flow === undefined || box === undefined) return;
+    const acrossOnly = Math.min((box.width - 2 * margin) / layout.width, 1);
+    const whole = Math.min((box.height - 2 * margin) / layout.height, acrossOnly);
+    const zoom = whole >= leastZoomAtFirst ? whole : Math.max(acrossOnly, leastZoomAtFirst);
+    const [width, height] = [layout.width * zoom, layout.height * zoom];
+    void flow.setViewport({
+      zoom,
+      x: Math.max((box.width - width) / 2, margin),
+      y: Math.max((box.height - height) / 2, margin),
+    });
+  }, [flow, layout]);
+  const seeAllOf = useRef("");
+  useEffect(() => {
+    if (flow === undefined || seeAllOf.current === about) return;
+    seeAllOf.current = about;
+    seeAll();
+  }, [flow, about, seeAll]);
+
+  /** What has the keyboard's focus is brought into sight. */
+  const reveal = useCallback(
+    (key: string) => {
+      const placed = layout.columns.flatMap(({ nodes }) => nodes).find(({ node }) => node.key === key);
+      const box = frame.current?.getBoundingClientRect();
+      if (flow === undefined || placed === undefined || box === undefined) return;
+      const { x, y, zoom } = flow.getViewport();
+      const [left, top] = [placed.x * zoom + x, placed.y * zoom + y];
+      const [width, height] = [placed.width * zoom, nodeSize.height * zoom];
+      const into = (at: number, size: number, whole: number) =>
+        at < margin ? margin - at : Math.min(0, whole - margin - size - at);
+      const [right, down] = [into(left, width, box.width), into(top, height, box.height)];
+      if (right !== 0 || down !== 0) void flow.setViewport({ x: x + right, y: y + down, zoom });
+    },
+    [flow, layout],
+  );
+  const focusNode = useCallback((key: string) => {
+    setActive(key);
+    frame.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+  }, []);
+  // What was pressed may be gone by what it did: the keyboard goes on where it was.
+  useEffect(() => {
+    const isLost = document.activeElement === null || document.activeElement === document.body;
+    if (hasFocus && isLost && current !== undefined) focusNode(current);
+  });
+
+  const activate = useCallback(
+    ({ key, kind, turnsTo, isOpen }: Node) => {
+      setActive(key);
+      if (turnsTo !== undefined) turnTo(turnsTo.owner, turnsTo.page);
+      else if (kind === "group-of" || (isOpen !== undefined && key === focusKey)) openOrClose(key);
+      else if (!key.startsWith("subject:") && !key.startsWith("empty:")) focusOn(key.replace(/^member:/, ""));
+    },
+    [turnTo, openOrClose, focusOn, focusKey],
+  );
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (current === undefined || !(event.target instanceof HTMLElement) || event.target.dataset.key === undefined)
+      return;
+    const next = stepFrom(layout, graph, current, event.key);
+    if (next === undefined) return;
+    event.preventDefault();
+    focusNode(next);
+  };
+
+  const lookedAt = hovered ?? (hasFocus ? current : undefined);
+  const lit = useMemo(() => {
+    const found = lookedAt === undefined ? undefined : pathsThrough(graph.edges, lookedAt);
+    // What leads nowhere, such as the heading of what is open, leaves everything as it is.
+    return found !== undefined && found.size > 1 ? found : undefined;
+  }, [graph, lookedAt]);
+  const values = useMemo(() => nodeValues(graph, activate, openOrClose), [graph, activate, openOrClose]);
+  const dimmed = (isLit: boolean) => (lit === undefined ? "" : isLit ? "lit" : "dim");
+  const nodes: FlowNode[] = [
+    ...layout.columns.map(
+      ({ title, x }): FlowNode => ({
+        id: `heading:${title}`,
+        type: "heading",
+        position: { x, y: 0 },
+        width: nodeSize.width,
+        height: 24,
+        data: { title },
+      }),
+    ),
+    ...layout.columns.flatMap(({ nodes: inside }) =>
+      inside.map(
+        ({ node, x, y, width }): FlowNode => ({
+          id: node.key,
+          type: "access",
+          position: { x, y },
+          width,
+          height: nodeSize.height,
+          className: dimmed(lit?.has(node.key) === true),
+          data: { ...values.get(node.key), isCurrent: node.key === current, isFocus: node.key === focusKey },
+        }),
+      ),
+    ),
+  ];
+  const quiet = useMemo(() => quietKeys(graph), [graph]);
+  const drawn = graph.edges.filter(({ from, to }) => ![from, to].some((key) => quiet.has(key) && key !== lookedAt));
+  const edges = drawn.map(
+    ({ from, to, denies, count }): FlowEdge => ({
+      id: `${from} ${to} ${denies}`,
+      source: from,
+      target: to,
+      sourceHandle: denies ? "deny" : "allow",
+      targetHandle: denies ? "deny" : "allow",
+      className: `${denies ? "denies" : "allows"} ${dimmed(lit?.has(from) === true && lit.has(to))}`,
+      style: { strokeWidth: Math.min(3, 1.25 + Math.log10(count) / 2) },
+      ...(denies ? { markerEnd: "access-denied" } : {}),
+      ariaRole: "presentation",
+      domAttributes: { "aria-hidden": true },
+    }),
+  );
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the buttons inside
+    <div
+      ref={frame}
+      className="access-graph"
+      data-many={drawn.length > mostPlainEdges}
+      onKeyDown={onKeyDown}
+      onFocus={({ target }) => {
+        const key = target instanceof HTMLElement ? target.dataset.key : undefined;
+        setHasFocus(key !== undefined);
+        if (key === undefined) return;
+        setActive(key);
+        // Under a mouse that is pressed, nothing may move away.
+        if (target.matches(":focus-visible")) reveal(key);
+      }}
+      onBlur={({ relatedTarget }) => {
+        if (relatedTarget !== null) setHasFocus(false);
+      }}
+    >
+      <svg width={0} height={0} aria-hidden="true" style={{ position: "absolute" }}>
+        <marker
+          id="access-denied"
+          viewBox="0 0 10 10"
+          refX={9}
+          refY={5}
+          markerWidth={11}
+          markerHeight={11}
+          markerUnits="userSpaceOnUse"
+        >
+          <path className="access-denied" d="M1 1 L9 9 M9 1 L1 9" />
+        </marker>
+      </svg>
+      <ReactFlow
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={nodeTypes}
+        onInit={setFlow}
+        colorMode={theme}
+        attributionPosition="bottom-left"
+        aria-label="Graph of access: arrow keys go from one to the next, Enter opens"
+        nodesDraggable={false}
+        nodesConnectable={false}
+        nodesFocusable={false}
+        edgesFocusable={false}
+        elementsSelectable={false}
+        disableKeyboardA11y
+        zoomOnScroll={false}
+        zoomOnDoubleClick={false}
+        panOnScroll
+        minZoom={0.2}
+        maxZoom={1.5}
+        translateExtent={[
+          [-300, -200],
+          [layout.width + 300, layout.height + 200],
+        ]}
+        onNodeMouseEnter={(_event, node) => setHovered(node.type === "access" ? node.id : undefined)}
+        onNodeMouseLeave={() => setHovered(undefined)}
+      >
+        <Panel position="bottom-right">
+          <Group gap={4}>
+            <ActionIcon variant="default" aria-label="Zoom in" onClick={() => void flow?.zoomIn()}>
+              <ZoomIn size={16} aria-hidden />
+            </ActionIcon>
+            <ActionIcon variant="default" aria-label="Zoom out" onClick={() => void flow?.zoomOut()}>
+              <ZoomOut size={16} aria-hidden />
+            </ActionIcon>
+            <ActionIcon
+              variant="default"
+              aria-label="Show all of it"
+              onClick={() => void flow?.fitView({ padding: 0.05, maxZoom: 1 })}
+            >
+              <Maximize size={16} aria-hidden />
+            </ActionIcon>
+          </Group>
+        </Panel>
+      </ReactFlow>
+    </div>
+  );
+}
+
+/** Of each node what does not change while one looks around. */
+function nodeValues(
+  graph: AccessGraph,
+  activate: (node: Node) => void,
+  openOrClose: (owner: string) => void,
+): ReadonlyMap<string, Omit<GraphNodeValues, "isCurrent" | "isFocus">> {
+  const all = Object.values(graph.columns).flat();
+  const names = new Map(all.map(({ key, name }) => [key, name]));
+  const next = new Map<string, string[]>();
+  for (const { from, to, denies } of graph.edges) {
+    const known = next.get(from) ?? [];
+    known.push(`${denies ? "denied: " : ""}${names.get(to) ?? to}`);
+    next.set(from, known);
+  }
+  return new Map(all.map((node) => [node.key, { node, leadsTo: next.get(node.key) ?? [], activate, openOrClose }]));
+}
+
+/**
+ * What would hide the rest by its edges, which are drawn for who looks at it: what leads to pages that are not shown, and,
+ * where something is open in a column, what is not.
+ */
+function quietKeys({ columns }: AccessGraph): ReadonlySet<string> {
+  const quiet = Object.values(columns).flatMap((nodes) => {
+    const hasOpen = nodes.some(({ kind, isOpen }) => kind === "group-of" && isOpen === true);
+    return nodes.filter(({ turnsTo, isInner }) => turnsTo !== undefined || (hasOpen && isInner !== true));
+  });
+  return new Set(quiet.map(({ key }) => key));
+}

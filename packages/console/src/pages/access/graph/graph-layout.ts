@@ -1,0 +1,71 @@
+/** Where nodes stand: columns from left to right, in which everything has its order already. No library is needed for that. */
+import type { AccessGraph, Node } from "./graph-model.ts";
+import { columns } from "./graph-opened.ts";
+
+/** In pixels. */
+export const nodeSize = { width: 240, height: 46 } as const;
+const pitch = { x: nodeSize.width + 96, y: nodeSize.height + 10 } as const;
+const innerIndent = 18;
+/** Above the first node of each column. */
+export const headingHeight = 34;
+/** A column that is shorter than the longest stands in its middle, as long as that one can be seen at once. */
+const mostRowsCentred = 14;
+
+export interface Placed {
+  readonly node: Node;
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+}
+
+export interface Layout {
+  readonly columns: readonly { readonly title: string; readonly x: number; readonly nodes: readonly Placed[] }[];
+  readonly width: number;
+  readonly height: number;
+}
+
+const titles = { subject: "Asked for", source: "Who", policy: "Policy", resource: "What", gateway: "Through" } as const;
+
+export function layOut(graph: AccessGraph): Layout {
+  const shown = columns.filter((column) => graph.columns[column].length > 0);
+  const rows = Math.max(0, ...shown.map((column) => graph.columns[column].length));
+  const placed = shown.map((column, index) => {
+    const nodes = graph.columns[column];
+    const above = rows > mostRowsCentred ? 0 : ((rows - nodes.length) * pitch.y) / 2;
+    const x = index * pitch.x;
+    return {
+      title: titles[column],
+      x,
+      nodes: nodes.map((node, row): Placed => {
+        const indent = node.isInner === true ? innerIndent : 0;
+        return { node, x: x + indent, y: headingHeight + above + row * pitch.y, width: nodeSize.width - indent };
+      }),
+    };
+  });
+  return {
+    columns: placed,
+    width: Math.max(0, (shown.length - 1) * pitch.x + nodeSize.width),
+    height: headingHeight + rows * pitch.y,
+  };
+}
+
+/** Where the arrow keys lead; undefined where there is nothing on that side. */
+export function stepFrom(layout: Layout, graph: AccessGraph, key: string, arrow: string): string | undefined {
+  const at = layout.columns.findIndex(({ nodes }) => nodes.some(({ node }) => node.key === key));
+  const column = layout.columns[at];
+  if (column === undefined) return undefined;
+  const row = column.nodes.findIndex(({ node }) => node.key === key);
+  if (arrow === "ArrowUp") return column.nodes[row - 1]?.node.key;
+  if (arrow === "ArrowDown") return column.nodes[row + 1]?.node.key;
+  if (arrow === "Home") return column.nodes[0]?.node.key;
+  if (arrow === "End") return column.nodes.at(-1)?.node.key;
+  const step = arrow === "ArrowRight" ? 1 : arrow === "ArrowLeft" ? -1 : 0;
+  const next = step === 0 ? undefined : layout.columns[at + step];
+  if (next === undefined) return undefined;
+  const isJoined = (other: string) =>
+    graph.edges.some(({ from, to }) => (step === 1 ? from === key && to === other : to === key && from === other));
+  const y = column.nodes[row]?.y ?? 0;
+  const nearest = (some: readonly Placed[]) =>
+    [...some].sort((left, right) => Math.abs(left.y - y) - Math.abs(right.y - y))[0]?.node.key;
+  return nearest(next.nodes.filter(({ node }) => isJoined(node.key))) ?? nearest(next.nodes);
+}

@@ -1,0 +1,153 @@
+/** What policies say together, as paths: who → policy → what → through which gateway. Not what is decided: order and rules do that. */
+import type { ItemAt } from "@gatehouse/client/calls";
+
+export type Policy = ItemAt<"/tenants/policies">;
+
+/** What stands alone in the graph: a record, or words that stand for many, such as "All users". */
+export interface Leaf {
+  /** `group:` and an id, for example; of words alone, the word. */
+  readonly key: string;
+  readonly kind: "group" | "user" | "device" | "words" | "policy" | "resource" | "gateway";
+  readonly id?: string;
+  readonly name: string;
+  /** What is said below the name. */
+  readonly note?: string;
+}
+
+export interface Path {
+  readonly policy: Leaf;
+  /** From 1, among all policies of the type. */
+  readonly place: number;
+  readonly denies: boolean;
+  readonly sources: readonly Leaf[];
+  readonly resources: readonly Leaf[];
+  /** Gateways that may carry it, by the key of the resource. */
+  readonly gatewaysOf: (resource: Leaf) => readonly Leaf[];
+}
+
+export interface KnownGateway {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly resources?: readonly { readonly id: string }[];
+}
+
+/** Which gateways each resource has. */
+export interface Gateways {
+  readonly all: readonly Leaf[];
+  readonly ofResource: ReadonlyMap<string, readonly Leaf[]>;
+}
+
+export const allUsers: Leaf = { key: "all-users", kind: "words", name: "All users" };
+export const allGroups: Leaf = { key: "all-groups", kind: "words", name: "Members of any group" };
+export const allDevices: Leaf = { key: "all-devices", kind: "words", name: "All devices" };
+export const anySite: Leaf = { key: "any-site", kind: "words", name: "Any site" };
+export const allResources: Leaf = { key: "all-resources", kind: "words", name: "All resources" };
+const internet: Leaf = { key: "internet", kind: "words", name: "The internet" };
+const straight: Leaf = { key: "straight", kind: "words", name: "Straight from the device" };
+
+export function readGateways(gateways: readonly KnownGateway[]): Gateways {
+  const all: Leaf[] = [];
+  const ofResource = new Map<string, Leaf[]>();
+  for (const gateway of gateways) {
+    const leaf = leafOf("gateway", gateway.id, gateway.name, gateway.status.toLowerCase());
+    all.push(leaf);
+    for (const { id } of gateway.resources ?? []) {
+      const key = `resource:${id}`;
+      const known = ofResource.get(key);
+      if (known === undefined) ofResource.set(key, [leaf]);
+      else known.push(leaf);
+    }
+  }
+  return { all, ofResource };
+}
+
+export function leafOf(kind: Exclude<Leaf["kind"], "words">, id: string, name: string, note?: string): Leaf {
+  return { key: `${kind}:${id}`, kind, id, name, ...(note === undefined ? {} : { note }) };
+}
+
+/** In the order of evaluation; without inactive policies, which are skipped. */
+export function readPaths(policies: readonly Policy[], gateways: Gateways): readonly Path[] {
+  return policies.flatMap((policy, index) => (policy.active ? [readPath(policy, index + 1, gateways)] : []));
+}
+
+function readPath(policy: Policy, place: number, gateways: Gateways): Path {
+  const denies = !policy.action || policy.mode === "RESTRICTED";
+  const conditions = [
+    policy.rule.type === "CUSTOM" && `if ${policy.rule.name}`,
+    policy.sourceIps.length > 0 && "from some addresses",
+  ].filter((text) => text !== false);
+  const note = [`${place} · ${denies ? "Deny" : "Allow"}`, ...conditions].join(", ");
+  const own = new Set(policy.gateways.map(({ id }) => `gateway:${id}`));
+  const named = gateways.all.filter(({ key }) => own.has(key));
+  return {
+    policy: leafOf("policy", policy.id, policy.name, note),
+    place,
+    denies,
+    sources: sourcesOf(policy),
+    resources: resourcesOf(policy),
+    gatewaysOf: (resource) => {
+      // What is denied goes nowhere.
+      if (denies) return [];
+      if (policy.mode === "LOCAL") return [straight];
+      const offered = resource.key === allResources.key ? gateways.all : (gateways.ofResource.get(resource.key) ?? []);
+      if (policy.type === "INTERNET" && offered.length === 0) return named;
+      return own.size === 0 ? offered : offered.filter(({ key }) => own.has(key));
+    },
+  };
+}
+
+function sourcesOf(policy: Policy): readonly Leaf[] {
+  if (policy.type === "SITETOSITE") return [anySite];
+  return [
+    ...(policy.allUsers ? [allUsers] : []),
+    ...(policy.allGroups ? [allGroups] : []),
+    ...(policy.allDevices ? [allDevices] : []),
+    ...policy.groups.map(({ id, name }) => leafOf("group", id, name)),
+    ...policy.users.map(({ id, email }) => leafOf("user", id, email ?? id)),
+    ...policy.devices.map(({ id, name }) => leafOf("device", id, name)),
+  ];
+}
+
+function resourcesOf(policy: Policy): readonly Leaf[] {
+  if (policy.allResources) return [allResources];
+  if (policy.type === "INTERNET" && policy.resources.length === 0) return [internet];
+  return policy.resources.map(({ id, name }) => leafOf("resource", id, name));
+}
+
+/** What the graph is narrowed to. */
+export interface Focus {
+  readonly leaf: Leaf;
+  /** By what a user, a device or a group may be meant; absent for the others. */
+  readonly sourceKeys?: ReadonlySet<string>;
+}
+
+export type Shown = "all" | "allowed" | "denied";
+
+/** The paths that lead through what is looked at. */
+export function narrowPaths(paths: readonly Path[], shown: Shown, focus: Focus | undefined): readonly Path[] {
+  const wanted = shown === "all" ? paths : paths.filter(({ denies }) => denies === (shown === "denied"));
+  if (focus === undefined) return wanted;
+  const { leaf, sourceKeys } = focus;
+  return wanted.flatMap((path): readonly Path[] => {
+    if (sourceKeys !== undefined) {
+      const sources = path.sources.filter(({ key }) => sourceKeys.has(key));
+      return sources.length === 0 ? [] : [{ ...path, sources }];
+    }
+    switch (leaf.kind) {
+      case "policy":
+        return path.policy.key === leaf.key ? [path] : [];
+      case "resource": {
+        const meant = path.resources.some(({ key }) => key === leaf.key || key === allResources.key);
+        return meant ? [{ ...path, resources: [leaf] }] : [];
+      }
+      default: {
+        const { sources, resources } = path;
+        if (sources.some(({ key }) => key === leaf.key)) return [{ ...path, sources: [leaf] }];
+        if (resources.some(({ key }) => key === leaf.key)) return [{ ...path, resources: [leaf] }];
+        const reached = resources.filter((resource) => path.gatewaysOf(resource).some(({ key }) => key === leaf.key));
+        return reached.length === 0 ? [] : [{ ...path, resources: reached, gatewaysOf: () => [leaf] }];
+      }
+    }
+  });
+}

@@ -1,0 +1,293 @@
+/** Who → policy → what → through which gateway, as policies say it: drawn, or as a list. */
+import { Button, Group, Paper, SegmentedControl, Skeleton, Stack, Text } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, useMemo, useRef } from "react";
+import { paged, whole } from "../../../app/api.ts";
+import { ProblemNotice } from "../../../app/problem-notice.tsx";
+import { useMay } from "../../../app/session.ts";
+import { allPoliciesQuery } from "../../../records/all-policies.ts";
+import { FocusSelect } from "./focus-select.tsx";
+import { GraphList } from "./graph-list.tsx";
+import { type AccessGraph, buildGraph, type Members, mostAtOnce } from "./graph-model.ts";
+import { type Opened, openOrClose, turnTo } from "./graph-opened.ts";
+import { type Focus, leafOf, narrowPaths, type Path, readGateways, readPaths } from "./graph-paths.ts";
+import { useDecided } from "./use-graph-decisions.ts";
+import { useGraphFocus } from "./use-graph-focus.ts";
+import {
+  accessTypes,
+  type GraphChange,
+  type GraphQuestion,
+  shownChoices,
+  useGraphQuestion,
+} from "./use-graph-question.ts";
+
+const GraphCanvas = lazy(async () => ({ default: (await import("./graph-canvas.tsx")).GraphCanvas }));
+const gatewayList = whole("/tenants/gateways");
+const userList = paged("/tenants/users");
+
+export function GraphView() {
+  const mayReadPolicies = useMay("policies:read");
+  const mayReadGateways = useMay("gateways:read");
+  const { question, change } = useGraphQuestion();
+  const { type, shown, focus: focusKey } = question;
+  const policies = useQuery({ ...allPoliciesQuery(type), enabled: mayReadPolicies });
+  const known = useQuery({
+    queryKey: [gatewayList.path, "list", undefined],
+    enabled: mayReadGateways,
+    queryFn: ({ signal }) => gatewayList.read(signal),
+  });
+  const gateways = useMemo(() => readGateways(known.data ?? []), [known.data]);
+  const all = useMemo(() => readPaths(policies.data ?? [], gateways), [policies.data, gateways]);
+  const { focus, error: focusError, isPending } = useGraphFocus(focusKey, all, gateways.all);
+  const narrowed = useMemo(() => ({ focus, paths: narrowPaths(all, shown, focus) }), [all, shown, focus]);
+  // What was drawn stays until what it is narrowed to is read: so does the keyboard's focus in it.
+  const kept = useRef<typeof narrowed>(undefined);
+  useEffect(() => {
+    if (!isPending) kept.current = narrowed;
+  }, [narrowed, isPending]);
+  const { paths, focus: drawnFocus } = isPending && kept.current !== undefined ? kept.current : narrowed;
+  if (!mayReadPolicies) return <Notice text="The graph is made of policies, which your key may not read." />;
+  const error = policies.error ?? known.error ?? focusError;
+  const isWaiting =
+    policies.data === undefined ||
+    (mayReadGateways && known.data === undefined) ||
+    (isPending && kept.current === undefined);
+  const inactive = (policies.data ?? []).filter(({ active }) => !active).length;
+  return (
+    <Stack>
+      <Group gap="sm">
+        <SegmentedControl
+          aria-label="Access type"
+          className="views"
+          value={type}
+          onChange={(value) => change({ type: value })}
+          data={accessTypes.map(({ value, label }) => ({ value, label }))}
+        />
+        <SegmentedControl
+          aria-label="What is shown"
+          value={shown}
+          onChange={(value) => change({ shown: value })}
+          data={shownChoices.map(({ value, label }) => ({ value, label }))}
+        />
+        <FocusSelect
+          paths={all}
+          gateways={gateways.all}
+          focus={focus?.leaf}
+          onChange={(key) => change({ focus: key ?? "" })}
+        />
+      </Group>
+      {error !== null ? (
+        <ProblemNotice error={error} retry={() => Promise.all([policies.refetch(), known.refetch()])} />
+      ) : isWaiting ? (
+        <Skeleton height={420} aria-busy />
+      ) : (
+        <>
+          {drawnFocus !== undefined && (
+            <FocusBar focus={drawnFocus} paths={paths} question={question} change={change} />
+          )}
+          {paths.length === 0 ? (
+            <Notice text={emptyText(question, drawnFocus)} />
+          ) : (
+            <Drawn paths={paths} gateways={gateways} focus={drawnFocus} question={question} change={change} />
+          )}
+          <Text size="sm" c="dimmed">
+            This is what active policies say. Which of them decides depends on their order, on rules, and on the moment:
+            ask for one user and one resource to know.
+            {inactive > 0 && ` ${inactive} inactive ${inactive === 1 ? "policy is" : "policies are"} left out.`}
+            {!mayReadGateways && " Your key may not read gateways, so none are shown."}
+          </Text>
+        </>
+      )}
+    </Stack>
+  );
+}
+
+function emptyText({ shown }: GraphQuestion, focus: Focus | undefined): string {
+  const through = focus === undefined ? "" : ` about ${focus.leaf.name}`;
+  if (shown === "denied")
+    return `No active policy of this type denies anything${through}. What no policy allows is denied all the same.`;
+  return `No active policy of this type ${shown === "allowed" ? "allows" : "says"} anything${through}, so nothing is reached by one.`;
+}
+
+function Notice({ text }: { readonly text: string }) {
+  return (
+    <Paper withBorder p="xl">
+      <Text ta="center" c="dimmed">
+        {text}
+      </Text>
+    </Paper>
+  );
+}
+
+interface DrawnProps {
+  readonly paths: readonly Path[];
+  readonly gateways: ReturnType<typeof readGateways>;
+  readonly focus: Focus | undefined;
+  readonly question: GraphQuestion;
+  readonly change: (change: GraphChange) => void;
+}
+
+function Drawn({ paths, gateways, focus, question, change }: DrawnProps) {
+  const { type, shown, opened, form, page } = question;
+  const isWide = useMediaQuery("(min-width: 48em)", undefined, { getInitialValueInEffect: false });
+  const navigate = useNavigate();
+  const members = useMembers(opened);
+  const said = useMemo(
+    () => buildGraph({ paths, gateways, focus, opened, members }),
+    [paths, gateways, focus, opened, members],
+  );
+  const graph = useDecided(said, focus);
+  const drawn = form ?? (isWide ? "graph" : "list");
+  return (
+    <Stack gap="xs">
+      <Group justify="space-between">
+        <SegmentedControl
+          size="xs"
+          aria-label="Form"
+          value={drawn}
+          onChange={(value) => change({ form: value })}
+          data={[
+            { value: "graph", label: "Graph" },
+            { value: "list", label: "List" },
+          ]}
+        />
+        {drawn === "graph" && <Legend />}
+      </Group>
+      {drawn === "list" ? (
+        <GraphList paths={paths} page={page} turnTo={(next) => change({ page: next })} />
+      ) : (
+        <Suspense fallback={<Skeleton height={420} aria-busy />}>
+          <GraphCanvas
+            graph={graph}
+            about={`${type} ${shown} ${focus?.leaf.key ?? ""}`}
+            focusKey={focus?.leaf.key ?? ""}
+            openOrClose={(owner) => change({ opened: openOrClose(opened, owner) })}
+            turnTo={(owner, next) => change({ opened: turnTo(opened, owner, next) })}
+            focusOn={(key) => {
+              const asked = focus === undefined ? undefined : explanationOf(graph, focus, key);
+              if (asked === undefined) change({ focus: key });
+              else void navigate({ to: "/access", search: asked });
+            }}
+          />
+        </Suspense>
+      )}
+    </Stack>
+  );
+}
+
+/** Of one who is looked at, a resource leads to why they reach it or not. */
+function explanationOf(graph: AccessGraph, { leaf }: Focus, key: string): Record<string, string> | undefined {
+  const { id, reached } = graph.columns.resource.find((node) => node.key === key) ?? {};
+  if (id === undefined || reached === undefined) return undefined;
+  const device = reached.deviceId === undefined ? {} : { device: reached.deviceId };
+  return { view: "can", [leaf.kind]: leaf.id ?? "", ...device, resource: id };
+}
+
+/** The users of the group that is open. */
+function useMembers(opened: Opened): Members | undefined {
+  const mayRead = useMay("users:read");
+  const [group, page = 0] = [...opened].find(([key]) => key.startsWith("group:")) ?? [];
+  const id = group?.slice("group:".length) ?? "";
+  const { data } = useQuery({
+    queryKey: ["graph", "members", id, page],
+    enabled: mayRead && id !== "",
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) =>
+      userList.read({ "filter[groups.id]": id, sort: "email", limit: mostAtOnce, offset: page * mostAtOnce }, signal),
+  });
+  return useMemo(
+    () =>
+      data === undefined || group === undefined
+        ? undefined
+        : {
+            group,
+            total: data.total,
+            users: data.data.map(({ id: user, email }) => leafOf("user", user, email ?? user)),
+          },
+    [data, group],
+  );
+}
+
+const pages = {
+  group: "groups",
+  user: "users",
+  device: "devices",
+  resource: "resources",
+  gateway: "gateways",
+  policy: "policies",
+} as const;
+
+interface FocusBarProps {
+  readonly focus: Focus;
+  readonly paths: readonly Path[];
+  readonly question: GraphQuestion;
+  readonly change: (change: GraphChange) => void;
+}
+
+/** What the graph is narrowed to, and where to go from there. */
+function FocusBar({ focus: { leaf }, paths, question, change }: FocusBarProps) {
+  const { kind, id = "", key, name } = leaf;
+  const denying = paths.filter(({ denies }) => denies).length;
+  const isOpen = question.opened.has(key);
+  return (
+    <Paper withBorder p="sm" component="section" aria-label="Only what leads through">
+      <Group justify="space-between" gap="sm">
+        <Text style={{ overflowWrap: "anywhere" }}>
+          Only what leads through <strong>{name}</strong>: {sayCount(paths.length - denying, "allows", "allow")},{" "}
+          {sayCount(denying, "denies", "deny")}.
+        </Text>
+        <Group gap="xs">
+          {kind === "group" && question.form !== "list" && (
+            <Button size="xs" variant="default" onClick={() => change({ opened: openOrClose(question.opened, key) })}>
+              {isOpen ? "Hide its users" : "Show its users"}
+            </Button>
+          )}
+          {(kind === "user" || kind === "device") && (
+            <Button size="xs" variant="default" component={Link} to={`/access?view=what&${kind}=${id}`}>
+              What they reach
+            </Button>
+          )}
+          {kind === "resource" && (
+            <Button size="xs" variant="default" component={Link} to={`/access?view=who&resource=${id}`}>
+              Who reaches it
+            </Button>
+          )}
+          {kind !== "words" && (
+            <Button size="xs" variant="default" component={Link} to={`/${pages[kind]}/${id}`}>
+              Open its page
+            </Button>
+          )}
+          <Button size="xs" variant="default" onClick={() => change({ focus: "" })}>
+            Show everything
+          </Button>
+        </Group>
+      </Group>
+    </Paper>
+  );
+}
+
+function sayCount(count: number, one: string, many: string): string {
+  return count === 1 ? `1 policy ${one}` : `${count.toLocaleString("en")} policies ${many}`;
+}
+
+function Legend() {
+  return (
+    <Group gap="md" aria-hidden>
+      <Group gap={6}>
+        <svg width={34} height={10} aria-hidden="true">
+          <line x1={0} y1={5} x2={34} y2={5} stroke="var(--mantine-color-green-7)" strokeWidth={2} />
+        </svg>
+        <Text size="xs">allowed</Text>
+      </Group>
+      <Group gap={6}>
+        <svg width={34} height={10} aria-hidden="true">
+          <path d="M0 5 H22" stroke="var(--mantine-color-red-7)" strokeWidth={2} strokeDasharray="6 4" />
+          <path d="M24 1 L32 9 M32 1 L24 9" stroke="var(--mantine-color-red-7)" strokeWidth={2} />
+        </svg>
+        <Text size="xs">denied</Text>
+      </Group>
+    </Group>
+  );
+}

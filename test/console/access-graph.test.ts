@@ -1,0 +1,252 @@
+/** The graph of who reaches what by which policy, and access by address. */
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type ConsoleWorld,
+  hasBrowser,
+  openConsoleWorld,
+  picture,
+  seriousProblems,
+  type Visit,
+  withoutBrowser,
+} from "./console-world.ts";
+
+if (!hasBrowser) console.warn(`The console is not tested: ${withoutBrowser}.`);
+
+describe.runIf(hasBrowser)("who looks at access", { timeout: 60_000 }, () => {
+  let world: ConsoleWorld;
+  const keys = new Map<string, string>();
+  beforeAll(async () => {
+    world = await openConsoleWorld();
+    for (const role of ["OWNER", "AUDITOR"] as const) keys.set(role, await world.keyOf(role));
+  }, 120_000);
+  afterAll(() => world?.close());
+
+  const visitAs = (role: "OWNER" | "AUDITOR", options: { theme?: "light" | "dark"; width?: number } = {}) =>
+    world.visit({ ...options, key: keys.get(role) ?? "" });
+  const button = ({ page }: Visit, name: string | RegExp) => page.getByRole("button", { name });
+  const nodes = (page: Page) => page.locator(".graph-node");
+  const focusedName = (page: Page) =>
+    page.evaluate<string>("document.activeElement?.dataset.key && document.activeElement.textContent || ''");
+  const soon = { timeout: 10_000 };
+  const isQuiet = (page: Page) => expect.poll(() => page.locator("[aria-busy=true]").count(), soon).toBe(0);
+  const shownNodes = (page: Page) => expect.poll(() => nodes(page).allTextContents(), soon);
+  const idOf = async (path: string, name: string): Promise<string> =>
+    (await world.client.get(`/tenants/${path}?filter[name]=${encodeURIComponent(name)}`)).body.data[0].id;
+
+  describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
+    test.each(["OWNER", "AUDITOR"] as const)("sees the graph as %s, all of it and what is denied", async (role) => {
+      const visit = await visitAs(role, { theme, width: 1440 });
+      const { page } = visit;
+      await visit.open("/access?view=graph");
+      await nodes(page).getByText("Contractors stay out of production").waitFor();
+      await isQuiet(page);
+      expect(await page.locator(".react-flow__edge.allows").count()).toBeGreaterThan(10);
+      expect(await page.locator(".react-flow__edge.denies").count()).toBe(7);
+      expect(await seriousProblems(page)).toEqual([]);
+      await picture(page, `access-graph-${role.toLowerCase()}-${theme}`);
+      await page.getByRole("radiogroup", { name: "What is shown" }).getByText("Denied").click();
+      await page.waitForURL(/show=denied/);
+      await expect.poll(() => page.locator(".react-flow__edge.allows").count(), soon).toBe(0);
+      expect(await page.locator(".react-flow__edge.denies").count()).toBe(7);
+      expect(await seriousProblems(page)).toEqual([]);
+      await picture(page, `access-graph-denied-${role.toLowerCase()}-${theme}`);
+      await page.getByText("List", { exact: true }).click();
+      await page.getByRole("cell", { name: /Kubernetes production/ }).waitFor();
+      expect(await seriousProblems(page)).toEqual([]);
+      await picture(page, `access-graph-list-${role.toLowerCase()}-${theme}`);
+      await visit.leave();
+    });
+  });
+
+  test("goes through the graph by keyboard, and opens what leads on", async () => {
+    const visit = await visitAs("OWNER", { width: 1440 });
+    const { page } = visit;
+    await visit.open("/access?view=graph");
+    await button(visit, /^Group Engineering/).focus();
+    await page.keyboard.press("ArrowRight");
+    expect(await focusedName(page)).toContain("Tools of engineering");
+    await page.keyboard.press("ArrowDown");
+    expect(await focusedName(page)).toContain("Books in office hours");
+    await page.keyboard.press("Home");
+    expect(await focusedName(page)).toContain("Contractors stay out of production");
+    await page.keyboard.press("ArrowLeft");
+    expect(await focusedName(page)).toContain("User ");
+    await page.keyboard.press("End");
+    await page.keyboard.press("ArrowUp");
+    await button(visit, /^Group Engineering/).focus();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/focus=group/);
+    const bar = page.getByRole("region", { name: "Only what leads through" });
+    await bar.getByText(/2 policies allow, 0 policies deny/).waitFor();
+    // The same key, pressed again, opens the group.
+    expect(await focusedName(page)).toContain("Engineering");
+    await page.keyboard.press("Enter");
+    await button(visit, /^User engineer-01@example.com/).waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/focus=user/);
+    await page.locator(".graph-heading", { hasText: "Asked for" }).waitFor();
+    // What is decided now, beside what policies say.
+    await button(visit, /^Resource Wiki Allowed now/).waitFor();
+    await isQuiet(page);
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "access-graph-user");
+    await button(visit, /^Resource Wiki Allowed now/).press("Enter");
+    await page.getByRole("region", { name: "Decision" }).getByText("Allowed", { exact: true }).waitFor();
+    await page.goBack();
+    await button(visit, "Show everything").last().click();
+    await nodes(page).getByText("Contractors stay out of production").waitFor();
+    await visit.leave();
+  });
+
+  test("finds one user, and shares a link to what is shown", async () => {
+    const visit = await visitAs("OWNER", { width: 1440 });
+    const { page } = visit;
+    await visit.open("/access?view=graph");
+    const field = page.getByRole("combobox", { name: "Only what leads through" });
+    await field.fill("engineer-05");
+    await page.getByRole("option", { name: "engineer-05@example.com" }).click();
+    await page.waitForURL(/focus=user/);
+    await page.getByText(/policies allow, 1 policy denies/).waitFor();
+    await button(visit, "Copy a link to this").click();
+    await button(visit, "Copied").waitFor();
+    const link = await page.evaluate<string>("navigator.clipboard.readText()");
+    expect(link).toBe(page.url());
+    const shown = await nodes(page).allTextContents();
+    const other = await visitAs("AUDITOR", { width: 1440 });
+    await other.page.goto(link);
+    await shownNodes(other.page).toEqual(shown);
+    await other.leave();
+    await page.getByRole("link", { name: "What they reach" }).click();
+    await page.getByRole("region", { name: /found$/ }).waitFor();
+    await visit.leave();
+  });
+
+  test("reads the same as a list on a screen of 360 pixels", async () => {
+    const visit = await visitAs("AUDITOR", { width: 360 });
+    const { page } = visit;
+    await visit.open("/access?view=graph");
+    await page
+      .getByRole("list", { name: "Access as a list" })
+      .getByRole("link", { name: "Personnel files" })
+      .first()
+      .waitFor();
+    await isQuiet(page);
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "access-graph-narrow");
+    expect(await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+    await page.getByText("Graph", { exact: true }).last().click();
+    await nodes(page).first().waitFor();
+    expect(await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+    await picture(page, "access-graph-narrow-drawn");
+    await visit.leave();
+  });
+
+  test("loads what draws it only where it is drawn", async () => {
+    const visit = await visitAs("OWNER", { width: 1440 });
+    const { page } = visit;
+    const scripts: string[] = [];
+    page.on("request", (request) => {
+      if (request.resourceType() === "script") scripts.push(request.url());
+    });
+    await visit.open("/access");
+    await page.getByRole("region", { name: "Question" }).waitFor();
+    expect(scripts.filter((url) => url.includes("graph"))).toEqual([]);
+    await page.getByText("Graph", { exact: true }).click();
+    await nodes(page).first().waitFor();
+    expect(scripts.filter((url) => url.includes("graph")).length).toBeGreaterThan(0);
+    await visit.leave();
+  });
+
+  test("opens what is grouped, step by step, where there are many", async () => {
+    const groups = ["Engineering", "Sales", "Finance"];
+    const ids = await Promise.all(groups.map((name) => idOf("groups", name)));
+    const gateways = (await world.client.get("/tenants/gateways")).body.map(({ id }: { readonly id: string }) => id);
+    for (let index = 0; index < 60; index++) {
+      const resource = await world.client.post("/tenants/resources", {
+        name: `Machine ${index}`,
+        type: "PRIVATE",
+        addresses: [{ address: `192.0.2.${index + 1}`, protocols: [] }],
+      });
+      expect(resource.status).toBe(201);
+      const body = { loadBalancingMode: "MANUAL", gateways: [gateways[index % 2]] };
+      expect(
+        (await world.client.post(`/tenants/resources/${resource.body.id}/loadBalancing`, body)).status,
+      ).toBeLessThan(300);
+      const policy = await world.client.post("/tenants/policies", {
+        name: `Machine ${index} for some`,
+        type: "PRIVATE",
+        action: index % 7 !== 0,
+        groups: [ids[index % 3]],
+        resources: [resource.body.id],
+      });
+      expect(policy.status).toBe(201);
+    }
+    const visit = await visitAs("OWNER", { width: 1440 });
+    const { page } = visit;
+    await visit.open("/access?view=graph");
+    await button(visit, /^Policies 26 to 50/).click();
+    await page.waitForURL(/open=p\.1/);
+    await button(visit, /^Policy Machine 20 for some/).waitFor();
+    const column = page.locator('.graph-node[data-kind="policy"]');
+    expect(await column.count()).toBe(20);
+    await button(visit, "and 5 more").click();
+    await button(visit, "20 before these").waitFor();
+    expect(await column.count()).toBe(5);
+    await button(visit, /^3\d resources behind/)
+      .first()
+      .click();
+    await button(visit, /^and 1\d more$/).waitFor();
+    expect(await nodes(page).count()).toBeLessThan(80);
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "access-graph-large");
+    const shown = await nodes(page).allTextContents();
+    await page.reload();
+    await shownNodes(page).toEqual(shown);
+    await page.goBack();
+    await expect.poll(() => page.url(), soon).not.toMatch(/r\./);
+    await visit.leave();
+  });
+
+  test("asks for an address on a port, and who reaches that", async () => {
+    const visit = await visitAs("OWNER");
+    const { page } = visit;
+    const user = (await world.client.get("/tenants/users?filter[email]=seller-01@example.com")).body.data[0].id;
+    await visit.open(`/access?user=${user}`);
+    await page.getByRole("combobox", { name: "Destination" }).click();
+    await page.getByRole("option", { name: "An address" }).click();
+    await page.getByText("Choose a user, or a device, and enter an address.").waitFor();
+    await page.getByRole("textbox", { name: "Address", exact: true }).fill("wiki.corp.example.com");
+    const decision = page.getByRole("region", { name: "Decision" });
+    await decision.getByRole("link", { name: "Wiki" }).waitFor();
+    await decision.getByText("Allowed", { exact: true }).waitFor();
+    await page.getByRole("combobox", { name: "Protocol" }).click();
+    await page.getByRole("option", { name: "TCP" }).click();
+    await page.getByRole("textbox", { name: "Port" }).fill("22");
+    await decision.getByText("The resource is not offered on this protocol and port.").first().waitFor();
+    await page.getByRole("textbox", { name: "Port" }).fill("443");
+    await decision.getByText("Allowed", { exact: true }).waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "access-address");
+    expect(page.url()).toMatch(/to=address.*address=wiki.corp.example.com.*port=443/);
+    const other = await visitAs("AUDITOR");
+    await other.page.goto(page.url());
+    await other.page.getByRole("region", { name: "Decision" }).getByText("Allowed", { exact: true }).waitFor();
+    await other.leave();
+    await page.getByText("Who can reach it?").click();
+    const found = page.getByRole("region", { name: "Who reaches it" });
+    await found.getByRole("link", { name: "Intranet for everybody" }).first().waitFor();
+    await button(visit, "Next page").click();
+    await page.waitForURL(/after=/);
+    await button(visit, "First page").waitFor();
+    await page.getByText("Without one").click();
+    await found
+      .getByRole("link", { name: /@example\.com/ })
+      .first()
+      .waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "access-address-who");
+    await visit.leave();
+  });
+});
