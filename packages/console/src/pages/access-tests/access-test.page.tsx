@@ -132,7 +132,9 @@ function Actions({ test, etag }: { readonly test: AccessTest; readonly etag: str
       <DeleteRecord
         what={`access test ${test.name}`}
         effect="Nothing watches over this any more. Nobody's access changes. This cannot be undone."
-        run={() => api.delete(path, { path: { id: test.id }, ifMatch: etag })}
+        path={`/tenants/access-tests/${test.id}`}
+        etag={etag}
+        changesAccess={false}
         done={() => void navigate({ to: "/access-tests" })}
       />
       <Button onClick={open}>Edit</Button>

@@ -1,8 +1,7 @@
-/** What can be edited of a user, as one form over two operations. */
+/** What can be edited of a user, as one form over several operations. */
 import type { ResultOf } from "@gatehouse/client/calls";
-import { api } from "../../app/api.ts";
 import { type Field, isSame, type Values } from "../../records/form-fields.tsx";
-import { readRecord } from "../../records/use-record.ts";
+import type { PlannedChange } from "../../records/planned-change.ts";
 
 export type User = ResultOf<"/tenants/users/{id}", "get">;
 
@@ -61,31 +60,36 @@ export function readAttributes(text: string): Attributes {
   return attributes;
 }
 
-/** Writes what changed, by the operation that takes it; each write is meant for the version that came before. */
-export async function saveUser(id: string, before: Values, after: Values, etag: string): Promise<void> {
-  const { firstName, lastName, maxDevices, attributes, groups } = after as {
-    readonly firstName: string;
-    readonly lastName: string;
-    readonly maxDevices: number | null;
-    readonly attributes: string;
-    readonly groups: readonly string[];
-  }; // as the fields above make them
-  const path = { id };
-  let version = etag;
-  if (!isSame([before.firstName, before.lastName], [firstName, lastName])) {
-    await api.put("/tenants/users/{id}", { path, body: { firstName, lastName }, ifMatch: version });
-    version = (await readRecord("/tenants/users/{id}", id)).etag;
+/** What writes the difference, by the operations that take it. */
+export function userChanges(at: string, before: Values, after: Values): readonly PlannedChange[] {
+  const { firstName, lastName, maxDevices, attributes, groups } = after as unknown as UserValues;
+  const held = before as unknown as UserValues;
+  const changes: PlannedChange[] = [];
+  if (!isSame([held.firstName, held.lastName], [firstName, lastName])) {
+    changes.push({ method: "PUT", path: at, body: { firstName, lastName } });
   }
-  if (!isSame([before.maxDevices, before.attributes], [maxDevices, attributes])) {
-    const body = { maxDevices, attributes: readAttributes(attributes) };
-    await api.patch("/tenants/users/{id}", { path, body, ifMatch: version });
+  if (!isSame([held.maxDevices, held.attributes], [maxDevices, attributes])) {
+    changes.push({ method: "PATCH", path: at, body: { maxDevices, attributes: readAttributes(attributes) } });
   }
-  const held = before.groups as readonly string[]; // as userValues makes them
   // Those to come first: nobody may be without a group.
-  for (const groupId of groups.filter((group) => !held.includes(group))) {
-    await api.post("/tenants/users/{id}/groups", { path, body: { groupId } });
+  for (const groupId of without(groups, held.groups)) {
+    changes.push({ method: "POST", path: `${at}/groups`, body: { groupId } });
   }
-  for (const groupId of held.filter((group) => !groups.includes(group))) {
-    await api.delete("/tenants/users/{id}/groups/{groupId}", { path: { id, groupId } });
+  for (const groupId of without(held.groups, groups)) {
+    changes.push({ method: "DELETE", path: `${at}/groups/${groupId}` });
   }
+  return changes;
+}
+
+/** As the fields above make them. */
+interface UserValues {
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly maxDevices: number | null;
+  readonly attributes: string;
+  readonly groups: readonly string[];
+}
+
+function without(ids: readonly string[], others: readonly string[]): readonly string[] {
+  return ids.filter((id) => !others.includes(id));
 }
