@@ -7,7 +7,7 @@ import { ProblemNotice } from "../app/problem-notice.tsx";
 import { Conflict } from "./conflict.tsx";
 import { type Field, FormField, isSame, type Values } from "./form-fields.tsx";
 import { type PlannedChange, sendChange } from "./planned-change.ts";
-import { ReviewedChange } from "./reviewed-change.tsx";
+import { isHeldUp, ReviewedChange } from "./reviewed-change.tsx";
 
 /** What an edited record holds now. */
 export interface Stored {
@@ -31,6 +31,7 @@ type Saving =
       /** @param etag of the version that was edited; empty for a new record */
       readonly submit: (values: Values, etag: string) => Promise<unknown>;
       readonly plan?: never;
+      readonly changesAccess?: never;
       readonly saved?: never;
     }
   | {
@@ -41,6 +42,8 @@ type Saving =
        * @param before what is stored
        */
       readonly plan: (values: Values, before: Values) => readonly PlannedChange[] | Promise<readonly PlannedChange[]>;
+      /** False where nobody's access can follow from it: it is then sent at once, and shown only where access tests hold it up. */
+      readonly changesAccess?: boolean;
       /** @param answer to the last of the requests */
       readonly saved?: (answer: unknown) => void;
     };
@@ -52,7 +55,7 @@ export function idIn(answer: unknown): string {
 
 /** Is shown for as long as it is mounted. */
 export function RecordForm(props: RecordFormProps & Saving) {
-  const { title, fields, initial, submitLabel, submit, plan, saved, close, edits } = props;
+  const { title, fields, initial, submitLabel, submit, plan, changesAccess = true, saved, close, edits } = props;
   const queryClient = useQueryClient();
   const [values, setValues] = useState(initial);
   const [start, setStart] = useState({ values: initial, etag: edits?.etag ?? "" });
@@ -71,29 +74,9 @@ export function RecordForm(props: RecordFormProps & Saving) {
       void edits.reread().then(setConflict, setError);
     } else setError(problem);
   };
-  const send = async (given: Values, { values: before, etag }: Stored) => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      if (plan !== undefined) {
-        const changes = await plan(given, before);
-        if (changes.length > 0) {
-          setPlanned(changes);
-          return;
-        }
-      }
-      await submit?.(given, etag);
-      await queryClient.invalidateQueries();
-      close();
-    } catch (problem) {
-      refuse(problem);
-    } finally {
-      setBusy(false);
-    }
-  };
   /** Sends what was reviewed. Where it takes several requests, and one is refused, only those that are left are sent again. */
-  const sendPlanned = async (changes: readonly PlannedChange[], overrideReason: string | undefined) => {
-    let now = start;
+  const sendPlanned = async (changes: readonly PlannedChange[], stored: Stored, overrideReason: string | undefined) => {
+    let now = stored;
     let answer: unknown;
     for (const [index, change] of changes.entries()) {
       answer = await sendChange(change, { etag: now.etag, overrideReason });
@@ -104,6 +87,31 @@ export function RecordForm(props: RecordFormProps & Saving) {
       unsent.current = left;
     }
     saved?.(answer);
+  };
+  const send = async (given: Values, { values: before, etag }: Stored) => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      if (plan !== undefined) {
+        const changes = await plan(given, before);
+        if (changes.length > 0 && changesAccess) {
+          setPlanned(changes);
+          return;
+        }
+        await sendPlanned(changes, { values: before, etag }, undefined).catch((problem) => {
+          if (isHeldUp(problem)) setPlanned(changes);
+          throw problem;
+        });
+      }
+      await submit?.(given, etag);
+      await queryClient.invalidateQueries();
+      close();
+    } catch (problem) {
+      if (isHeldUp(problem)) setError(problem);
+      else refuse(problem);
+    } finally {
+      setBusy(false);
+    }
   };
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
@@ -150,11 +158,13 @@ export function RecordForm(props: RecordFormProps & Saving) {
             unsent.current = undefined;
             setPlanned(undefined);
           }}
-          run={(overrideReason) => sendPlanned(unsent.current ?? planned, overrideReason)}
+          run={(overrideReason) => sendPlanned(unsent.current ?? planned, start, overrideReason)}
+          changesAccess={changesAccess}
+          {...(isHeldUp(error) ? { heldUpBy: error } : {})}
           done={close}
           refused={(problem) => {
             // It is asked for its reason where it was refused.
-            if (problem instanceof GatehouseError && problem.code === "access_tests_broken") return false;
+            if (isHeldUp(problem)) return false;
             unsent.current = undefined;
             refuse(problem);
             return true;

@@ -26,16 +26,35 @@ interface ReviewedChangeProps {
   /** @param overrideReason why access tests may be broken; undefined at first */
   readonly run: (overrideReason: string | undefined) => Promise<unknown>;
   readonly done: () => void;
+  /** Where it was sent already, and refused for the sake of access tests. */
+  readonly heldUpBy?: GatehouseError;
   /** Is told of what the preview, or the change, was refused for; true where it shows that itself. */
   readonly refused?: (error: unknown) => boolean;
 }
 
+/** Whether it was refused for enforced access tests that it would break. */
+export function isHeldUp(problem: unknown): problem is GatehouseError {
+  return problem instanceof GatehouseError && problem.code === "access_tests_broken";
+}
+
 export function ReviewedChange(props: ReviewedChangeProps) {
-  const { changes, changesAccess = true, note, label, danger = false, backLabel, back, run, done, refused } = props;
+  const {
+    changes,
+    changesAccess = true,
+    note,
+    label,
+    danger = false,
+    backLabel,
+    back,
+    run,
+    done,
+    refused,
+    heldUpBy,
+  } = props;
   const queryClient = useQueryClient();
   const mayAsk = useMay("decisions:read");
   const asks = changesAccess && mayAsk;
-  const [problem, setProblem] = useState<unknown>();
+  const [problem, setProblem] = useState<unknown>(heldUpBy);
   const [busy, setBusy] = useState(false);
   const [reason, setReason] = useState("");
   const preview = useQuery({
@@ -52,14 +71,13 @@ export function ReviewedChange(props: ReviewedChangeProps) {
   useEffect(() => {
     if (preview.error !== null && !isUnseen) refused?.(preview.error);
   }, [preview.error]);
-  const isHeldUp = problem instanceof GatehouseError && problem.code === "access_tests_broken";
   const readAnew = (refetchType: "none" | "active") =>
     // What the preview was about is done: it is not asked again.
     queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "preview", refetchType });
   const send = async () => {
     setBusy(true);
     try {
-      await run(isHeldUp ? reason.trim() : undefined);
+      await run(isHeldUp(problem) ? reason.trim() : undefined);
       done();
       // Nor is what was deleted.
       await readAnew(changes.some(({ method }) => method === "DELETE") ? "none" : "active");
@@ -91,7 +109,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
           )}
         </section>
       )}
-      {isHeldUp ? (
+      {isHeldUp(problem) ? (
         <Alert color="red" variant="outline" title="Enforced access tests hold this up" role="alert">
           <Stack gap="sm">
             <ul style={{ margin: 0, paddingInlineStart: 20 }}>
@@ -117,12 +135,12 @@ export function ReviewedChange(props: ReviewedChangeProps) {
           {backLabel}
         </Button>
         <Button
-          {...(danger || isHeldUp ? { color: "red" } : {})}
+          {...(danger || isHeldUp(problem) ? { color: "red" } : {})}
           loading={busy}
-          disabled={(asks && preview.data === undefined && !isUnseen) || (isHeldUp && reason.trim() === "")}
+          disabled={(asks && preview.data === undefined && !isUnseen) || (isHeldUp(problem) && reason.trim() === "")}
           onClick={() => void send()}
         >
-          {isHeldUp ? "Override and go on" : isUnseen ? `${label} unseen` : label}
+          {isHeldUp(problem) ? "Override and go on" : isUnseen ? `${label} unseen` : label}
         </Button>
       </Group>
     </Stack>
@@ -140,6 +158,8 @@ interface ReviewDialogProps
   readonly said?: string;
   /** @param answer to the last of the changes */
   readonly done?: (answer: unknown) => void;
+  /** As of `ReviewedChange`. */
+  readonly refused?: (error: unknown) => boolean;
 }
 
 /** Is shown for as long as it is mounted. */
