@@ -113,7 +113,7 @@ describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
     const visit = await world.visit({ key: keys.get("AUDITOR") ?? "" });
     const { page } = visit;
     const writing =
-      /^(create|invite|edit|delete|deactivate|reactivate|add|more|remove|move|disconnect|connect|save|revoke|replace|give|take|deliver|put|make)\b/i;
+      /^(create|invite|edit|delete|deactivate|reactivate|add|more(?! filters)|remove|move|disconnect|connect|save|revoke|replace|give|take|deliver|put|make)\b/i;
     for (const [path, title] of lists) {
       await visit.open(`/${path}?new=1`);
       await settled(page, title);

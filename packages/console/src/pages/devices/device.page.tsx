@@ -82,6 +82,7 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
           changes={[{ method: "PATCH", path: `${at}/deactivate` }]}
           etag={etag}
           said="Deactivated. The device is cut off."
+          danger
         />
       ) : (
         device.user !== undefined && (

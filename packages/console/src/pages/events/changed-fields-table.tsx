@@ -2,6 +2,9 @@ import { Code, Table, Text } from "@mantine/core";
 import { changedFields } from "./changed-fields.ts";
 import { sayOperation } from "./say-operation.ts";
 
+/** Stand above already, or say nothing about what was changed. */
+const unsaid = ["id", "createdAt", "updatedAt"];
+
 interface ChangedFieldsProps {
   readonly before: Readonly<Record<string, unknown>> | undefined;
   readonly after: Readonly<Record<string, unknown>> | undefined;
@@ -10,7 +13,7 @@ interface ChangedFieldsProps {
 
 /** What differs between two states of a record, field by field. */
 export function ChangedFields({ before, after, titles = ["Before", "After"] }: ChangedFieldsProps) {
-  const changes = changedFields(before, after);
+  const changes = changedFields(before, after).filter(({ field }) => !unsaid.includes(field));
   if (changes.length === 0) return <Text c="dimmed">The record looks the same before and after.</Text>;
   return (
     <Table className="record-table changes">

@@ -38,7 +38,7 @@ const definition: ListDefinition<Event> = {
     { field: "actor.name", title: "By whom", kind: "part", isRare: true },
     {
       field: "actor.type",
-      title: "By",
+      title: "Kind of actor",
       isRare: true,
       options: [
         { value: "api-key", label: "A key" },

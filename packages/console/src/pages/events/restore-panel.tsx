@@ -12,9 +12,11 @@ import type { PlannedChange } from "../../records/planned-change.ts";
 import { idIn } from "../../records/record-form.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
+import { tellProblem } from "../../records/use-record.ts";
 import { ChangedFields } from "./changed-fields-table.tsx";
 import { OrderRestoration } from "./order-restoration.tsx";
 import { pageOf } from "./record-pages.ts";
+import { referringAgain } from "./referring-again.ts";
 import { type Event, type Restoration, restorationOf, restorerOf, whyImpossible } from "./restore.ts";
 import { withoutMissing } from "./without-missing.ts";
 
@@ -102,7 +104,7 @@ function Recreation({ event, restoration }: RecreationProps) {
   const { change, notes, afterwards, changesAccess } = restoration;
   const { type, name, id } = event.target;
   const navigate = useNavigate();
-  const [made, setMade] = useState<string>();
+  const [left, setLeft] = useState<{ readonly id: string; readonly changes: readonly PlannedChange[] }>();
   const called = `${type} ${name ?? id}`;
   const leave = (to: string) => {
     const page = pageOf(type, to);
@@ -124,25 +126,39 @@ function Recreation({ event, restoration }: RecreationProps) {
         done={(answer) => {
           const newId = idIn(answer);
           notifications.show({ message: "Made anew", color: "green" });
-          if (afterwards === undefined) leave(newId);
-          else setMade(newId);
+          referringAgain(event, newId).then((referring) => {
+            const changes = [...(afterwards?.changes(newId) ?? []), ...referring];
+            if (changes.length === 0) leave(newId);
+            else setLeft({ id: newId, changes });
+          }, tellProblem);
         }}
       />
-      {made !== undefined && afterwards !== undefined && (
+      {left !== undefined && (
         <ReviewDialog
-          title={`Then: ${afterwards.what.charAt(0).toLowerCase()}${afterwards.what.slice(1)}?`}
-          note={`${called} is there again. This is what is left.`}
-          changes={afterwards.changes(made)}
-          label={afterwards.what}
+          title={`${called} is there again. Put back what is left?`}
+          note={sayLeft(left.changes)}
+          changes={left.changes}
+          label="Put back the rest"
           backLabel="Leave it at that"
           close={() => {
-            setMade(undefined);
-            leave(made);
+            setLeft(undefined);
+            leave(left.id);
           }}
         />
       )}
     </Stack>
   );
+}
+
+function sayLeft(changes: readonly PlannedChange[]): string {
+  const count = (form: RegExp) => changes.filter(({ path }) => form.test(path)).length;
+  const parts = [
+    { found: count(/^\/tenants\/users\//), one: "a member", many: "members" },
+    { found: count(/^\/tenants\/policies\/[^/]+$/), one: "a policy", many: "policies" },
+    { found: count(/loadBalancing$/), one: "its gateways", many: "" },
+    { found: count(/deactivate$/), one: "that it was inactive", many: "" },
+  ].filter(({ found }) => found > 0);
+  return `Before, it had: ${parts.map(({ found, one, many }) => (found === 1 ? one : `${found} ${many}`)).join(", ")}.`;
 }
 
 interface StepsProps {

@@ -60,7 +60,7 @@ type Policy = ResultOf<"/tenants/policies/{id}", "get">;
 type AccessTest = ResultOf<"/tenants/access-tests/{id}", "get">;
 type Webhook = ResultOf<"/tenants/webhooks/{id}", "get">;
 
-const newId = "It gets a new id, and no policy names it any more.";
+const newId = "It gets a new id. What referred to it can be made to refer to it again, as the step after that.";
 
 const idsOf = (records: readonly { readonly id: string }[]) => records.map(({ id }) => id);
 const inAnyOrder = (records: readonly { readonly id: string }[]) => idsOf(records).sort();
@@ -231,18 +231,6 @@ const groups: Restorer<Group> = {
   create: (before) => ({
     change: { method: "POST", path: "/tenants/groups", body: groupBody(before) },
     notes: [newId],
-    afterwards:
-      before.users.length === 0
-        ? undefined
-        : {
-            what: `Put its ${before.users.length} members back into it`,
-            changes: (groupId) =>
-              before.users.map(({ id }) => ({
-                method: "POST",
-                path: `/tenants/users/${id}/groups`,
-                body: { groupId },
-              })),
-          },
   }),
 };
 
@@ -503,6 +491,11 @@ export function restorerOf(type: string): Restorer<State> | undefined {
   return restorers[type] as Restorer<State> | undefined; // events hold records in the API's own form
 }
 
+/** Of what only lost a reference, the record holds the reference alone. */
+function isPartial(type: string, before: State, operation: string): boolean {
+  return (type === "user" || type === "policy") && !("createdAt" in before) && operation !== "reorderPolicies";
+}
+
 /** Why what an event tells of cannot be put back; undefined where that depends on the record as it is now. */
 export function whyImpossible({ before, operation, target }: Event): string | undefined {
   if (target.type === "api-key") {
@@ -511,6 +504,9 @@ export function whyImpossible({ before, operation, target }: Event): string | un
   if (before === undefined) return "There was nothing before: the record was made by this. Delete it on its own page.";
   if (operation === "applyConfiguration") {
     return "This came with a whole configuration, of which the record keeps what changed. Apply the configuration of before.";
+  }
+  if (isPartial(target.type, before, operation)) {
+    return "This came with the deletion of what it named. Put that back from its own event, of the same generation.";
   }
   if (operation === "rotateGatewayToken" || operation === "rotateWebhookSecret") {
     return "Secrets are not kept in the record, so the former one cannot come back.";

@@ -11,7 +11,8 @@ import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { readRecord, useAction, useRecord } from "../../records/use-record.ts";
-import { groupsField, type User, userChanges, userFields, userValues } from "./user-fields.tsx";
+import { userChanges } from "./user-changes.ts";
+import { groupsField, type User, userFields, userValues } from "./user-fields.tsx";
 import { fullName } from "./user-name.ts";
 
 const path = "/tenants/users/{id}";
@@ -143,6 +144,7 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
           changes={[{ method: "PATCH", path: `${at}/deactivate` }]}
           etag={etag}
           said="Deactivated. The user's devices are cut off."
+          danger
         />
       )}
       <DeleteRecord
