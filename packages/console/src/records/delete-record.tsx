@@ -28,6 +28,7 @@ export function DeleteRecord({ what, effect, path, label = "Delete", done, ...gi
       note={effect}
       changes={[{ method: "DELETE", path }]}
       danger
+      leaves={done !== undefined}
       backLabel="Keep it"
       {...(done === undefined ? {} : { done })}
     />

@@ -21,6 +21,8 @@ interface ReviewedChangeProps {
   readonly note?: ReactNode;
   readonly label: string;
   readonly danger?: boolean;
+  /** The page is left for another, as what it shows is deleted: it is not read anew. */
+  readonly leaves?: boolean;
   readonly backLabel: string;
   readonly back: () => void;
   /** @param overrideReason why access tests may be broken; undefined at first */
@@ -79,8 +81,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
     try {
       await run(isHeldUp(problem) ? reason.trim() : undefined);
       done();
-      // Nor is what was deleted.
-      await readAnew(changes.some(({ method }) => method === "DELETE") ? "none" : "active");
+      await readAnew(leaves ? "none" : "active");
     } catch (error) {
       if (refused?.(error) === true) return;
       setProblem(error);
@@ -148,7 +149,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
 }
 
 interface ReviewDialogProps
-  extends Pick<ReviewedChangeProps, "changes" | "changesAccess" | "note" | "label" | "danger"> {
+  extends Pick<ReviewedChangeProps, "changes" | "changesAccess" | "note" | "label" | "danger" | "leaves"> {
   readonly title: string;
   readonly backLabel?: string;
   /** Of the version that the first of the changes is meant for. */

@@ -130,7 +130,7 @@ function Actions({ test, etag }: { readonly test: AccessTest; readonly etag: str
     <>
       <DeleteRecord
         what={`access test ${test.name}`}
-        effect="Nothing watches over this any more. Nobody's access changes. This cannot be undone."
+        effect="Nothing watches over this any more. Nobody's access changes. Made anew from its event, it would have another id."
         path={`/tenants/access-tests/${test.id}`}
         etag={etag}
         changesAccess={false}

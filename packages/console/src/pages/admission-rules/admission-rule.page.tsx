@@ -81,7 +81,7 @@ function Actions({ rule, etag }: { readonly rule: Rule; readonly etag: string })
     <>
       <DeleteRecord
         what={`admission rule ${rule.name}`}
-        effect="Policies that carry it keep it from being deleted; give them another rule first. This cannot be undone."
+        effect="Policies that carry it keep it from being deleted; give them another rule first. Made anew from its event, it would have another id."
         path={at}
         etag={etag}
         done={() => void navigate({ to: "/admission-rules" })}

@@ -68,7 +68,7 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
     <>
       <DeleteRecord
         what={`device ${device.name}`}
-        effect="The device is cut off and has to be enrolled anew; policies no longer name it. This cannot be undone."
+        effect="The device is cut off and has to be enrolled anew; policies no longer name it. Made anew from its event, it would have another id."
         path={at}
         etag={etag}
         done={() => void navigate({ to: "/devices" })}

@@ -154,7 +154,7 @@ function Actions({ gateway, etag }: { readonly gateway: Gateway; readonly etag: 
       )}
       <DeleteRecord
         what={`gateway ${gateway.name}`}
-        effect={`Its ${gateway.resources?.length ?? 0} resources are no longer reached through it, and its token stops working. This cannot be undone.`}
+        effect={`Its ${gateway.resources?.length ?? 0} resources are no longer reached through it, and its token stops working. Made anew from its event, it would have another id.`}
         path={at}
         etag={etag}
         done={() => void navigate({ to: "/gateways" })}

@@ -65,7 +65,7 @@ function Actions({ group, etag }: { readonly group: Group; readonly etag: string
       {group.deleteable && (
         <DeleteRecord
           what={`group ${group.name}`}
-          effect={`${group.users.length} users leave the group, and policies no longer name it: whoever reached something by it alone loses that. This cannot be undone.`}
+          effect={`${group.users.length} users leave the group, and policies no longer name it: whoever reached something by it alone loses that. Made anew from its event, it would have another id.`}
           path={at}
           etag={etag}
           done={() => void navigate({ to: "/groups" })}

@@ -149,11 +149,12 @@ function Actions({ policy, etag }: { readonly policy: Policy; readonly etag: str
       {asked === "delete" && (
         <ReviewDialog
           title={`Delete policy ${name}?`}
-          note="Those after it decide in its place. This cannot be undone."
+          note="Those after it decide in its place. Made anew from its event, it would have another id."
           changes={[{ method: "DELETE", path: at }]}
           etag={etag}
           label="Delete"
           danger
+          leaves
           close={end}
           done={() => void navigate({ to: "/policies", search: { type } })}
         />

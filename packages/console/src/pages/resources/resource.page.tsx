@@ -57,7 +57,7 @@ function Actions({ resource, etag }: { readonly resource: Resource; readonly eta
     <>
       <DeleteRecord
         what={`resource ${resource.name}`}
-        effect={`Its ${resource.addresses.length} addresses go with it, and nobody reaches it any more. It is refused while an active policy names the resource. This cannot be undone.`}
+        effect={`Its ${resource.addresses.length} addresses go with it, and nobody reaches it any more. It is refused while an active policy names the resource. Made anew from its event, it would have another id.`}
         path={at}
         etag={etag}
         done={() => void navigate({ to: "/resources" })}

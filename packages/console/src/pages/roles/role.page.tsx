@@ -115,7 +115,7 @@ function Holders({ role }: { readonly role: Role }) {
                       <Button
                         size="compact-sm"
                         variant="default"
-                        aria-label={`Take it off ${user.email ?? user.id}`}
+                        aria-label={`Take off ${user.email ?? user.id}`}
                         onClick={() => setRemoved(user)}
                       >
                         Take off

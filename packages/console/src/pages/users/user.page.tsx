@@ -149,7 +149,7 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
       )}
       <DeleteRecord
         what={`user ${called}`}
-        effect={`${user.devices.length === 0 ? "The user has no devices." : `${user.devices.length} of the user's devices are deactivated and stay as records.`} Policies no longer name the user. This cannot be undone.`}
+        effect={`${user.devices.length === 0 ? "The user has no devices." : `${user.devices.length} of the user's devices are deactivated and stay as records.`} Policies no longer name the user. Made anew from its event, it would have another id.`}
         path={at}
         etag={etag}
         done={() => void navigate({ to: "/users" })}
