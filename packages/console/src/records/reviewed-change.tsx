@@ -46,6 +46,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
     note,
     label,
     danger = false,
+    leaves = false,
     backLabel,
     back,
     run,
