@@ -10,7 +10,12 @@ const folder = fileURLToPath(new URL(".", import.meta.url));
 const dist = path.join(folder, "dist");
 const stamp = path.join(dist, ".built-from");
 const sources = ["src", "index.html", "vite.config.ts", "package.json", "build-if-changed.mjs"];
-const around = ["../client/src", "../contract/src/permissions.ts", "../../package-lock.json"];
+const around = [
+  "../client/src",
+  "../contract/src/permissions.ts",
+  "../contract/src/event-types.ts",
+  "../../package-lock.json",
+];
 
 const from = await fingerprint();
 if ((await readFile(stamp, "utf8").catch(() => "")) !== from) {

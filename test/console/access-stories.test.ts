@@ -1,45 +1,26 @@
 /** Policies, rules, and who reaches what. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  type ConsoleWorld,
-  hasBrowser,
-  openConsoleWorld,
-  picture,
-  seriousProblems,
-  type Visit,
-  withoutBrowser,
-} from "./console-world.ts";
+import { describe, expect, test } from "vitest";
+import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
+import { button, effectOf, heading, saySkipped, storyWorld } from "./story-world.ts";
 
-if (!hasBrowser) console.warn(`The console is not tested: ${withoutBrowser}.`);
+saySkipped();
 
 describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, () => {
-  let world: ConsoleWorld;
-  let owner: string;
-  beforeAll(async () => {
-    world = await openConsoleWorld();
-    owner = await world.keyOf("OWNER");
-  }, 120_000);
-  afterAll(() => world?.close());
-
-  const heading = ({ page }: Visit, name: string | RegExp) => page.getByRole("heading", { level: 1, name });
-  const button = ({ page }: Visit, name: string | RegExp) => page.getByRole("button", { name, exact: true });
-  const effectOf = ({ page }: Visit) => page.getByRole("region", { name: "What this does to access" });
-  const idOf = async (path: string, name: string): Promise<string> =>
-    (await world.client.get(`/tenants/${path}?filter[name]=${encodeURIComponent(name)}`)).body.data[0].id;
+  const given = storyWorld();
   const namesInOrder = async () =>
-    (await world.client.get("/tenants/policies?filter[type]=PRIVATE&sort=order")).body.data.map(
+    (await given.client.get("/tenants/policies?filter[type]=PRIVATE&sort=order")).body.data.map(
       ({ name }: { readonly name: string }) => name,
     );
 
   test("orders policies by keyboard and by dragging, and sees what it does before it is saved", async () => {
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page } = visit;
-    const made = await world.client.post("/tenants/policies", {
+    const made = await given.client.post("/tenants/policies", {
       name: "Nobody edits the wiki",
       type: "PRIVATE",
       action: false,
       allUsers: true,
-      resources: [await idOf("resources", "Wiki")],
+      resources: [await given.idOf("resources", "Wiki")],
     });
     expect(made.status).toBe(201);
     await visit.open("/policies");
@@ -75,12 +56,12 @@ describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, ()
         "Personnel files",
       ]);
     await expect.poll(() => page.getByText("The order is changed").count()).toBe(0);
-    await world.client.delete(`/tenants/policies/${made.body.id}`);
+    await given.client.delete(`/tenants/policies/${made.body.id}`);
     await visit.leave();
   });
 
   test("creates a policy, edits it, deactivates and deletes it, each with its effect", async () => {
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page } = visit;
     await visit.open("/policies");
     await button(visit, "Create a policy").click();
@@ -122,9 +103,9 @@ describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, ()
   });
 
   test("is held up by an enforced access test, and overrides it with a reason", async () => {
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page } = visit;
-    const made = await world.client.post("/tenants/access-tests", {
+    const made = await given.client.post("/tenants/access-tests", {
       name: "Sales never reach Accounting",
       subject: { type: "group", id: "Sales" },
       resource: { type: "resource", id: "Accounting" },
@@ -132,7 +113,7 @@ describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, ()
       enforced: true,
     });
     expect(made.status).toBe(201);
-    await visit.open(`/policies/${await idOf("policies", "Books in office hours")}`);
+    await visit.open(`/policies/${await given.idOf("policies", "Books in office hours")}`);
     await button(visit, "Edit").click();
     await page.getByRole("combobox", { name: "Groups", exact: true }).fill("Sales");
     await page.getByRole("option", { name: "Sales", exact: true }).click();
@@ -148,13 +129,13 @@ describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, ()
     await page.getByRole("textbox", { name: "Reason for overriding them" }).fill("Sales close the year this week");
     await button(visit, "Override and go on").click();
     await page.getByRole("link", { name: "Sales", exact: true }).waitFor();
-    const { body } = await world.client.get("/tenants/events?sort=-position&limit=1");
+    const { body } = await given.client.get("/tenants/events?sort=-position&limit=1");
     expect(body.data[0].reason).toBe("Sales close the year this week");
     await visit.leave();
   });
 
   test("makes a rule with the builder, goes on with it as text, and is shown errors at their place", async () => {
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page } = visit;
     await visit.open("/admission-rules?new=1");
     await page.getByRole("textbox", { name: "Name" }).fill("Encrypted by day");
@@ -192,7 +173,7 @@ describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, ()
     await page.getByRole("group", { name: "Condition 3" }).waitFor();
     await button(visit, "Create").click();
     await heading(visit, "Encrypted by day").waitFor();
-    const { body } = await world.client.get("/tenants/admission-rules");
+    const { body } = await given.client.get("/tenants/admission-rules");
     expect(body.find(({ name }: { readonly name: string }) => name === "Encrypted by day")).toMatchObject({
       hasTimeConstraint: true,
       rule: 'device.posture.diskEncrypted == true &&\nnow.getHours("Europe/Berlin") >= 8 && now.getHours("Europe/Berlin") < 18 && device.posture.osUpToDate == true',
@@ -201,7 +182,7 @@ describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, ()
   });
 
   test("changes a rule, and sees who loses by it", async () => {
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page } = visit;
     await visit.open("/admission-rules?q=In Europe");
     await page.getByRole("link", { name: "In Europe" }).click();
@@ -221,7 +202,7 @@ describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, ()
   };
 
   test("asks whether somebody reaches something, and is told why not, by a link that can be shared", async () => {
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page } = visit;
     await visit.open("/access");
     await page.getByText("Choose a user, or a device, and a resource.").waitFor();
@@ -247,7 +228,7 @@ describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, ()
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "access-allowed");
     const link = page.url();
-    const other = await world.visit({ key: await world.keyOf("AUDITOR") });
+    const other = await given.world.visit({ key: await given.world.keyOf("AUDITOR") });
     await other.page.goto(link);
     await other.page.getByRole("region", { name: "Decision" }).getByText("Allowed", { exact: true }).waitFor();
     await other.leave();
@@ -255,10 +236,10 @@ describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, ()
   });
 
   test("sees who reaches a resource, what a user reaches, and what they reached before", async () => {
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page } = visit;
-    const [wiki, logs] = [await idOf("resources", "Wiki"), await idOf("resources", "Logs")];
-    const user = (await world.client.get("/tenants/users?filter[email]=seller-01@example.com")).body.data[0].id;
+    const [wiki, logs] = [await given.idOf("resources", "Wiki"), await given.idOf("resources", "Logs")];
+    const user = (await given.client.get("/tenants/users?filter[email]=seller-01@example.com")).body.data[0].id;
     await visit.open("/access?view=who");
     await choose(visit, "Resource", "Wiki");
     await page.getByRole("link", { name: "Intranet for everybody" }).first().waitFor();
@@ -274,8 +255,8 @@ describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, ()
       .waitFor();
     await picture(page, "access-what");
     // Before, and after a policy that gives them more.
-    const { body: before } = await world.client.get("/tenants/events?sort=-position&limit=1");
-    const made = await world.client.post("/tenants/policies", {
+    const { body: before } = await given.client.get("/tenants/events?sort=-position&limit=1");
+    const made = await given.client.post("/tenants/policies", {
       name: "Logs for sellers",
       type: "PRIVATE",
       action: true,
@@ -294,7 +275,7 @@ describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, ()
   });
 
   test("writes an access test, runs it, mends it, and deletes it", async () => {
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page } = visit;
     await visit.open("/access-tests");
     await button(visit, "Create a test").click();
@@ -327,13 +308,13 @@ describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, ()
   });
 
   test("sees how the network stands, and follows what happens live, with its effect", async () => {
-    await world.client.post("/tenants/access-tests", {
+    await given.client.post("/tenants/access-tests", {
       name: "Nobody reaches File shares",
       subject: { type: "everyone" },
       resource: { type: "resource", id: "File shares" },
       expected: "denied",
     });
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page } = visit;
     await heading(visit, "Overview").waitFor();
     await page.getByRole("region", { name: "Gateways" }).getByRole("link", { name: "Frankfurt 1" }).waitFor();
@@ -351,9 +332,9 @@ describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, ()
     await visit.open("/events");
     await page.getByRole("switch", { name: "Follow live" }).press("Space");
     await page.getByText("Following live").waitFor();
-    const policy = await idOf("policies", "Office systems");
-    const sales = await idOf("groups", "Sales");
-    const made = await world.client.patch(`/tenants/policies/${policy}`, {
+    const policy = await given.idOf("policies", "Office systems");
+    const sales = await given.idOf("groups", "Sales");
+    const made = await given.client.patch(`/tenants/policies/${policy}`, {
       groups: [sales],
       name: "Systems of offices",
     });

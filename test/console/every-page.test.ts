@@ -33,8 +33,13 @@ const details = [
   "devices",
   "gateways",
   "resources",
+  "addresses",
+  "protocols",
   "policies",
   "admission-rules",
+  "roles",
+  "api-keys",
+  "webhooks",
   "events",
 ] as const;
 
@@ -46,6 +51,7 @@ describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
   beforeAll(async () => {
     world = await openConsoleWorld();
     for (const role of ["OWNER", "AUDITOR"] as const) keys.set(role, await world.keyOf(role));
+    await world.client.post("/tenants/webhooks", { url: "https://hooks.example.com/gatehouse", active: false });
   }, 120_000);
   afterAll(() => world?.close());
 
@@ -107,7 +113,7 @@ describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
     const visit = await world.visit({ key: keys.get("AUDITOR") ?? "" });
     const { page } = visit;
     const writing =
-      /^(create|invite|edit|delete|deactivate|reactivate|add|more|remove|move|disconnect|connect|save)\b/i;
+      /^(create|invite|edit|delete|deactivate|reactivate|add|more(?! filters)|remove|move|disconnect|connect|save|revoke|replace|give|take|deliver|put|make)\b/i;
     for (const [path, title] of lists) {
       await visit.open(`/${path}?new=1`);
       await settled(page, title);

@@ -1,31 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  type ConsoleWorld,
-  hasBrowser,
-  openConsoleWorld,
-  picture,
-  seriousProblems,
-  signIn,
-  type Visit,
-  withoutBrowser,
-} from "./console-world.ts";
+import { describe, expect, test } from "vitest";
+import { hasBrowser, openConsoleWorld, picture, seriousProblems, signIn } from "./console-world.ts";
+import { button, effectOf, heading, inDialog, review, saySkipped, storyWorld } from "./story-world.ts";
 
-if (!hasBrowser) console.warn(`The console is not tested: ${withoutBrowser}.`);
+saySkipped();
 
 describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
-  let world: ConsoleWorld;
-  let owner: string;
-  beforeAll(async () => {
-    world = await openConsoleWorld();
-    owner = await world.keyOf("OWNER");
-  }, 120_000);
-  afterAll(() => world?.close());
-
-  const heading = ({ page }: Visit, name: string | RegExp) => page.getByRole("heading", { level: 1, name });
-  const button = ({ page }: Visit, name: string | RegExp) => page.getByRole("button", { name, exact: true });
+  const given = storyWorld();
 
   test("signs in, is told why a wrong key does not do, and signs out for good", async () => {
-    const visit = await world.visit();
+    const visit = await given.world.visit();
     const { page, context } = visit;
     await page.goto("/");
     visit.expectFailures(401);
@@ -33,7 +16,7 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
     await button(visit, "Sign in").click();
     await page.getByRole("alert").getByText("cut off or mistyped").waitFor();
     expect(await seriousProblems(page)).toEqual([]);
-    await signIn(page, owner);
+    await signIn(page, given.owner);
     await heading(visit, "Overview").waitFor();
     const [cookie] = await context.cookies();
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
@@ -45,7 +28,7 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
     await button(visit, "Account").click();
     await page.getByRole("menuitem", { name: "Sign out" }).click();
     await page.locator("input[type=password]").waitFor();
-    const answer = await fetch(`${world.url}/tenants/users`, {
+    const answer = await fetch(`${given.world.url}/tenants/users`, {
       headers: { cookie: `${cookie?.name}=${cookie?.value}` },
     });
     expect(answer.status).toBe(401);
@@ -53,7 +36,7 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
   });
 
   test("loads no more than 300 kB of JavaScript at first, and each page's own when it is shown", async () => {
-    const visit = await world.visit();
+    const visit = await given.world.visit();
     const { page } = visit;
     const sizes = new Map<string, number>();
     page.on("response", (response) => {
@@ -61,7 +44,7 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
       if (pathname.endsWith(".js")) sizes.set(pathname, Number(response.headers()["content-length"]));
     });
     await visit.open("/");
-    await signIn(page, owner);
+    await signIn(page, given.owner);
     await page.getByRole("region", { name: "Gateways" }).getByRole("table").waitFor();
     const loaded = [...sizes.values()].reduce((sum, size) => sum + size, 0);
     expect(loaded).toBeGreaterThan(50_000);
@@ -71,7 +54,7 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
   });
 
   test("searches, filters, sorts and pages, all in the address", async () => {
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page } = visit;
     await visit.open("/users");
     await page.getByText("1–25 of 41 users").waitFor();
@@ -98,7 +81,7 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
   });
 
   test("creates, edits and deletes a gateway, which shows the command that deploys it", async () => {
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page } = visit;
     await visit.open("/gateways");
     await button(visit, "Create a gateway").click();
@@ -113,7 +96,7 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
     await button(visit, "Edit").click();
     await page.getByRole("textbox", { name: "WireGuard port" }).fill("99999");
     visit.expectFailures(400, 422);
-    await button(visit, "Save").click();
+    await button(visit, "Review").click();
     await page
       .getByRole("alert")
       .getByText(/UDP port/)
@@ -121,7 +104,7 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
       .waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await page.getByRole("textbox", { name: "WireGuard port" }).fill("51999");
-    await button(visit, "Save").click();
+    await review(visit, "Save");
     await page.getByText("51999").waitFor();
     await button(visit, "Delete").click();
     const dialog = page.getByRole("dialog");
@@ -134,11 +117,11 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
   });
 
   test("creates a group and a resource with an address, and orders its gateways by keyboard", async () => {
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page } = visit;
     await visit.open("/groups?new=1");
     await page.getByRole("textbox", { name: "Name" }).fill("Night shift");
-    await button(visit, "Create").click();
+    await review(visit, "Create");
     await heading(visit, "Night shift").waitFor();
     await visit.open("/resources?new=1");
     await page.getByRole("textbox", { name: "Name" }).fill("Ticket desk");
@@ -146,12 +129,13 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
     await page.getByRole("combobox", { name: "Protocols of address 1" }).fill("HTTPS");
     await page.getByRole("option", { name: "HTTPS", exact: true }).click();
     await page.keyboard.press("Escape");
-    await button(visit, "Create").click();
+    await review(visit, "Create");
     await heading(visit, "Ticket desk").waitFor();
     await page.getByText("tickets.corp.example.com").waitFor();
     for (const name of ["Frankfurt 1", "Frankfurt 2"]) {
       await page.getByRole("combobox", { name: "Connect a gateway" }).click();
       await page.getByRole("option", { name }).click();
+      await inDialog(visit, `Connect ${name}`).click();
       await page.getByRole("link", { name }).waitFor();
     }
     await button(visit, "Move Frankfurt 2 up").focus();
@@ -162,7 +146,7 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
   });
 
   test("invites many at once, is shown every bad line, and may mend what was refused", async () => {
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page } = visit;
     await visit.open("/users");
     await button(visit, "Invite users").click();
@@ -172,7 +156,12 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "invite-users");
     visit.expectFailures(409);
-    await button(visit, "Invite 3 users").click();
+    await button(visit, "Review").click();
+    await page.getByText("These cannot be invited, and are left out").waitFor();
+    await effectOf(visit).getByText("Nobody gains or loses access by this.").waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "invite-users-review");
+    await button(visit, "Invite 2 users").click();
     await page.getByText("2 invited").waitFor();
     await page.getByText("These were not invited").waitFor();
     expect(await addresses.inputValue()).toBe("agent-01@example.com\nnot an address");
@@ -183,7 +172,7 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
   });
 
   test("edits a user's name, attributes and groups in one form", async () => {
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page } = visit;
     await visit.open("/users?q=engineer-01");
     await page.getByRole("link", { name: "engineer-01@example.com" }).click();
@@ -195,55 +184,63 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
     await page.getByRole("combobox", { name: "Groups" }).fill("Oper");
     await page.getByRole("option", { name: "Operations" }).click();
     await page.keyboard.press("Escape");
-    await button(visit, "Save").click();
+    await button(visit, "Review").click();
+    // Three requests, previewed as one: whoever joins operations gains what operations reach.
+    await effectOf(visit).getByText("Gained:").first().waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "user-edit-review");
+    await inDialog(visit, "Save").click();
     await page.getByRole("region", { name: "Profile" }).getByText("Of Many").waitFor();
     await page.getByRole("link", { name: "Operations" }).waitFor();
-    const { body } = await world.client.get("/tenants/users?filter[email]=engineer-01@example.com");
+    const { body } = await given.client.get("/tenants/users?filter[email]=engineer-01@example.com");
     expect(body.data[0].attributes).toEqual({ department: "Research", contractor: false, floor: 4 });
     await visit.leave();
   });
 
   test("is shown both versions when somebody else was faster, and chooses", async () => {
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page } = visit;
-    const { body } = await world.client.post("/tenants/groups", { name: "Contested", description: "As it was" });
+    const { body } = await given.client.post("/tenants/groups", { name: "Contested", description: "As it was" });
     await visit.open(`/groups/${body.id}`);
     await button(visit, "Edit").click();
     const description = page.getByRole("textbox", { name: "Description" });
     await description.fill("As I want it");
-    await world.client.put(`/tenants/groups/${body.id}`, { description: "As they want it" });
+    await given.client.put(`/tenants/groups/${body.id}`, { description: "As they want it" });
     visit.expectFailures(412);
-    await button(visit, "Save").click();
+    await review(visit, "Save");
     await page.getByText("Somebody else changed this meanwhile").waitFor();
     await page.getByRole("cell", { name: "As I want it" }).waitFor();
     await page.getByRole("cell", { name: "As they want it" }).waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "conflict");
     await button(visit, "Save mine over it").click();
+    await effectOf(visit).waitFor();
+    await inDialog(visit, "Save").click();
     await page.getByRole("region", { name: "About" }).getByText("As I want it").waitFor();
-    expect((await world.client.get(`/tenants/groups/${body.id}`)).body.description).toBe("As I want it");
+    expect((await given.client.get(`/tenants/groups/${body.id}`)).body.description).toBe("As I want it");
     await visit.leave();
   });
 
   test("loses no typed text when the session ends, and goes on by signing in over the page", async () => {
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page, context } = visit;
     await visit.open("/groups?new=1");
     await page.getByRole("textbox", { name: "Name" }).fill("Typed with care");
     await context.clearCookies();
     visit.expectFailures(401);
-    await button(visit, "Create").click();
+    await button(visit, "Review").click();
     await page.getByRole("dialog", { name: "Your session has ended" }).waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "session-ended");
-    await page.locator("input[type=password]").fill(owner);
+    await page.locator("input[type=password]").fill(given.owner);
     await button(visit, "Sign in").click();
+    await inDialog(visit, "Create").click();
     await heading(visit, "Typed with care").waitFor();
     await visit.leave();
   });
 
   test("finds pages and records by the command palette, without a mouse", async () => {
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page } = visit;
     await heading(visit, "Overview").waitFor();
     await page.keyboard.press("Control+k");
@@ -258,18 +255,18 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
   });
 
   test("looks into the audit record, with what was before and after", async () => {
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page } = visit;
-    const { body } = await world.client.post("/tenants/groups", { name: "Renamed" });
-    await world.client.put(`/tenants/groups/${body.id}`, { name: "Renamed again" });
+    const { body } = await given.client.post("/tenants/groups", { name: "Renamed" });
+    await given.client.put(`/tenants/groups/${body.id}`, { name: "Renamed again" });
     await visit.open("/events?q=Renamed");
     await page.getByRole("link", { name: "Update group" }).first().click();
-    await page.getByRole("cell", { name: "Renamed again" }).waitFor();
+    await page.getByRole("region", { name: "Before and after" }).getByRole("cell", { name: "Renamed again" }).waitFor();
     await visit.leave();
   });
 
   test("is told of an error in words, with the request's id to copy", async () => {
-    const visit = await world.visit({ key: owner });
+    const visit = await given.visit();
     const { page } = visit;
     visit.expectFailures(404);
     await visit.open("/users/01a1fab8-9606-77f6-b88d-04c52b2b8fba");

@@ -62,15 +62,20 @@ export interface WholeSource<Row> {
 /** The client's `get` for any list: which query it takes is for the definition of the list to know. */
 const getList = api.get as unknown as (
   path: string,
-  options: { readonly query?: ListQuery; readonly signal?: AbortSignal },
+  options: {
+    readonly path?: Readonly<Record<string, string>>;
+    readonly query?: ListQuery;
+    readonly signal?: AbortSignal;
+  },
 ) => Promise<unknown>;
 
-export function paged<P extends ListPath>(path: P): PagedSource<ItemAt<P>> {
+/** @param of what stands for the braces in the path */
+export function paged<P extends ListPath>(path: P, of: Readonly<Record<string, string>> = {}): PagedSource<ItemAt<P>> {
   return {
     kind: "paged",
-    path,
+    path: Object.entries(of).reduce<string>((text, [name, value]) => text.replace(`{${name}}`, value), path),
     read: async (query, signal) =>
-      (await getList(path, { query, ...(signal === undefined ? {} : { signal }) })) as PageOf<ItemAt<P>>, // by its path
+      (await getList(path, { path: of, query, ...(signal === undefined ? {} : { signal }) })) as PageOf<ItemAt<P>>, // by its path
   };
 }
 

@@ -9,7 +9,11 @@ interface Told {
 }
 
 export function toldOf(error: unknown): Told {
-  if (error instanceof GatehouseError) return { title: error.problem.title, detail: error.problem.detail };
+  if (error instanceof GatehouseError) {
+    // Of a preview, the request that it is about stands before: the page knows which it asked for.
+    const detail = error.problem.detail.replace(/^(?:POST|PUT|PATCH|DELETE) \/tenants\/\S+: /, "");
+    return { title: error.problem.title, detail };
+  }
   if (error instanceof NoAnswerError) {
     return {
       title: "Gatehouse does not answer",
@@ -29,14 +33,16 @@ interface ProblemNoticeProps {
 export function ProblemNotice({ error, retry }: ProblemNoticeProps) {
   const { title, detail } = toldOf(error);
   const known = error instanceof GatehouseError ? error : undefined;
+  // What is said of a whole change of a preview is what the detail says.
+  const told = known?.errors.filter(({ pointer }) => !/^\/changes\/\d+$/.test(pointer)) ?? [];
   return (
     <Alert color="red" variant="outline" icon={<TriangleAlert aria-hidden />} title={title} role="alert" maw={720}>
       <Text size="sm">{detail}</Text>
-      {known !== undefined && known.errors.length > 1 && (
+      {told.length > 1 && (
         <ul>
-          {known.errors.map(({ pointer, message }) => (
+          {told.map(({ pointer, message }) => (
             <li key={`${pointer} ${message}`}>
-              <Code>{pointer}</Code> {message}
+              <Place pointer={pointer} message={message} />
             </li>
           ))}
         </ul>
@@ -63,5 +69,27 @@ export function ProblemNotice({ error, retry }: ProblemNoticeProps) {
         )}
       </Group>
     </Alert>
+  );
+}
+
+interface PlaceProps {
+  readonly pointer: string;
+  readonly message: string;
+}
+
+/** Where something is wrong: a record that stands in the way, or a field. */
+function Place({ pointer, message }: PlaceProps) {
+  const record = /^\/tenants(\/[a-z-]+\/[0-9a-f-]{36})$/.exec(pointer)?.[1];
+  if (record !== undefined) {
+    return (
+      <Anchor href={`/console${record}`} size="sm">
+        {message}
+      </Anchor>
+    );
+  }
+  return (
+    <>
+      <Code>{pointer.replace(/^\/changes\/\d+\/body/, "")}</Code> {message}
+    </>
   );
 }

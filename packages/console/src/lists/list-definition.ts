@@ -12,12 +12,19 @@ export interface Column<Row> {
   readonly from?: "xs" | "sm" | "md" | "lg";
 }
 
-/** A choice beside the search. */
+/** What the list is asked for beside the search. */
 export interface Filter<Row> {
-  /** In the address. Of paged lists, the field that the server filters by. */
+  /** In the address. Of paged lists, the field that the server filters by, unless `asks` says another. */
   readonly field: string;
   readonly title: string;
-  readonly options: readonly { readonly value: string; readonly label: string }[];
+  /** Of a choice. */
+  readonly options?: readonly { readonly value: string; readonly label: string }[];
+  /** A choice where absent. `text` is meant as a whole, `part` anywhere in the field; `moment` is a time in the API's form. */
+  readonly kind?: "choice" | "text" | "part" | "moment";
+  /** The parameter that the server takes it as, such as `filter[createdAt][gte]`. */
+  readonly asks?: string;
+  /** Stands behind a button until somebody asks for it. */
+  readonly isRare?: boolean;
   /** Of whole lists. */
   readonly matches?: (row: Row, value: string) => boolean;
 }

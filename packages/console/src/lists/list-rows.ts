@@ -1,10 +1,10 @@
 /** What a list shows: a page that the server makes, or one made here of a list that came as a whole. */
 import type { ListQuery, PageOf } from "../app/api.ts";
-import { type ListDefinition, type ListState, pageSize, sortKey } from "./list-definition.ts";
+import { type Filter, type ListDefinition, type ListState, pageSize, sortKey } from "./list-definition.ts";
 
 /** The question to the server, for a paged list. */
 export function queryOf<Row extends { readonly id: string }>(
-  { search }: ListDefinition<Row>,
+  { search, filters: known = [] }: ListDefinition<Row>,
   { text, sort, page, filters }: ListState,
 ): ListQuery {
   return {
@@ -12,8 +12,22 @@ export function queryOf<Row extends { readonly id: string }>(
     offset: (page - 1) * pageSize,
     ...(sort === "" ? {} : { sort }),
     ...(text === "" || typeof search?.by !== "string" ? {} : { [`filter[${search.by}][ilike]`]: pattern(text) }),
-    ...Object.fromEntries(Object.entries(filters).map(([field, value]) => [`filter[${field}]`, value])),
+    ...filtersOf(known, filters),
   };
+}
+
+/** What is filtered by, as parameters of the API. */
+export function filtersOf<Row>(
+  known: readonly Filter<Row>[],
+  filters: ListState["filters"],
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(filters).map(([field, value]) => {
+      const { kind, asks = kind === "part" ? `filter[${field}][ilike]` : `filter[${field}]` } =
+        known.find((filter) => filter.field === field) ?? {};
+      return [asks, kind === "part" ? pattern(value) : value];
+    }),
+  );
 }
 
 /** What somebody types is meant as it stands: `%`, `_` and the backslash mean themselves. */

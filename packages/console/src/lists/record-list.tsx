@@ -20,32 +20,39 @@ import { ArrowDown, ArrowUp, ChevronsUpDown, Search } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import type { PageOf } from "../app/api.ts";
 import { ProblemNotice } from "../app/problem-notice.tsx";
-import { type Column, type ListDefinition, type ListState, pageSize, sortKey } from "./list-definition.ts";
+import { fromLocalTime, toLocalTime } from "../records/local-time.ts";
+import { type Column, type Filter, type ListDefinition, type ListState, pageSize, sortKey } from "./list-definition.ts";
 import { pageOf, queryOf } from "./list-rows.ts";
 import { useListState } from "./list-state.ts";
 
 interface RecordListProps<Row extends { readonly id: string }> {
-  readonly title: string;
   readonly definition: ListDefinition<Row>;
   /** Buttons beside the title. */
   readonly actions?: ReactNode;
+  /** Of a list that is a page. */
+  readonly title?: string;
+  /** Of one that is a part of a page. */
+  readonly label?: string;
 }
 
-export function RecordList<Row extends { readonly id: string }>({ title, definition, actions }: RecordListProps<Row>) {
+export function RecordList<Row extends { readonly id: string }>(props: RecordListProps<Row>) {
+  const { definition, actions, title, label = title ?? "" } = props;
   const fields = useMemo(() => definition.filters?.map(({ field }) => field) ?? [], [definition]);
   const { state, change } = useListState(fields, definition.defaultSort);
   const { page, error, isPlaceholderData, refetch } = useRows(definition, state);
   useEffect(() => {
-    document.title = `${title} · Gatehouse`;
+    if (title !== undefined) document.title = `${title} · Gatehouse`;
   }, [title]);
   const isAsked = state.text !== "" || Object.keys(state.filters).length > 0;
   const pages = page === undefined ? 1 : Math.max(1, Math.ceil(page.total / pageSize));
   return (
     <Stack>
-      <Group justify="space-between">
-        <Title order={1}>{title}</Title>
-        <Group gap="xs">{actions}</Group>
-      </Group>
+      {title !== undefined && (
+        <Group justify="space-between">
+          <Title order={1}>{title}</Title>
+          <Group gap="xs">{actions}</Group>
+        </Group>
+      )}
       <Questions definition={definition} state={state} change={change} />
       {error !== null ? (
         <ProblemNotice error={error} retry={refetch} />
@@ -57,7 +64,7 @@ export function RecordList<Row extends { readonly id: string }>({ title, definit
             <Table.ScrollContainer
               minWidth={0}
               type="native"
-              scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": title }}
+              scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": label }}
             >
               <Table className="record-table" highlightOnHover verticalSpacing="sm" aria-busy={page === undefined}>
                 <Table.Thead>
@@ -146,7 +153,11 @@ function Questions<Row extends { readonly id: string }>({ definition, state, cha
   const ask = useDebouncedCallback((next: string) => change({ q: next === "" ? undefined : next }, true), 250);
   // Going back changes the address, and so what stands in the field.
   useEffect(() => setText(state.text), [state.text]);
+  const rare = filters.filter(({ isRare }) => isRare === true);
+  const [showsRare, setShowsRare] = useState(false);
+  const isRareAsked = rare.some(({ field }) => state.filters[field] !== undefined);
   if (search === undefined && filters.length === 0) return null;
+  const shown = showsRare || isRareAsked ? filters : filters.filter(({ isRare }) => isRare !== true);
   return (
     <Group align="flex-end" gap="sm">
       {search !== undefined && (
@@ -163,21 +174,82 @@ function Questions<Row extends { readonly id: string }>({ definition, state, cha
           w={{ base: "100%", xs: 260 }}
         />
       )}
-      {filters.map(({ field, title, options }) => (
-        <Select
-          key={field}
-          aria-label={title}
-          placeholder={title}
-          data={[...options]}
-          value={state.filters[field] ?? null}
-          onChange={(value) => change({ [field]: value ?? undefined })}
-          clearable
-          clearButtonProps={{ "aria-label": `Any ${title.toLowerCase()}`, tabIndex: 0 }}
-          style={{ flex: "0 1 170px" }}
-          miw={130}
+      {shown.map((filter) => (
+        <FilterInput
+          key={filter.field}
+          filter={filter}
+          value={state.filters[filter.field] ?? ""}
+          ask={(value) => change({ [filter.field]: value === "" ? undefined : value })}
         />
       ))}
+      {rare.length > 0 && !isRareAsked && (
+        <Button variant="default" aria-expanded={showsRare} onClick={() => setShowsRare(!showsRare)}>
+          {showsRare ? "Fewer filters" : "More filters"}
+        </Button>
+      )}
     </Group>
+  );
+}
+
+interface FilterInputProps<Row> {
+  readonly filter: Filter<Row>;
+  /** Empty for none. */
+  readonly value: string;
+  readonly ask: (value: string) => void;
+}
+
+function FilterInput<Row>({ filter, value, ask }: FilterInputProps<Row>) {
+  const { kind = "choice", title, options = [] } = filter;
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  if (kind === "choice") {
+    return (
+      <Select
+        aria-label={title}
+        placeholder={title}
+        data={[...options]}
+        value={value === "" ? null : value}
+        onChange={(next) => ask(next ?? "")}
+        clearable
+        clearButtonProps={{ "aria-label": `Any ${title.toLowerCase()}`, tabIndex: 0 }}
+        style={{ flex: "0 1 170px" }}
+        miw={130}
+      />
+    );
+  }
+  if (kind === "moment") {
+    return (
+      <TextInput
+        type="datetime-local"
+        aria-label={title}
+        leftSection={
+          <Text size="sm" c="dimmed">
+            {title}
+          </Text>
+        }
+        leftSectionWidth={58}
+        value={toLocalTime(value)}
+        onChange={({ currentTarget }) => ask(fromLocalTime(currentTarget.value))}
+        w={{ base: "100%", xs: 270 }}
+      />
+    );
+  }
+  // What is half typed is no question yet: an id, above all, is a whole or nothing.
+  return (
+    <TextInput
+      aria-label={title}
+      placeholder={title}
+      value={typed}
+      maxLength={200}
+      onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+      onBlur={() => {
+        if (typed.trim() !== value) ask(typed.trim());
+      }}
+      onKeyDown={({ key }) => {
+        if (key === "Enter") ask(typed.trim());
+      }}
+      w={{ base: "100%", xs: kind === "text" ? 270 : 170 }}
+    />
   );
 }
 

@@ -1,6 +1,7 @@
 /** The fields of forms as data, so that a form, its errors, and two versions of a record are shown by the same words. */
 import { NumberInput, Select, Switch, TagsInput, Textarea, TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
+import { fromLocalTime, toLocalTime } from "./local-time.ts";
 import { type PickablePath, RecordPicker } from "./record-picker.tsx";
 
 export type Values = Readonly<Record<string, unknown>>;
@@ -27,7 +28,9 @@ export type Field = FieldBase &
     | { readonly kind: "number"; readonly min: number; readonly max: number; readonly placeholder?: string }
     | { readonly kind: "switch" }
     | { readonly kind: "choice"; readonly options: readonly { readonly value: string; readonly label: string }[] }
-    | { readonly kind: "words"; readonly placeholder?: string }
+    | { readonly kind: "words"; readonly placeholder?: string; readonly suggestions?: readonly string[] }
+    /** In the API's form; empty for none. */
+    | { readonly kind: "moment" }
     /** Ids of records, which the server is asked for as one types. */
     | {
         readonly kind: "records";
@@ -109,11 +112,24 @@ export function FormField({ field, value, onChange, error }: FormFieldProps) {
           onChange={(next) => onChange(next ?? "")}
         />
       );
+    case "moment":
+      return (
+        <TextInput
+          {...common}
+          type="datetime-local"
+          value={toLocalTime(value as string)}
+          onChange={({ currentTarget }) => onChange(fromLocalTime(currentTarget.value))}
+        />
+      );
     case "words":
       return (
         <TagsInput
           {...common}
           placeholder={field.placeholder}
+          data={[...(field.suggestions ?? [])]}
+          maxDropdownHeight={240}
+          // What is typed and not yet ended by Enter is meant too.
+          acceptValueOnBlur
           value={[...(value as readonly string[])]}
           onChange={onChange}
         />

@@ -1,8 +1,9 @@
 /** What the page of every record has: where one is, what it is called, what may be done, and what there is to know. */
 import { Anchor, Breadcrumbs, Group, Paper, Skeleton, Stack, Text, Title } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
+import { Link, useParams } from "@tanstack/react-router";
 import { type ReactNode, useEffect } from "react";
 import { ProblemNotice } from "../app/problem-notice.tsx";
+import { useMay } from "../app/session.ts";
 
 interface RecordPageProps {
   /** The list that it is from. */
@@ -17,19 +18,28 @@ interface RecordPageProps {
 }
 
 export function RecordPage({ list, title, status, actions, error, retry, children }: RecordPageProps) {
+  const { id = "" } = useParams({ strict: false });
+  const mayReadEvents = useMay("events:read");
   useEffect(() => {
     document.title = `${title ?? list.title} · Gatehouse`;
   }, [title, list.title]);
   return (
     <Stack>
-      <Breadcrumbs>
-        <Anchor component={Link} to={list.to}>
-          {list.title}
-        </Anchor>
-        <Text c="dimmed" truncate maw="60vw">
-          {title ?? "…"}
-        </Text>
-      </Breadcrumbs>
+      <Group justify="space-between" wrap="nowrap" gap="xs">
+        <Breadcrumbs>
+          <Anchor component={Link} to={list.to}>
+            {list.title}
+          </Anchor>
+          <Text c="dimmed" truncate maw="50vw">
+            {title ?? "…"}
+          </Text>
+        </Breadcrumbs>
+        {mayReadEvents && hasEvents(list.to) && title !== undefined && (
+          <Anchor component={Link} to={`/events?target.id=${id}`} size="sm">
+            History
+          </Anchor>
+        )}
+      </Group>
       {error !== null && error !== undefined ? (
         <ProblemNotice error={error} retry={retry} />
       ) : title === undefined ? (
@@ -53,6 +63,11 @@ export function RecordPage({ list, title, status, actions, error, retry, childre
       )}
     </Stack>
   );
+}
+
+/** Events are not about themselves, and roles are the same in every tenant. */
+function hasEvents(list: string): boolean {
+  return list !== "/events" && list !== "/roles";
 }
 
 export function Panel({

@@ -2,7 +2,6 @@ import { Button, Stack, Table, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { Play } from "lucide-react";
-import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { useMay } from "../../app/session.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
@@ -131,8 +130,10 @@ function Actions({ test, etag }: { readonly test: AccessTest; readonly etag: str
     <>
       <DeleteRecord
         what={`access test ${test.name}`}
-        effect="Nothing watches over this any more. Nobody's access changes. This cannot be undone."
-        run={() => api.delete(path, { path: { id: test.id }, ifMatch: etag })}
+        effect="Nothing watches over this any more. Nobody's access changes. Made anew from its event, it would have another id."
+        path={`/tenants/access-tests/${test.id}`}
+        etag={etag}
+        changesAccess={false}
         done={() => void navigate({ to: "/access-tests" })}
       />
       <Button onClick={open}>Edit</Button>
@@ -142,7 +143,8 @@ function Actions({ test, etag }: { readonly test: AccessTest; readonly etag: str
           fields={testFields}
           initial={testValues(test)}
           submitLabel="Save"
-          submit={(values, ifMatch) => api.put(path, { path: { id: test.id }, body: bodyOf(values), ifMatch })}
+          plan={(values) => [{ method: "PUT", path: `/tenants/access-tests/${test.id}`, body: bodyOf(values) }]}
+          changesAccess={false}
           close={close}
           edits={{
             etag,

@@ -1,11 +1,11 @@
 import { Button, Text } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { Play } from "lucide-react";
-import { api, paged } from "../../app/api.ts";
+import { paged } from "../../app/api.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { NewButton } from "../../records/new-button.tsx";
-import { RecordForm } from "../../records/record-form.tsx";
+import { idIn, RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { type AccessTest, sayTest } from "./say-test.ts";
 import { bodyOf, newTest, testFields } from "./test-fields.tsx";
@@ -69,10 +69,9 @@ export function AccessTestsListPage() {
                 fields={testFields}
                 initial={newTest}
                 submitLabel="Create"
-                submit={async (values) => {
-                  const { id } = await api.post("/tenants/access-tests", { body: bodyOf(values) });
-                  void navigate({ to: `/access-tests/${id}` });
-                }}
+                plan={(values) => [{ method: "POST", path: "/tenants/access-tests", body: bodyOf(values) }]}
+                changesAccess={false}
+                saved={(answer) => void navigate({ to: `/access-tests/${idIn(answer)}` })}
                 close={close}
               />
             )}

@@ -8,4 +8,6 @@ export const addressPages: PageSet = {
   section: "Network",
   permission: "addresses:read",
   list: async () => (await import("./addresses.page.tsx")).AddressesListPage,
+  detail: async () => (await import("./address.page.tsx")).AddressPage,
+  create: { title: "Add an address", permission: "resources:write" },
 };

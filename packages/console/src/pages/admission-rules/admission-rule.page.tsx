@@ -2,7 +2,7 @@ import { Button, Code, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { api, paged } from "../../app/api.ts";
+import { paged } from "../../app/api.ts";
 import { useMay } from "../../app/session.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { Moment } from "../../records/moment.tsx";
@@ -75,13 +75,15 @@ function Actions({ rule, etag }: { readonly rule: Rule; readonly etag: string })
   const may = useMay("admission-rules:write");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
+  const at = `/tenants/admission-rules/${rule.id}`;
   if (!may || rule.type !== "CUSTOM") return null;
   return (
     <>
       <DeleteRecord
         what={`admission rule ${rule.name}`}
-        effect="Policies that carry it keep it from being deleted; give them another rule first. This cannot be undone."
-        run={() => api.delete(path, { path: { id: rule.id }, ifMatch: etag })}
+        effect="Policies that carry it keep it from being deleted; give them another rule first. Made anew from its event, it would have another id."
+        path={at}
+        etag={etag}
         done={() => void navigate({ to: "/admission-rules" })}
       />
       <Button onClick={open}>Edit</Button>
@@ -91,19 +93,7 @@ function Actions({ rule, etag }: { readonly rule: Rule; readonly etag: string })
           fields={ruleFields}
           initial={ruleValues(rule)}
           submitLabel="Save"
-          review={async (values) => ({
-            method: "PUT",
-            path: `/tenants/admission-rules/${rule.id}`,
-            body: await bodyOf(values),
-          })}
-          submit={async (values, ifMatch, overrideReason) =>
-            api.put(path, {
-              path: { id: rule.id },
-              body: await bodyOf(values),
-              ifMatch,
-              ...(overrideReason === undefined ? {} : { overrideReason }),
-            })
-          }
+          plan={async (values) => [{ method: "PUT", path: at, body: await bodyOf(values) }]}
           close={close}
           edits={{
             etag,

@@ -8,4 +8,6 @@ export const apiKeyPages: PageSet = {
   section: "Administration",
   permission: "api-keys:read",
   list: async () => (await import("./api-keys.page.tsx")).ApiKeysListPage,
+  detail: async () => (await import("./api-key.page.tsx")).ApiKeyPage,
+  create: { title: "Create an API key", permission: "api-keys:write" },
 };

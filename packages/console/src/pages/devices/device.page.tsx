@@ -1,14 +1,14 @@
 import type { ResultOf } from "@gatehouse/client/calls";
-import { Button, Code, Text } from "@mantine/core";
+import { Code, Text } from "@mantine/core";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { api } from "../../app/api.ts";
 import { useMay } from "../../app/session.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { Moment } from "../../records/moment.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
-import { useAction, useRecord } from "../../records/use-record.ts";
+import { useRecord } from "../../records/use-record.ts";
 
 const path = "/tenants/devices/{id}";
 type Device = ResultOf<typeof path, "get">;
@@ -62,29 +62,40 @@ export function DevicePage() {
 function Actions({ device, etag }: { readonly device: Device; readonly etag: string }) {
   const may = useMay("devices:write");
   const navigate = useNavigate();
-  const given = { path: { id: device.id } };
-  const deactivate = useAction({
-    run: () => api.patch("/tenants/devices/{id}/deactivate", given),
-    done: "Deactivated. The device is cut off.",
-  });
-  const reactivate = useAction({ run: () => api.post("/tenants/devices/{id}/reactivate", given), done: "Reactivated" });
+  const at = `/tenants/devices/${device.id}`;
   if (!may) return null;
   return (
     <>
       <DeleteRecord
         what={`device ${device.name}`}
-        effect="The device is cut off and has to be enrolled anew; policies no longer name it. This cannot be undone."
-        run={() => api.delete(path, { ...given, ifMatch: etag })}
+        effect="The device is cut off and has to be enrolled anew; policies no longer name it. Made anew from its event, it would have another id."
+        path={at}
+        etag={etag}
         done={() => void navigate({ to: "/devices" })}
       />
       {device.active ? (
-        <Button variant="default" loading={deactivate.isPending} onClick={() => deactivate.mutate()}>
-          Deactivate
-        </Button>
+        <ReviewedButton
+          key="deactivate"
+          label="Deactivate"
+          title={`Deactivate device ${device.name}?`}
+          note="It is cut off at once. Its record stays, in policies too, and can be reactivated."
+          changes={[{ method: "PATCH", path: `${at}/deactivate` }]}
+          etag={etag}
+          said="Deactivated. The device is cut off."
+          danger
+        />
       ) : (
-        <Button variant="default" loading={reactivate.isPending} onClick={() => reactivate.mutate()}>
-          Reactivate
-        </Button>
+        device.user !== undefined && (
+          <ReviewedButton
+            key="reactivate"
+            label="Reactivate"
+            title={`Reactivate device ${device.name}?`}
+            note="It reaches again what policies allow, unless its user is deactivated."
+            changes={[{ method: "POST", path: `${at}/reactivate` }]}
+            etag={etag}
+            said="Reactivated"
+          />
+        )
       )}
     </>
   );

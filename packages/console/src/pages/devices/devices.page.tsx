@@ -46,7 +46,10 @@ const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
       ],
     },
   ],
-  empty: { title: "No devices yet", text: "Devices appear here when their agents enrol them for a user." },
+  empty: {
+    title: "No devices yet",
+    text: "Invite a user first. The agent on the user's device then makes a key pair, and enrols the device by POST /tenants/devices with the public key; the private one never leaves the device. Enrolled devices appear here by themselves.",
+  },
 };
 
 export function DevicesListPage() {

@@ -6,7 +6,7 @@ test("tells fields that changed, came, or went, and no others", () => {
   const after = { name: "Paris", port: 1, tags: ["a"], come: null };
   expect(changedFields(before, after)).toEqual([
     { field: "name", before: "Berlin", after: "Paris" },
-    { field: "gone", before: "true", after: undefined },
+    { field: "gone", before: "yes", after: undefined },
     { field: "come", before: undefined, after: "null" },
   ]);
   expect(changedFields(undefined, { id: "1" })).toEqual([{ field: "id", before: undefined, after: "1" }]);

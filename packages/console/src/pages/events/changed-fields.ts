@@ -44,7 +44,19 @@ function say(value: unknown): string | undefined {
 function sayItem(value: unknown): string {
   if (isRecord(value)) {
     for (const name of [value.name, value.email]) if (typeof name === "string") return name;
+    if (typeof value.address === "string") {
+      return `${value.address} (${Array.isArray(value.protocols) ? value.protocols.map(sayItem).join(", ") : ""})`;
+    }
+    if (typeof value.protocol === "string") {
+      return typeof value.port === "string" ? `${value.protocol} ${value.port}` : value.protocol;
+    }
+    if (Object.values(value).every((each) => typeof each !== "object")) {
+      return Object.entries(value)
+        .map(([name, each]) => `${name} = ${String(each)}`)
+        .join("\n");
+    }
   }
+  if (typeof value === "boolean") return value ? "yes" : "no";
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 

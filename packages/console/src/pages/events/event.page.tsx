@@ -1,15 +1,18 @@
-import type { ItemAt } from "@gatehouse/client/calls";
-import { Code, Table, Text } from "@mantine/core";
+import { Code } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
 import { Moment } from "../../records/moment.tsx";
+import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
-import { changedFields } from "./changed-fields.ts";
+import { ChangedFields } from "./changed-fields-table.tsx";
 import { EventEffect } from "./event-effect.tsx";
+import { pageOf } from "./record-pages.ts";
+import type { Event } from "./restore.ts";
+import { RestorePanel } from "./restore-panel.tsx";
 import { sayOperation } from "./say-operation.ts";
+import { sayTarget } from "./say-target.ts";
 
-type Event = ItemAt<"/tenants/events">;
 const events = paged("/tenants/events");
 
 export function EventPage() {
@@ -33,48 +36,68 @@ export function EventPage() {
 }
 
 function About({ event }: { readonly event: Event }) {
-  const changes = changedFields(event.before, event.after);
   return (
     <>
       <Panel title="About">
         <Facts
           facts={[
-            { label: "What was changed", value: `${event.target.type} ${event.target.name ?? event.target.id}` },
-            { label: "By", value: `${event.actor.name} (${event.actor.type})` },
+            { label: "What was changed", value: <Target event={event} /> },
+            { label: "By", value: <Actor event={event} /> },
             { label: "When", value: <Moment at={event.createdAt} /> },
             { label: "From", value: event.sourceAddress },
             { label: "Position", value: event.position },
-            { label: "Generation", value: event.generation },
+            {
+              label: "Generation",
+              value: <RecordLink to={`/events?generation=${event.generation}`}>{event.generation}</RecordLink>,
+            },
             ...(event.reason === undefined ? [] : [{ label: "Reason for overriding", value: event.reason }]),
             { label: "Request", value: <Code>{event.requestId}</Code> },
           ]}
         />
       </Panel>
       <Panel title="Before and after">
-        {changes.length === 0 ? (
-          <Text c="dimmed">The record looks the same before and after.</Text>
-        ) : (
-          <Table className="record-table">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Field</Table.Th>
-                <Table.Th>Before</Table.Th>
-                <Table.Th>After</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {changes.map(({ field, before, after }) => (
-                <Table.Tr key={field}>
-                  <Table.Th scope="row">{field}</Table.Th>
-                  <Table.Td>{before === undefined ? <Text c="dimmed">–</Text> : <Code>{before}</Code>}</Table.Td>
-                  <Table.Td>{after === undefined ? <Text c="dimmed">–</Text> : <Code>{after}</Code>}</Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        )}
+        <ChangedFields before={event.before} after={event.after} />
       </Panel>
       <EventEffect key={event.id} id={event.id} targetType={event.target.type} />
+      <RestorePanel key={`restore ${event.id}`} event={event} />
+    </>
+  );
+}
+
+function Target({ event: { target, after } }: { readonly event: Event }) {
+  const page = after === undefined ? undefined : pageOf(target.type, target.id);
+  const name = target.name ?? target.id;
+  return (
+    <>
+      {sayTarget(target.type)} {page === undefined ? name : <RecordLink to={page}>{name}</RecordLink>} (
+      <RecordLink to={`/events?target.id=${target.id}`} inText>
+        all of its events
+      </RecordLink>
+      )
+    </>
+  );
+}
+
+const actors: Readonly<Record<Event["actor"]["type"], string>> = {
+  "api-key": "API key",
+  operator: "The operator",
+  system: "Gatehouse itself",
+};
+
+function Actor({ event: { actor } }: { readonly event: Event }) {
+  if (actor.type === "system") return actors.system;
+  return (
+    <>
+      {actors[actor.type]} {actor.name}
+      {actor.id !== undefined && (
+        <>
+          {" ("}
+          <RecordLink to={`/events?actor.id=${actor.id}`} inText>
+            all that it did
+          </RecordLink>
+          )
+        </>
+      )}
     </>
   );
 }

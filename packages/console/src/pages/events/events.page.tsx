@@ -1,13 +1,15 @@
-import type { ItemAt } from "@gatehouse/client/calls";
+import { targetTypes } from "@gatehouse/contract/event-types";
 import { paged } from "../../app/api.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { Moment } from "../../records/moment.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { FollowLive } from "./follow-live.tsx";
+import type { Event } from "./restore.ts";
 import { sayOperation } from "./say-operation.ts";
+import { sayTarget } from "./say-target.ts";
 
-const definition: ListDefinition<ItemAt<"/tenants/events">> = {
+const definition: ListDefinition<Event> = {
   source: paged("/tenants/events"),
   noun: "events",
   search: { label: "Name of what was changed", by: "target.name" },
@@ -19,7 +21,8 @@ const definition: ListDefinition<ItemAt<"/tenants/events">> = {
       title: "What",
       cell: ({ id, operation }) => <RecordLink to={`/events/${id}`}>{sayOperation(operation)}</RecordLink>,
     },
-    { key: "target", title: "Of", cell: ({ target }) => target.name ?? target.type },
+    { key: "target", title: "Of", cell: ({ target }) => target.name ?? sayTarget(target.type) },
+    { key: "type", title: "Kind", from: "md", cell: ({ target }) => sayTarget(target.type) },
     { key: "actor", title: "By", from: "sm", cell: ({ actor }) => actor.name },
     { key: "from", title: "From", from: "lg", cell: ({ sourceAddress }) => sourceAddress ?? "–" },
   ],
@@ -27,30 +30,27 @@ const definition: ListDefinition<ItemAt<"/tenants/events">> = {
     {
       field: "target.type",
       title: "Kind of record",
-      options: [
-        "user",
-        "group",
-        "device",
-        "gateway",
-        "resource",
-        "address",
-        "protocol",
-        "admission-rule",
-        "policy",
-        "access-test",
-        "api-key",
-        "webhook",
-      ].map((value) => ({ value, label: value.charAt(0).toUpperCase() + value.slice(1).replace("-", " ") })),
+      options: targetTypes.map((value) => ({ value, label: sayTarget(value) })),
     },
+    { field: "from", title: "From", kind: "moment", asks: "filter[createdAt][gte]" },
+    { field: "to", title: "Until", kind: "moment", asks: "filter[createdAt][lte]" },
+    { field: "operation", title: "Operation", kind: "part", isRare: true },
+    { field: "actor.name", title: "By whom", kind: "part", isRare: true },
     {
       field: "actor.type",
-      title: "By",
+      title: "Kind of actor",
+      isRare: true,
       options: [
         { value: "api-key", label: "A key" },
         { value: "operator", label: "The operator" },
         { value: "system", label: "Gatehouse itself" },
       ],
     },
+    { field: "sourceAddress", title: "Source address", kind: "text", isRare: true },
+    { field: "target.id", title: "Id of the record", kind: "text", isRare: true },
+    { field: "actor.id", title: "Id of the key", kind: "text", isRare: true },
+    { field: "requestId", title: "Request id", kind: "text", isRare: true },
+    { field: "generation", title: "Generation", kind: "text", isRare: true },
   ],
   empty: {
     title: "Nothing has happened yet",
@@ -59,5 +59,5 @@ const definition: ListDefinition<ItemAt<"/tenants/events">> = {
 };
 
 export function EventsListPage() {
-  return <RecordList title="Events" definition={definition} actions={<FollowLive />} />;
+  return <RecordList title="Events" definition={definition} actions={<FollowLive definition={definition} />} />;
 }

@@ -1,15 +1,16 @@
 import { Button, Menu, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { api } from "../../app/api.ts";
+import { useState } from "react";
 import { useMay } from "../../app/session.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { Moment } from "../../records/moment.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
-import { readRecord, useAction, useRecord } from "../../records/use-record.ts";
+import { readRecord, useRecord } from "../../records/use-record.ts";
 import { DeployCommand } from "./deploy-command.tsx";
 import { bodyOf, type Gateway, gatewayFields, gatewayValues } from "./gateway-fields.ts";
 
@@ -70,31 +71,54 @@ function About({ gateway }: { readonly gateway: Gateway }) {
   );
 }
 
+interface Step {
+  readonly label: string;
+  readonly verb: string;
+  readonly note: string;
+  readonly said: string;
+  readonly changesAccess?: boolean;
+}
+
+const steps = {
+  enter: {
+    label: "Begin maintenance",
+    verb: "enter-maintenance",
+    note: "No traffic is sent through it until its maintenance ends. Connections that run through it are cut.",
+    said: "In maintenance: no traffic is sent through it.",
+  },
+  exit: {
+    label: "End maintenance",
+    verb: "exit-maintenance",
+    note: "It takes traffic again as soon as it is online.",
+    said: "Back in service",
+  },
+  relay: {
+    label: "Let it relay",
+    verb: "enable-relay",
+    note: "Traffic between devices and other gateways may then go through it.",
+    said: "It relays traffic",
+  },
+  noRelay: {
+    label: "Stop relaying",
+    verb: "disable-relay",
+    note: "Devices and gateways that cannot reach each other by themselves no longer do so through it.",
+    said: "It relays no traffic",
+  },
+  rotate: {
+    label: "Make a new token",
+    verb: "rotate-token",
+    note: "The token before goes on working for a day: bring the new one to the gateway until then.",
+    said: "A new token. The one before goes on working for a day.",
+    changesAccess: false,
+  },
+} as const satisfies Readonly<Record<string, Step>>;
+
 function Actions({ gateway, etag }: { readonly gateway: Gateway; readonly etag: string }) {
   const may = useMay("gateways:write");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
-  const given = { path: { id: gateway.id } };
-  const enter = useAction({
-    run: () => api.post("/tenants/gateways/{id}/enter-maintenance", given),
-    done: "In maintenance: no traffic is sent through it.",
-  });
-  const exit = useAction({
-    run: () => api.post("/tenants/gateways/{id}/exit-maintenance", given),
-    done: "Back in service",
-  });
-  const relay = useAction({
-    run: () => api.post("/tenants/gateways/{id}/enable-relay", given),
-    done: "It relays traffic",
-  });
-  const noRelay = useAction({
-    run: () => api.post("/tenants/gateways/{id}/disable-relay", given),
-    done: "It relays no traffic",
-  });
-  const rotate = useAction({
-    run: () => api.post("/tenants/gateways/{id}/rotate-token", given),
-    done: "A new token. The one before goes on working for a day.",
-  });
+  const at = `/tenants/gateways/${gateway.id}`;
+  const [step, setStep] = useState<Step>();
   if (!may) return null;
   return (
     <>
@@ -104,22 +128,35 @@ function Actions({ gateway, etag }: { readonly gateway: Gateway; readonly etag: 
         </Menu.Target>
         <Menu.Dropdown>
           {gateway.status === "MAINTENANCE" ? (
-            <Menu.Item onClick={() => exit.mutate()}>End maintenance</Menu.Item>
+            <Menu.Item onClick={() => setStep(steps.exit)}>End maintenance</Menu.Item>
           ) : (
-            <Menu.Item onClick={() => enter.mutate()}>Begin maintenance</Menu.Item>
+            <Menu.Item onClick={() => setStep(steps.enter)}>Begin maintenance</Menu.Item>
           )}
           {gateway.relayEnabled === true ? (
-            <Menu.Item onClick={() => noRelay.mutate()}>Stop relaying</Menu.Item>
+            <Menu.Item onClick={() => setStep(steps.noRelay)}>Stop relaying</Menu.Item>
           ) : (
-            <Menu.Item onClick={() => relay.mutate()}>Let it relay</Menu.Item>
+            <Menu.Item onClick={() => setStep(steps.relay)}>Let it relay</Menu.Item>
           )}
-          <Menu.Item onClick={() => rotate.mutate()}>Make a new token</Menu.Item>
+          <Menu.Item onClick={() => setStep(steps.rotate)}>Make a new token</Menu.Item>
         </Menu.Dropdown>
       </Menu>
+      {step !== undefined && (
+        <ReviewDialog
+          title={`${step.label}: ${gateway.name}`}
+          note={step.note}
+          changes={[{ method: "POST", path: `${at}/${step.verb}` }]}
+          changesAccess={step.changesAccess ?? true}
+          etag={etag}
+          label={step.label}
+          said={step.said}
+          close={() => setStep(undefined)}
+        />
+      )}
       <DeleteRecord
         what={`gateway ${gateway.name}`}
-        effect={`Its ${gateway.resources?.length ?? 0} resources are no longer reached through it, and its token stops working. This cannot be undone.`}
-        run={() => api.delete(path, { ...given, ifMatch: etag })}
+        effect={`Its ${gateway.resources?.length ?? 0} resources are no longer reached through it, and its token stops working. Made anew from its event, it would have another id.`}
+        path={at}
+        etag={etag}
         done={() => void navigate({ to: "/gateways" })}
       />
       <Button onClick={open}>Edit</Button>
@@ -129,7 +166,7 @@ function Actions({ gateway, etag }: { readonly gateway: Gateway; readonly etag: 
           fields={gatewayFields}
           initial={gatewayValues(gateway)}
           submitLabel="Save"
-          submit={(values, ifMatch) => api.put(path, { ...given, body: bodyOf(values), ifMatch })}
+          plan={(values) => [{ method: "PUT", path: at, body: bodyOf(values) }]}
           close={close}
           edits={{
             etag,

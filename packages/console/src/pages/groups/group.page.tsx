@@ -1,7 +1,6 @@
 import { Button, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { api } from "../../app/api.ts";
 import { useMay } from "../../app/session.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { Moment } from "../../records/moment.tsx";
@@ -59,14 +58,16 @@ function Actions({ group, etag }: { readonly group: Group; readonly etag: string
   const may = useMay("groups:write");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
+  const at = `/tenants/groups/${group.id}`;
   if (!may) return null;
   return (
     <>
       {group.deleteable && (
         <DeleteRecord
           what={`group ${group.name}`}
-          effect={`${group.users.length} users leave the group, and policies no longer name it: whoever reached something by it alone loses that. This cannot be undone.`}
-          run={() => api.delete(path, { path: { id: group.id }, ifMatch: etag })}
+          effect={`${group.users.length} users leave the group, and policies no longer name it: whoever reached something by it alone loses that. Made anew from its event, it would have another id.`}
+          path={at}
+          etag={etag}
           done={() => void navigate({ to: "/groups" })}
         />
       )}
@@ -77,7 +78,7 @@ function Actions({ group, etag }: { readonly group: Group; readonly etag: string
           fields={groupFields}
           initial={groupValues(group)}
           submitLabel="Save"
-          submit={(values, ifMatch) => api.put(path, { path: { id: group.id }, body: bodyOf(values), ifMatch })}
+          plan={(values) => [{ method: "PUT", path: at, body: bodyOf(values) }]}
           close={close}
           edits={{
             etag,

@@ -1,12 +1,12 @@
 import type { ItemAt } from "@gatehouse/client/calls";
 import { Text } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
-import { api, paged } from "../../app/api.ts";
+import { paged } from "../../app/api.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { Moment } from "../../records/moment.tsx";
 import { NewButton } from "../../records/new-button.tsx";
-import { RecordForm } from "../../records/record-form.tsx";
+import { idIn, RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { bodyOf, groupFields, newGroup } from "./group-fields.ts";
 
@@ -57,10 +57,8 @@ export function GroupsListPage() {
               fields={groupFields}
               initial={newGroup}
               submitLabel="Create"
-              submit={async (values) => {
-                const { id } = await api.post("/tenants/groups", { body: bodyOf(values) });
-                void navigate({ to: `/groups/${id}` });
-              }}
+              plan={(values) => [{ method: "POST", path: "/tenants/groups", body: bodyOf(values) }]}
+              saved={(answer) => void navigate({ to: `/groups/${idIn(answer)}` })}
               close={close}
             />
           )}

@@ -3,11 +3,10 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { useEffect } from "react";
-import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { allPoliciesQuery } from "../../records/all-policies.ts";
 import { NewButton } from "../../records/new-button.tsx";
-import { RecordForm } from "../../records/record-form.tsx";
+import { idIn, RecordForm } from "../../records/record-form.tsx";
 import { bodyOf, newPolicy, policyFields } from "./policy-fields.tsx";
 import { PolicyOrder } from "./policy-order.tsx";
 import { type PolicyType, policyTypes } from "./say-policy.ts";
@@ -37,18 +36,10 @@ export function PoliciesListPage() {
               fields={policyFields(value)}
               initial={newPolicy}
               submitLabel="Create"
-              review={(values) => ({
-                method: "POST",
-                path: "/tenants/policies",
-                body: { ...bodyOf(value, values), type: value },
-              })}
-              submit={async (values, _etag, overrideReason) => {
-                const { id } = await api.post("/tenants/policies", {
-                  body: { ...bodyOf(value, values), type: value },
-                  ...(overrideReason === undefined ? {} : { overrideReason }),
-                });
-                void navigate({ to: `/policies/${id}` });
-              }}
+              plan={(values) => [
+                { method: "POST", path: "/tenants/policies", body: { ...bodyOf(value, values), type: value } },
+              ]}
+              saved={(answer) => void navigate({ to: `/policies/${idIn(answer)}` })}
               close={close}
             />
           )}

@@ -3,7 +3,6 @@ import { Badge, Button, Group, Paper, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { ArrowDown, ArrowUp, GripVertical } from "lucide-react";
 import { type DragEvent, type KeyboardEvent, memo, useCallback, useState } from "react";
-import { api } from "../../app/api.ts";
 import { useMay } from "../../app/session.ts";
 import { moved } from "../../records/moved.ts";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
@@ -97,12 +96,6 @@ export function PolicyOrder({ type, policies, text }: PolicyOrderProps) {
           changes={[{ method: "POST", path: "/tenants/policies/reorder", body }]}
           label="Save the order"
           close={() => setReviewing(false)}
-          run={(overrideReason) =>
-            api.post("/tenants/policies/reorder", {
-              body,
-              ...(overrideReason === undefined ? {} : { overrideReason }),
-            })
-          }
         />
       )}
     </>

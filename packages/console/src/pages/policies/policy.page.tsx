@@ -2,7 +2,6 @@ import { Button, Code, Group, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { api } from "../../app/api.ts";
 import { useMay } from "../../app/session.ts";
 import { Moment } from "../../records/moment.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
@@ -133,11 +132,7 @@ function Actions({ policy, etag }: { readonly policy: Policy; readonly etag: str
   const { id, name, type, active, isDefault } = policy;
   const bodyFor = isDefault ? bodyOfDefault : (values: Parameters<typeof bodyOf>[1]) => bodyOf(type, values);
   const end = () => setAsked(undefined);
-  const options = (overrideReason: string | undefined) => ({
-    path: { id },
-    ifMatch: etag,
-    ...(overrideReason === undefined ? {} : { overrideReason }),
-  });
+  const at = `/tenants/policies/${id}`;
   return (
     <Group gap="xs">
       {!isDefault && (
@@ -154,31 +149,32 @@ function Actions({ policy, etag }: { readonly policy: Policy; readonly etag: str
       {asked === "delete" && (
         <ReviewDialog
           title={`Delete policy ${name}?`}
-          note="Those after it decide in its place. This cannot be undone."
-          changes={[{ method: "DELETE", path: `/tenants/policies/${id}` }]}
+          note="Those after it decide in its place. Made anew from its event, it would have another id."
+          changes={[{ method: "DELETE", path: at }]}
+          etag={etag}
           label="Delete"
           danger
+          leaves
           close={end}
-          run={(reason) => api.delete(path, options(reason))}
           done={() => void navigate({ to: "/policies", search: { type } })}
         />
       )}
       {asked === "deactivate" && (
         <ReviewDialog
           title={`Deactivate policy ${name}?`}
-          changes={[{ method: "PATCH", path: `/tenants/policies/${id}/deactivate` }]}
+          changes={[{ method: "PATCH", path: `${at}/deactivate` }]}
+          etag={etag}
           label="Deactivate"
           close={end}
-          run={(reason) => api.patch("/tenants/policies/{id}/deactivate", options(reason))}
         />
       )}
       {asked === "reactivate" && (
         <ReviewDialog
           title={`Reactivate policy ${name}?`}
-          changes={[{ method: "POST", path: `/tenants/policies/${id}/reactivate` }]}
+          changes={[{ method: "POST", path: `${at}/reactivate` }]}
+          etag={etag}
           label="Reactivate"
           close={end}
-          run={(reason) => api.post("/tenants/policies/{id}/reactivate", options(reason))}
         />
       )}
       {editing && (
@@ -187,10 +183,7 @@ function Actions({ policy, etag }: { readonly policy: Policy; readonly etag: str
           fields={policyFields(type, policy)}
           initial={policyValues(policy)}
           submitLabel="Save"
-          review={(values) => ({ method: "PATCH", path: `/tenants/policies/${id}`, body: bodyFor(values) })}
-          submit={(values, ifMatch, overrideReason) =>
-            api.patch(path, { ...options(overrideReason), body: bodyFor(values), ifMatch })
-          }
+          plan={(values) => [{ method: "PATCH", path: at, body: bodyFor(values) }]}
           close={close}
           edits={{
             etag,

@@ -1,26 +1,25 @@
-import type { ItemAt } from "@gatehouse/client/calls";
-import { whole } from "../../app/api.ts";
+import { useNavigate } from "@tanstack/react-router";
+import { api, whole } from "../../app/api.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
-
-type Protocol = ItemAt<"/tenants/protocols">;
-
-const kinds = { ALL: "Everything", PREDEFINED: "Predefined", CUSTOM: "Custom" } as const;
-
-function portsOf({ networkProtocols }: Protocol): string {
-  return networkProtocols
-    .map(({ protocol, port }) => (port === undefined ? protocol : `${protocol} ${port}`))
-    .join(", ");
-}
+import { NewButton } from "../../records/new-button.tsx";
+import { RecordForm } from "../../records/record-form.tsx";
+import { RecordLink } from "../../records/record-link.tsx";
+import { bodyOf, kinds, newProtocol, type Protocol, protocolFields, sayPorts } from "./protocol-fields.tsx";
 
 const definition: ListDefinition<Protocol> = {
   source: whole("/tenants/protocols"),
   noun: "protocols",
-  search: { label: "Name or port", by: (protocol) => `${protocol.name} ${portsOf(protocol)}` },
+  search: { label: "Name or port", by: (protocol) => `${protocol.name} ${sayPorts(protocol)}` },
   defaultSort: "name",
   columns: [
-    { key: "name", title: "Name", sortBy: ({ name }) => name, cell: ({ name }) => name },
-    { key: "ports", title: "Protocols and ports", cell: portsOf },
+    {
+      key: "name",
+      title: "Name",
+      sortBy: ({ name }) => name,
+      cell: ({ id, name }) => <RecordLink to={`/protocols/${id}`}>{name}</RecordLink>,
+    },
+    { key: "ports", title: "Protocols and ports", cell: sayPorts },
     { key: "type", title: "Kind", from: "xs", sortBy: ({ type }) => type, cell: ({ type }) => kinds[type] },
   ],
   filters: [
@@ -35,5 +34,30 @@ const definition: ListDefinition<Protocol> = {
 };
 
 export function ProtocolsListPage() {
-  return <RecordList title="Protocols" definition={definition} />;
+  const navigate = useNavigate();
+  return (
+    <RecordList
+      title="Protocols"
+      definition={definition}
+      actions={
+        <NewButton
+          label="Create a protocol"
+          permission="protocols:write"
+          dialog={(close) => (
+            <RecordForm
+              title="Create a protocol"
+              fields={protocolFields}
+              initial={newProtocol}
+              submitLabel="Create"
+              submit={async (values) => {
+                const { id } = await api.post("/tenants/protocols", { body: bodyOf(values) });
+                void navigate({ to: `/protocols/${id}` });
+              }}
+              close={close}
+            />
+          )}
+        />
+      }
+    />
+  );
 }

@@ -8,4 +8,6 @@ export const protocolPages: PageSet = {
   section: "Network",
   permission: "protocols:read",
   list: async () => (await import("./protocols.page.tsx")).ProtocolsListPage,
+  detail: async () => (await import("./protocol.page.tsx")).ProtocolPage,
+  create: { title: "Create a protocol", permission: "protocols:write" },
 };

@@ -1,50 +1,26 @@
 import { ActionIcon, Button, Table, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { X } from "lucide-react";
-import { api } from "../../app/api.ts";
+import { useState } from "react";
 import { useMay } from "../../app/session.ts";
-import type { Field } from "../../records/form-fields.tsx";
+import { addressFields, newAddress } from "../../records/address-fields.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
+import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
-import { RecordPicker } from "../../records/record-picker.tsx";
-import { useAction } from "../../records/use-record.ts";
-import type { NewAddress } from "./new-address.ts";
+import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import type { Resource } from "./resource-fields.tsx";
 
-const fields: readonly Field[] = [
-  {
-    kind: "text",
-    name: "address",
-    label: "Address",
-    description: "An IP address, a CIDR, a host name, a domain, or *.domain.",
-    required: true,
-    maxLength: 253,
-  },
-  {
-    kind: "own",
-    name: "protocols",
-    label: "Protocols",
-    render: ({ value, onChange, error }) => (
-      <RecordPicker
-        path="/tenants/protocols"
-        label="Protocols"
-        value={value as readonly string[]} // as this field makes it
-        onChange={onChange}
-        error={error}
-      />
-    ),
-    say: (value) => String(value),
-  },
-];
+interface ResourceAddressesProps {
+  readonly resource: Resource;
+  readonly etag: string;
+}
 
-export function ResourceAddresses({ resource }: { readonly resource: Resource }) {
+export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
   const may = useMay("resources:write");
+  const mayRead = useMay("addresses:read");
   const [adding, { open, close }] = useDisclosure(false);
-  const remove = useAction({
-    run: (addressId: string) =>
-      api.delete("/tenants/resources/{id}/addresses/{addressId}", { path: { id: resource.id, addressId } }),
-    done: "The address is no longer the resource's",
-  });
+  const [removed, setRemoved] = useState<Resource["addresses"][number]>();
+  const at = `/tenants/resources/${resource.id}/addresses`;
   return (
     <Panel
       title={`Addresses (${resource.addresses.length})`}
@@ -74,17 +50,22 @@ export function ResourceAddresses({ resource }: { readonly resource: Resource })
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {resource.addresses.map(({ id, address, protocols }) => (
-              <Table.Tr key={id}>
-                <Table.Td>{address}</Table.Td>
-                <Table.Td>{protocols.map(({ name }) => name).join(", ")}</Table.Td>
+            {resource.addresses.map((address) => (
+              <Table.Tr key={address.id}>
+                <Table.Td>
+                  {mayRead ? (
+                    <RecordLink to={`/addresses/${address.id}`}>{address.address}</RecordLink>
+                  ) : (
+                    address.address
+                  )}
+                </Table.Td>
+                <Table.Td>{address.protocols.map(({ name }) => name).join(", ")}</Table.Td>
                 {may && (
                   <Table.Td>
                     <ActionIcon
                       variant="default"
-                      aria-label={`Remove ${address}`}
-                      disabled={remove.isPending}
-                      onClick={() => remove.mutate(id)}
+                      aria-label={`Remove ${address.address}`}
+                      onClick={() => setRemoved(address)}
                     >
                       <X size={14} aria-hidden />
                     </ActionIcon>
@@ -95,18 +76,26 @@ export function ResourceAddresses({ resource }: { readonly resource: Resource })
           </Table.Tbody>
         </Table>
       )}
+      {removed !== undefined && (
+        <ReviewDialog
+          title={`Remove ${removed.address} from ${resource.name}?`}
+          note="The address is deleted with its protocols. This can be put back from its event."
+          changes={[{ method: "DELETE", path: `${at}/${removed.id}` }]}
+          etag={etag}
+          label="Remove"
+          danger
+          backLabel="Keep it"
+          said="The address is no longer the resource's"
+          close={() => setRemoved(undefined)}
+        />
+      )}
       {adding && (
         <RecordForm
           title={`An address of ${resource.name}`}
-          fields={fields}
-          initial={{ address: "", protocols: [] }}
+          fields={addressFields()}
+          initial={newAddress}
           submitLabel="Add"
-          submit={(values) =>
-            api.post("/tenants/resources/{id}/addresses", {
-              path: { id: resource.id },
-              body: values as unknown as NewAddress, // as the fields make it
-            })
-          }
+          plan={(body) => [{ method: "POST", path: at, body }]}
           close={close}
         />
       )}

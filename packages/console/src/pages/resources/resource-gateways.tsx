@@ -2,11 +2,13 @@
 import { ActionIcon, Group, SegmentedControl, Select, Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { ArrowDown, ArrowUp, X } from "lucide-react";
+import { useState } from "react";
 import { api, whole } from "../../app/api.ts";
 import { useMay } from "../../app/session.ts";
 import { moved } from "../../records/moved.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
+import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { useAction } from "../../records/use-record.ts";
 import type { Resource } from "./resource-fields.tsx";
@@ -30,6 +32,8 @@ export function ResourceGateways({ resource, etag }: { readonly resource: Resour
       }),
     done: "Saved",
   });
+  /** Who reaches it at all may follow from that: it is reviewed first. An order of priority is only that. */
+  const [asked, setAsked] = useState<{ readonly say: string; readonly gateways: readonly string[] }>();
   const order = (gateways: readonly string[]) => change.mutate({ loadBalancingMode: mode, gateways });
   return (
     <Panel
@@ -101,7 +105,9 @@ export function ResourceGateways({ resource, etag }: { readonly resource: Resour
                           variant="default"
                           aria-label={`Disconnect ${name}`}
                           disabled={change.isPending}
-                          onClick={() => order(ids.filter((other) => other !== id))}
+                          onClick={() =>
+                            setAsked({ say: `Disconnect ${name}`, gateways: ids.filter((other) => other !== id) })
+                          }
                         >
                           <X size={14} aria-hidden />
                         </ActionIcon>
@@ -113,7 +119,28 @@ export function ResourceGateways({ resource, etag }: { readonly resource: Resour
             </Table.Tbody>
           </Table>
         )}
-        {may && mayList && <Connect connected={ids} connect={(id) => order([...ids, id])} />}
+        {may && mayList && (
+          <Connect
+            connected={ids}
+            connect={({ id, name }) => setAsked({ say: `Connect ${name}`, gateways: [...ids, id] })}
+          />
+        )}
+        {asked !== undefined && (
+          <ReviewDialog
+            title={`${asked.say}: ${resource.name}`}
+            changes={[
+              {
+                method: "POST",
+                path: `/tenants/resources/${resource.id}/loadBalancing`,
+                body: { loadBalancingMode: mode, gateways: asked.gateways },
+              },
+            ]}
+            etag={etag}
+            label={asked.say}
+            said="Saved"
+            close={() => setAsked(undefined)}
+          />
+        )}
       </Stack>
     </Panel>
   );
@@ -121,7 +148,7 @@ export function ResourceGateways({ resource, etag }: { readonly resource: Resour
 
 interface ConnectProps {
   readonly connected: readonly string[];
-  readonly connect: (id: string) => void;
+  readonly connect: (gateway: { readonly id: string; readonly name: string }) => void;
 }
 
 function Connect({ connected, connect }: ConnectProps) {
@@ -139,7 +166,8 @@ function Connect({ connected, connect }: ConnectProps) {
       data={gateways.filter(({ id }) => !connected.includes(id)).map(({ id, name }) => ({ value: id, label: name }))}
       value={null}
       onChange={(id) => {
-        if (id !== null) connect(id);
+        const chosen = gateways.find((gateway) => gateway.id === id);
+        if (chosen !== undefined) connect(chosen);
       }}
       maw={320}
     />

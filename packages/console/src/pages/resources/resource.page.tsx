@@ -1,7 +1,6 @@
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { api } from "../../app/api.ts";
 import { useMay } from "../../app/session.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { Moment } from "../../records/moment.tsx";
@@ -40,7 +39,7 @@ export function ResourcePage() {
               ]}
             />
           </Panel>
-          <ResourceAddresses resource={data.record} />
+          <ResourceAddresses resource={data.record} etag={data.etag} />
           <ResourceGateways resource={data.record} etag={data.etag} />
         </>
       )}
@@ -52,14 +51,15 @@ function Actions({ resource, etag }: { readonly resource: Resource; readonly eta
   const may = useMay("resources:write");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
-  const given = { path: { id: resource.id } };
+  const at = `/tenants/resources/${resource.id}`;
   if (!may) return null;
   return (
     <>
       <DeleteRecord
         what={`resource ${resource.name}`}
-        effect={`Its ${resource.addresses.length} addresses go with it, and nobody reaches it any more. It is refused while an active policy names the resource. This cannot be undone.`}
-        run={() => api.delete(path, { ...given, ifMatch: etag })}
+        effect={`Its ${resource.addresses.length} addresses go with it, and nobody reaches it any more. It is refused while an active policy names the resource. Made anew from its event, it would have another id.`}
+        path={at}
+        etag={etag}
         done={() => void navigate({ to: "/resources" })}
       />
       <Button onClick={open}>Edit</Button>
@@ -69,10 +69,7 @@ function Actions({ resource, etag }: { readonly resource: Resource; readonly eta
           fields={editedFields}
           initial={resourceValues(resource)}
           submitLabel="Save"
-          submit={(values, ifMatch) => {
-            const { name, description } = values as { readonly name: string; readonly description: string }; // as the fields make them
-            return api.patch(path, { ...given, body: { name, description }, ifMatch });
-          }}
+          plan={({ name, description }) => [{ method: "PATCH", path: at, body: { name, description } }]}
           close={close}
           edits={{
             etag,

@@ -1,11 +1,11 @@
 import type { ItemAt } from "@gatehouse/client/calls";
 import { Text } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
-import { api, paged } from "../../app/api.ts";
+import { paged } from "../../app/api.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { NewButton } from "../../records/new-button.tsx";
-import { RecordForm } from "../../records/record-form.tsx";
+import { idIn, RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { bodyOf, newFields, newResource } from "./resource-fields.tsx";
@@ -75,10 +75,8 @@ export function ResourcesListPage() {
               fields={newFields}
               initial={newResource}
               submitLabel="Create"
-              submit={async (values) => {
-                const { id } = await api.post("/tenants/resources", { body: bodyOf(values) });
-                void navigate({ to: `/resources/${id}` });
-              }}
+              plan={(values) => [{ method: "POST", path: "/tenants/resources", body: bodyOf(values) }]}
+              saved={(answer) => void navigate({ to: `/resources/${idIn(answer)}` })}
               close={close}
             />
           )}

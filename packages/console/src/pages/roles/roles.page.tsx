@@ -1,14 +1,30 @@
 import type { ItemAt } from "@gatehouse/client/calls";
+import { permissions, rolePermissions } from "@gatehouse/contract/permissions";
 import { whole } from "../../app/api.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
+import { RecordLink } from "../../records/record-link.tsx";
 
 const definition: ListDefinition<ItemAt<"/tenants/roles">> = {
   source: whole("/tenants/roles"),
   noun: "roles",
+  search: { label: "Name", by: ({ name, description = "" }) => `${name} ${description}` },
+  defaultSort: "-permissions",
   columns: [
-    { key: "name", title: "Name", cell: ({ name }) => name },
-    { key: "description", title: "Description", cell: ({ description }) => description },
+    {
+      key: "name",
+      title: "Name",
+      sortBy: ({ name }) => name,
+      cell: ({ id, name }) => <RecordLink to={`/roles/${id}`}>{name}</RecordLink>,
+    },
+    { key: "description", title: "Description", from: "xs", cell: ({ description }) => description },
+    {
+      key: "permissions",
+      title: "Permissions",
+      sortBy: ({ type }) => rolePermissions[type].length,
+      cell: ({ type }) => `${rolePermissions[type].length} of ${permissions.length}`,
+    },
+    { key: "kind", title: "Kind", from: "sm", cell: ({ deleteable }) => (deleteable ? "Custom" : "Built in") },
   ],
   empty: { title: "No roles", text: "Every tenant has its system roles from the start." },
 };

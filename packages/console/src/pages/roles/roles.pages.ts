@@ -8,4 +8,5 @@ export const rolePages: PageSet = {
   section: "Administration",
   permission: "roles:read",
   list: async () => (await import("./roles.page.tsx")).RolesListPage,
+  detail: async () => (await import("./role.page.tsx")).RolePage,
 };

@@ -8,9 +8,11 @@ import { Moment } from "../../records/moment.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { readRecord, useAction, useRecord } from "../../records/use-record.ts";
-import { groupsField, saveUser, type User, userFields, userValues } from "./user-fields.tsx";
+import { userChanges } from "./user-changes.ts";
+import { groupsField, type User, userFields, userValues } from "./user-fields.tsx";
 import { fullName } from "./user-name.ts";
 
 const path = "/tenants/users/{id}";
@@ -109,13 +111,12 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
   const mayChooseGroups = useMay("groups:read");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
-  const given = { path: { id: user.id } };
-  const deactivate = useAction({
-    run: () => api.patch("/tenants/users/{id}/deactivate", given),
-    done: "Deactivated. The user's devices are cut off.",
+  const at = `/tenants/users/${user.id}`;
+  const called = user.email ?? user.id;
+  const invite = useAction({
+    run: () => api.post("/tenants/users/{id}/invite", { path: { id: user.id } }),
+    done: "Invited anew",
   });
-  const reactivate = useAction({ run: () => api.post("/tenants/users/{id}/reactivate", given), done: "Reactivated" });
-  const invite = useAction({ run: () => api.post("/tenants/users/{id}/invite", given), done: "Invited anew" });
   if (!may) return null;
   return (
     <>
@@ -125,28 +126,42 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
         </Button>
       )}
       {user.status === "inactive" ? (
-        <Button variant="default" loading={reactivate.isPending} onClick={() => reactivate.mutate()}>
-          Reactivate
-        </Button>
+        <ReviewedButton
+          key="reactivate"
+          label="Reactivate"
+          title={`Reactivate ${called}?`}
+          note="The user and the user's devices are then as they were before."
+          changes={[{ method: "POST", path: `${at}/reactivate` }]}
+          etag={etag}
+          said="Reactivated"
+        />
       ) : (
-        <Button variant="default" loading={deactivate.isPending} onClick={() => deactivate.mutate()}>
-          Deactivate
-        </Button>
+        <ReviewedButton
+          key="deactivate"
+          label="Deactivate"
+          title={`Deactivate ${called}?`}
+          note="The user and all of the user's devices are cut off at once. Everything is kept, and can be reactivated."
+          changes={[{ method: "PATCH", path: `${at}/deactivate` }]}
+          etag={etag}
+          said="Deactivated. The user's devices are cut off."
+          danger
+        />
       )}
       <DeleteRecord
-        what={`user ${user.email ?? user.id}`}
-        effect={`${user.devices.length === 0 ? "The user has no devices." : `${user.devices.length} of the user's devices are deactivated and stay as records.`} Policies no longer name the user. This cannot be undone.`}
-        run={() => api.delete("/tenants/users/{id}", { ...given, ifMatch: etag })}
+        what={`user ${called}`}
+        effect={`${user.devices.length === 0 ? "The user has no devices." : `${user.devices.length} of the user's devices are deactivated and stay as records.`} Policies no longer name the user. Made anew from its event, it would have another id.`}
+        path={at}
+        etag={etag}
         done={() => void navigate({ to: "/users" })}
       />
       <Button onClick={open}>Edit</Button>
       {editing && (
         <RecordForm
-          title={`Edit ${user.email ?? user.id}`}
+          title={`Edit ${called}`}
           fields={mayChooseGroups ? [...userFields, groupsField] : userFields}
           initial={userValues(user)}
           submitLabel="Save"
-          submit={(values, version) => saveUser(user.id, userValues(user), values, version)}
+          plan={(values, before) => userChanges(at, before, values)}
           close={close}
           edits={{
             etag,

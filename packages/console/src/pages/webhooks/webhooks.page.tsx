@@ -1,16 +1,15 @@
-import type { ItemAt } from "@gatehouse/client/calls";
-import { whole } from "../../app/api.ts";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { api, whole } from "../../app/api.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { Moment } from "../../records/moment.tsx";
-import { Status } from "../../records/status.tsx";
-
-type Webhook = ItemAt<"/tenants/webhooks">;
-
-function State({ webhook: { active, failingSince, disabledReason } }: { readonly webhook: Webhook }) {
-  if (!active) return <Status mood="idle">{disabledReason === undefined ? "Off" : "Switched off by Gatehouse"}</Status>;
-  return failingSince === undefined ? <Status mood="good">Active</Status> : <Status mood="bad">Failing</Status>;
-}
+import { NewButton } from "../../records/new-button.tsx";
+import { RecordForm } from "../../records/record-form.tsx";
+import { RecordLink } from "../../records/record-link.tsx";
+import { SecretOnce } from "../../records/secret-once.tsx";
+import { bodyOf, newWebhook, webhookFields } from "./webhook-fields.ts";
+import { StateOfWebhook, type Webhook } from "./webhook-state.tsx";
 
 const definition: ListDefinition<Webhook> = {
   source: whole("/tenants/webhooks"),
@@ -18,8 +17,13 @@ const definition: ListDefinition<Webhook> = {
   search: { label: "Name or URL", by: ({ name, url }) => `${name} ${url}` },
   defaultSort: "name",
   columns: [
-    { key: "name", title: "Name", sortBy: ({ name }) => name, cell: ({ name }) => name },
-    { key: "state", title: "State", cell: (webhook) => <State webhook={webhook} /> },
+    {
+      key: "name",
+      title: "Name",
+      sortBy: ({ name }) => name,
+      cell: ({ id, name }) => <RecordLink to={`/webhooks/${id}`}>{name}</RecordLink>,
+    },
+    { key: "state", title: "State", cell: (webhook) => <StateOfWebhook webhook={webhook} /> },
     { key: "url", title: "URL", from: "sm", cell: ({ url }) => url },
     {
       key: "events",
@@ -34,9 +38,63 @@ const definition: ListDefinition<Webhook> = {
       cell: ({ failingSince }) => <Moment at={failingSince} never="–" />,
     },
   ],
+  filters: [
+    {
+      field: "state",
+      title: "State",
+      options: [
+        { value: "active", label: "Active" },
+        { value: "failing", label: "Failing" },
+        { value: "off", label: "Off" },
+      ],
+      matches: ({ active, failingSince }, value) =>
+        value === (active ? (failingSince === undefined ? "active" : "failing") : "off"),
+    },
+  ],
   empty: { title: "No webhooks yet", text: "A webhook tells another program of each change, as it happens." },
 };
 
 export function WebhooksListPage() {
-  return <RecordList title="Webhooks" definition={definition} />;
+  const navigate = useNavigate();
+  const [made, setMade] = useState<{ readonly id: string; readonly name: string; readonly secret: string }>();
+  return (
+    <>
+      <RecordList
+        title="Webhooks"
+        definition={definition}
+        actions={
+          <NewButton
+            label="Create a webhook"
+            permission="webhooks:write"
+            dialog={(close) => (
+              <RecordForm
+                title="Create a webhook"
+                fields={webhookFields}
+                initial={newWebhook}
+                submitLabel="Create"
+                submit={async (values) => {
+                  const { description, ...rest } = bodyOf(values);
+                  const body = { ...rest, ...(description === "" ? {} : { description }) };
+                  setMade(await api.post("/tenants/webhooks", { body }));
+                }}
+                close={close}
+              />
+            )}
+          />
+        }
+      />
+      {made !== undefined && (
+        <SecretOnce
+          title={`The secret of ${made.name}`}
+          secret={made.secret}
+          close={() => {
+            setMade(undefined);
+            void navigate({ to: `/webhooks/${made.id}` });
+          }}
+        >
+          The receiver checks each message's signature with it.
+        </SecretOnce>
+      )}
+    </>
+  );
 }

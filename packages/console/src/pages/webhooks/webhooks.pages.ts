@@ -8,4 +8,6 @@ export const webhookPages: PageSet = {
   section: "Administration",
   permission: "webhooks:read",
   list: async () => (await import("./webhooks.page.tsx")).WebhooksListPage,
+  detail: async () => (await import("./webhook.page.tsx")).WebhookPage,
+  create: { title: "Create a webhook", permission: "webhooks:write" },
 };

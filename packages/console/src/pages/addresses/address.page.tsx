@@ -1,0 +1,103 @@
+import type { ResultOf } from "@gatehouse/client/calls";
+import { Button } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { api } from "../../app/api.ts";
+import { useMay } from "../../app/session.ts";
+import { addressFields } from "../../records/address-fields.tsx";
+import { DeleteRecord } from "../../records/delete-record.tsx";
+import type { Values } from "../../records/form-fields.tsx";
+import { RecordForm } from "../../records/record-form.tsx";
+import { RecordLinks } from "../../records/record-link.tsx";
+import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { readRecord, useRecord } from "../../records/use-record.ts";
+import { sayResourceType } from "../resources/say-resource-type.ts";
+
+const path = "/tenants/addresses/{id}";
+
+type Address = ResultOf<typeof path, "get">;
+
+function valuesOf({ address, protocols }: Address): Values {
+  return { address, protocols: protocols.map(({ id }) => id) };
+}
+
+export function AddressPage() {
+  const { id = "" } = useParams({ strict: false });
+  const { data, error, refetch } = useRecord(path, id);
+  const address = data?.record;
+  return (
+    <RecordPage
+      list={{ to: "/addresses", title: "Addresses" }}
+      title={address?.address}
+      actions={data && <Actions address={data.record} etag={data.etag} />}
+      error={error}
+      retry={refetch}
+    >
+      {address && (
+        <>
+          <Panel title="About">
+            <Facts
+              facts={[
+                { label: "Type", value: sayResourceType(address.type) },
+                { label: "Kind", value: address.isIp ? "IP address or network" : "Name" },
+                { label: "Protocols", value: <RecordLinks path="protocols" records={address.protocols} /> },
+              ]}
+            />
+          </Panel>
+          <Gateways id={id} />
+        </>
+      )}
+    </RecordPage>
+  );
+}
+
+function Gateways({ id }: { readonly id: string }) {
+  const { data } = useQuery({
+    queryKey: ["/tenants/addresses/{id}/gateways", id],
+    queryFn: ({ signal }) => api.get("/tenants/addresses/{id}/gateways", { path: { id }, signal }),
+  });
+  if (data === undefined) return null;
+  return (
+    <Panel title={`Gateways that give access to it (${data.length})`}>
+      <RecordLinks path="gateways" records={data} none="None. Connect one on the page of its resource." />
+    </Panel>
+  );
+}
+
+function Actions({ address, etag }: { readonly address: Address; readonly etag: string }) {
+  const may = useMay("addresses:write");
+  const navigate = useNavigate();
+  const [editing, { open, close }] = useDisclosure(false);
+  const at = `/tenants/addresses/${address.id}`;
+  if (!may) return null;
+  return (
+    <>
+      <DeleteRecord
+        what={`address ${address.address}`}
+        effect="Its resource is no longer reached by it. It can be put back from its event."
+        path={at}
+        etag={etag}
+        done={() => void navigate({ to: "/addresses" })}
+      />
+      <Button onClick={open}>Edit</Button>
+      {editing && (
+        <RecordForm
+          title={`Edit ${address.address}`}
+          fields={addressFields(address.protocols)}
+          initial={valuesOf(address)}
+          submitLabel="Save"
+          plan={(body) => [{ method: "PUT", path: at, body }]}
+          close={close}
+          edits={{
+            etag,
+            reread: async () => {
+              const stored = await readRecord(path, address.id);
+              return { values: valuesOf(stored.record), etag: stored.etag };
+            },
+          }}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,21 @@
+/** The console's page of what an event tells of. */
+const folders: Readonly<Record<string, string>> = {
+  user: "users",
+  group: "groups",
+  device: "devices",
+  gateway: "gateways",
+  resource: "resources",
+  address: "addresses",
+  protocol: "protocols",
+  "admission-rule": "admission-rules",
+  policy: "policies",
+  "access-test": "access-tests",
+  "api-key": "api-keys",
+  webhook: "webhooks",
+};
+
+/** @param type as events call it. @returns undefined where there is no such page */
+export function pageOf(type: string, id: string): string | undefined {
+  const folder = folders[type];
+  return folder === undefined ? undefined : `/${folder}/${id}`;
+}

@@ -1,0 +1,217 @@
+/** The audit record: what is looked for in it, and what is put back from it. */
+import { describe, expect, test } from "vitest";
+import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
+import { button, effectOf, heading, inDialog, saySkipped, storyWorld } from "./story-world.ts";
+
+saySkipped();
+
+describe.runIf(hasBrowser)("an administrator of the audit record", { timeout: 60_000 }, () => {
+  const given = storyWorld();
+  const putBack = ({ page }: Visit) => page.getByRole("region", { name: "Put back" });
+  /** The newest event of an operation about a record. */
+  const eventOf = async (id: string, operation: string): Promise<string> =>
+    (await given.client.get(`/tenants/events?filter[target.id]=${id}&filter[operation]=${operation}&sort=-position`))
+      .body.data[0].id;
+
+  test("finds events by time, operation, key, record and request, all in the address, and follows live what they ask for", async () => {
+    const { body } = await given.client.post("/tenants/groups", { name: "Looked for" });
+    const visit = await given.visit();
+    const { page } = visit;
+    await visit.open("/events");
+    await button(visit, "More filters").click();
+    await page.getByRole("textbox", { name: "Operation" }).fill("creategroup");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/operation=creategroup/);
+    await page.locator("input[type=datetime-local]").first().fill("2020-01-01T00:00");
+    await page.waitForURL(/from=2019-12-31T23/);
+    await page.getByRole("link", { name: "Create group" }).first().waitFor();
+    expect(await page.locator("tbody").getByRole("link").allTextContents()).not.toContain("Create user");
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "events-filters");
+    await page.getByRole("textbox", { name: "Id of the record" }).fill(body.id);
+    await page.keyboard.press("Enter");
+    await page.getByText("1–1 of 1 events").waitFor();
+    await page.getByRole("switch", { name: /live/i }).click();
+    await page.getByText("Following live").waitFor();
+    await given.client.post("/tenants/groups", { name: "Not looked for" });
+    await page.getByRole("textbox", { name: "Operation" }).fill("group");
+    await page.keyboard.press("Enter");
+    await page.getByText("Following live").waitFor();
+    await given.client.put(`/tenants/groups/${body.id}`, { description: "Found" });
+    await page.getByText("1–2 of 2 events").waitFor();
+    await page.getByRole("link", { name: "Create group" }).click();
+    await page.getByRole("link", { name: "all of its events" }).click();
+    await page.getByText("1–2 of 2 events").waitFor();
+    await visit.leave();
+  });
+
+  test("puts back what was changed, by the same review as any other change", async () => {
+    const id = await given.idOf("policies", "Intranet for everybody");
+    const before = (await given.client.get(`/tenants/policies/${id}`)).body;
+    const changed = await given.client.patch(`/tenants/policies/${id}`, {
+      name: "Intranet",
+      resources: [],
+      allUsers: false,
+      allGroups: false,
+    });
+    expect(changed.status).toBe(200);
+    await given.client.patch(`/tenants/policies/${id}/deactivate`, {});
+    const visit = await given.visit();
+    const { page } = visit;
+    await visit.open(`/events/${await eventOf(id, "updatePolicy")}`);
+    await putBack(visit).getByRole("row", { name: /^Name/ }).waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "restore");
+    await button(visit, "Put back what was there before").click();
+    await effectOf(visit).getByText("Gained:").first().waitFor();
+    await picture(page, "restore-review");
+    await inDialog(visit, "Put back what was there before").click();
+    await putBack(visit).getByText("It is now as it was before this").waitFor();
+    const after = (await given.client.get(`/tenants/policies/${id}`)).body;
+    for (const field of ["name", "active", "allUsers", "allGroups", "rule", "sourceIps"]) {
+      expect(after[field], field).toEqual(before[field]);
+    }
+    expect(after.resources.map(({ id: each }: { id: string }) => each).sort()).toEqual(
+      before.resources.map(({ id: each }: { id: string }) => each).sort(),
+    );
+    await visit.leave();
+  });
+
+  test("puts the order of policies back", async () => {
+    const read = async () =>
+      (await given.client.get("/tenants/policies?filter[type]=PRIVATE&sort=order")).body.data as readonly {
+        readonly id: string;
+      }[];
+    const before = (await read()).map(({ id }) => id);
+    const reversed = await given.client.post("/tenants/policies/reorder", {
+      type: "PRIVATE",
+      policies: [...before].reverse(),
+    });
+    expect(reversed.status).toBe(204);
+    const visit = await given.visit();
+    await visit.open(`/events/${await eventOf(before[0] ?? "", "reorderPolicies")}`);
+    await button(visit, "Put the order back").click();
+    await effectOf(visit).waitFor();
+    await inDialog(visit, "Put the order back").click();
+    await putBack(visit).getByText("The order is now as it was").waitFor();
+    expect((await read()).map(({ id }) => id)).toEqual(before);
+    await visit.leave();
+  });
+
+  test("makes a deleted resource and a deleted group anew, and what belongs to them after that", async () => {
+    const gateway = (await given.client.get("/tenants/gateways")).body[0];
+    const made = await given.client.post("/tenants/resources", {
+      name: "Short-lived",
+      type: "PRIVATE",
+      addresses: [{ address: "192.0.2.77", protocols: [(await given.client.get("/tenants/protocols")).body[0].id] }],
+    });
+    expect(made.status).toBe(201);
+    await given.client.put(`/tenants/resources/${made.body.id}/gateways/${gateway.id}`);
+    await given.client.delete(`/tenants/resources/${made.body.id}`);
+    const visit = await given.visit();
+    const { page } = visit;
+    await visit.open(`/events/${await eventOf(made.body.id, "deleteResource")}`);
+    await putBack(visit).getByText("It gets a new id").waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "restore-deleted");
+    await button(visit, "Make it anew").click();
+    await effectOf(visit).waitFor();
+    await inDialog(visit, "Make it anew").click();
+    await page.getByText("Before, it had: its gateways.").waitFor();
+    await inDialog(visit, "Put back the rest").click();
+    await heading(visit, "Short-lived").waitFor();
+    await page.getByRole("link", { name: gateway.name }).waitFor();
+    await page.getByText("192.0.2.77").waitFor();
+
+    const user = (await given.client.get("/tenants/users?limit=1")).body.data[0];
+    const group = await given.client.post("/tenants/groups", { name: "Short-lived too", description: "As it was" });
+    await given.client.post(`/tenants/users/${user.id}/groups`, { groupId: group.body.id });
+    const policy = await given.client.post("/tenants/policies", {
+      name: "Names what is short-lived",
+      type: "PRIVATE",
+      action: true,
+      groups: [group.body.id],
+      resources: [await given.idOf("resources", "Wiki")],
+    });
+    expect((await given.client.delete(`/tenants/groups/${group.body.id}`)).status).toBe(204);
+    await visit.open(`/events/${await eventOf(group.body.id, "deleteGroup")}`);
+    await button(visit, "Make it anew").click();
+    await effectOf(visit).waitFor();
+    await inDialog(visit, "Make it anew").click();
+    await page.getByText("Before, it had: a member, a policy.").waitFor();
+    await inDialog(visit, "Put back the rest").click();
+    await heading(visit, "Short-lived too").waitFor();
+    await page.getByRole("region", { name: "Members (1)" }).getByRole("link", { name: user.email }).waitFor();
+    const named = (await given.client.get(`/tenants/policies/${policy.body.id}`)).body.groups;
+    expect(named.map(({ name }: { name: string }) => name)).toEqual(["Short-lived too"]);
+    await visit.leave();
+  });
+
+  test("leaves out what is gone, where a record named it", async () => {
+    const group = await given.client.post("/tenants/groups", { name: "Gone soon" });
+    const kept = await given.client.post("/tenants/groups", { name: "Kept" });
+    const policy = await given.client.post("/tenants/policies", {
+      name: "Names a group that goes",
+      type: "PRIVATE",
+      action: true,
+      groups: [group.body.id, kept.body.id],
+    });
+    expect(policy.status).toBe(201);
+    await given.client.patch(`/tenants/policies/${policy.body.id}`, { groups: [] });
+    await given.client.delete(`/tenants/groups/${group.body.id}`);
+    const visit = await given.visit();
+    await visit.open(`/events/${await eventOf(policy.body.id, "updatePolicy")}`);
+    visit.expectFailures(422);
+    await button(visit, "Put back what was there before").click();
+    await button(visit, "Leave out what is gone").click();
+    await inDialog(visit, "Put back what was there before").click();
+    await expect
+      .poll(async () =>
+        (await given.client.get(`/tenants/policies/${policy.body.id}`)).body.groups.map(
+          ({ name }: { name: string }) => name,
+        ),
+      )
+      .toEqual(["Kept"]);
+    await visit.leave();
+  });
+
+  test("is told when somebody was faster, sees the record anew, and puts it back then", async () => {
+    const { body } = await given.client.post("/tenants/groups", { name: "Put back late", description: "First" });
+    await given.client.put(`/tenants/groups/${body.id}`, { description: "Second" });
+    const visit = await given.visit();
+    const { page } = visit;
+    await visit.open(`/events/${await eventOf(body.id, "updateGroup")}`);
+    await button(visit, "Put back what was there before").click();
+    await effectOf(visit)
+      .getByText(/access by this/)
+      .waitFor();
+    await given.client.put(`/tenants/groups/${body.id}`, { description: "Third" });
+    visit.expectFailures(412);
+    await inDialog(visit, "Put back what was there before").click();
+    await page.getByRole("dialog").getByRole("alert").waitFor();
+    await inDialog(visit, "Cancel").click();
+    await putBack(visit).getByRole("cell", { name: "Third" }).waitFor();
+    await button(visit, "Put back what was there before").click();
+    await inDialog(visit, "Put back what was there before").click();
+    await putBack(visit).getByText("It is now as it was before this").waitFor();
+    expect((await given.client.get(`/tenants/groups/${body.id}`)).body.description).toBe("First");
+    await visit.leave();
+  });
+
+  test("is told what cannot be put back, and why; an auditor is offered nothing", async () => {
+    const key = await given.client.post("/tenants/api-keys", { name: "Revoked", role: "AUDITOR" });
+    await given.client.delete(`/tenants/api-keys/${key.body.id}`);
+    const visit = await given.visit();
+    await visit.open(`/events/${await eventOf(key.body.id, "deleteApiKey")}`);
+    await putBack(visit).getByText("Of a key only a hash is stored").waitFor();
+    await visit.leave();
+
+    const { body } = await given.client.post("/tenants/groups", { name: "Looked at" });
+    await given.client.put(`/tenants/groups/${body.id}`, { description: "Changed" });
+    const auditor = await given.visit({ key: await given.world.keyOf("AUDITOR") });
+    await auditor.open(`/events/${await eventOf(body.id, "updateGroup")}`);
+    await auditor.page.getByRole("region", { name: "Before and after" }).waitFor();
+    expect(await putBack(auditor).count()).toBe(0);
+    await auditor.leave();
+  });
+});
