@@ -65,12 +65,17 @@ module.exports = {
     },
     {
       name: "console-is-a-client",
-      comment: "It has no privileges: of ours it takes the client, and of the contract the words for permissions and events.",
+      comment:
+        "It has no privileges: of ours it takes the client, and of the contract the words for permissions and events.",
       severity: "error",
       from: { path: "^packages/console/src/", pathNot: tests },
       to: {
         path: "^(packages|bench)/",
-        pathNot: ["^packages/console/", "^packages/client/src/", "^packages/contract/src/(permissions|event-types)\\.ts$"],
+        pathNot: [
+          "^packages/console/",
+          "^packages/client/src/",
+          "^packages/contract/src/(permissions|event-types)\\.ts$",
+        ],
       },
     },
     {

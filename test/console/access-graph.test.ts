@@ -249,4 +249,30 @@ describe.runIf(hasBrowser)("who looks at access", { timeout: 60_000 }, () => {
     await picture(page, "access-address-who");
     await visit.leave();
   });
+
+  test("sees who reached a resource on a past date, and that the future is not known", async () => {
+    const resource = await idOf("resources", "Payroll");
+    const { body: before } = await world.client.get("/tenants/events?sort=-position&limit=1");
+    const made = await world.client.post("/tenants/policies", {
+      name: "Payroll for all",
+      type: "PRIVATE",
+      action: true,
+      allUsers: true,
+      resources: [resource],
+    });
+    expect(made.status).toBe(201);
+    const visit = await visitAs("AUDITOR");
+    const { page } = visit;
+    await visit.open(`/access?view=who&resource=${resource}`);
+    await page.getByRole("link", { name: "Payroll for all" }).first().waitFor();
+    await visit.open(`/access?view=who&resource=${resource}&at=${before.data[0].createdAt}`);
+    await page.getByText("With everything as it was set up then").last().waitFor();
+    await isQuiet(page);
+    expect(await page.getByRole("link", { name: "Payroll for all" }).count()).toBe(0);
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "access-who-past");
+    await visit.open(`/access?view=who&resource=${resource}&at=2041-01-01T10:00:00Z`);
+    await page.getByText("How everything will be set up then is not known.").waitFor();
+    await visit.leave();
+  });
 });

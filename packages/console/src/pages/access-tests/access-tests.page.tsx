@@ -2,11 +2,11 @@ import { Button, Text } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { Play } from "lucide-react";
 import { paged } from "../../app/api.ts";
+import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
-import { RecordLink } from "../../records/record-link.tsx";
 import { type AccessTest, sayTest } from "./say-test.ts";
 import { bodyOf, newTest, testFields } from "./test-fields.tsx";
 import { TestState, useTestReport } from "./test-state.tsx";
@@ -17,12 +17,7 @@ const definition: ListDefinition<AccessTest> = {
   search: { label: "Name", by: "name" },
   defaultSort: "name",
   columns: [
-    {
-      key: "name",
-      title: "Name",
-      sortBy: "name",
-      cell: ({ id, name }) => <RecordLink to={`/access-tests/${id}`}>{name}</RecordLink>,
-    },
+    nameColumn("access-tests", "paged"),
     { key: "state", title: "State", cell: ({ id }) => <TestState id={id} /> },
     { key: "says", title: "Says", from: "md", cell: (test) => sayTest(test) },
     { key: "enforced", title: "Enforced", from: "sm", cell: ({ enforced }) => (enforced ? "Yes" : "No") },

@@ -79,7 +79,8 @@ interface Asking {
 }
 
 function Question({ asked, change }: Asking) {
-  const { view, byAddress, at, past, country } = asked;
+  const { view, at, past, country } = asked;
+  const byAddress = asked.byAddress && view !== "what";
   return (
     <Paper withBorder p="md" component="section" aria-label="Question">
       <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
@@ -106,7 +107,7 @@ function Question({ asked, change }: Asking) {
           }
         />
       </SimpleGrid>
-      {byAddress && view !== "what" ? (
+      {byAddress ? (
         <Text size="sm" c="dimmed" mt="md">
           An address is asked for as everything is set up now. What could be reached in the past is known of resources.
         </Text>

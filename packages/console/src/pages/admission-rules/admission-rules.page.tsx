@@ -2,12 +2,12 @@ import type { ItemAt } from "@gatehouse/client/calls";
 import { Code } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { api, whole } from "../../app/api.ts";
+import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { Moment } from "../../records/moment.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
-import { RecordLink } from "../../records/record-link.tsx";
 import { bodyOf, newRule, ruleFields } from "./rule-fields.tsx";
 
 const definition: ListDefinition<ItemAt<"/tenants/admission-rules">> = {
@@ -16,12 +16,7 @@ const definition: ListDefinition<ItemAt<"/tenants/admission-rules">> = {
   search: { label: "Name or text", by: ({ name, rule = "" }) => `${name} ${rule}` },
   defaultSort: "name",
   columns: [
-    {
-      key: "name",
-      title: "Name",
-      sortBy: ({ name }) => name,
-      cell: ({ id, name }) => <RecordLink to={`/admission-rules/${id}`}>{name}</RecordLink>,
-    },
+    nameColumn("admission-rules", "whole"),
     {
       key: "rule",
       title: "Rule",

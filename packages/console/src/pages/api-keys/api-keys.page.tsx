@@ -2,12 +2,12 @@ import { Code } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, whole } from "../../app/api.ts";
+import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { Moment } from "../../records/moment.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
-import { RecordLink } from "../../records/record-link.tsx";
 import { SecretOnce } from "../../records/secret-once.tsx";
 import { bodyOf, keyFields, newKey } from "./key-fields.tsx";
 import { type ApiKey, StateOfKey, stateOf } from "./key-state.tsx";
@@ -18,12 +18,7 @@ const definition: ListDefinition<ApiKey> = {
   search: { label: "Name or prefix", by: ({ name, prefix }) => `${name} ${prefix}` },
   defaultSort: "name",
   columns: [
-    {
-      key: "name",
-      title: "Name",
-      sortBy: ({ name }) => name,
-      cell: ({ id, name }) => <RecordLink to={`/api-keys/${id}`}>{name}</RecordLink>,
-    },
+    nameColumn("api-keys", "whole"),
     { key: "state", title: "State", from: "xs", cell: (apiKey) => <StateOfKey apiKey={apiKey} /> },
     { key: "prefix", title: "Begins with", from: "lg", cell: ({ prefix }) => <Code>{prefix}</Code> },
     {

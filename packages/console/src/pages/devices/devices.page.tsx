@@ -1,5 +1,6 @@
 import type { ItemAt } from "@gatehouse/client/calls";
 import { paged } from "../../app/api.ts";
+import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { Moment } from "../../records/moment.tsx";
@@ -13,12 +14,7 @@ const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
   defaultSort: "name",
   refreshMs: 30_000,
   columns: [
-    {
-      key: "name",
-      title: "Name",
-      sortBy: "name",
-      cell: ({ id, name }) => <RecordLink to={`/devices/${id}`}>{name}</RecordLink>,
-    },
+    nameColumn("devices", "paged"),
     { key: "status", title: "Status", cell: ({ status }) => <StatusOf value={status} /> },
     {
       key: "user",

@@ -60,6 +60,8 @@ function RecordRestoration({ event, path }: RecordRestorationProps) {
   const stored = useQuery({
     queryKey: ["record to put back", path, id],
     queryFn: async () => {
+      // What an event deleted stays gone: ids are not used again.
+      if (event.after === undefined) return null;
       try {
         return await readAny(`${path}/${id}`, {});
       } catch (error) {

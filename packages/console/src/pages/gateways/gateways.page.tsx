@@ -1,12 +1,12 @@
 import type { ItemAt } from "@gatehouse/client/calls";
 import { useNavigate } from "@tanstack/react-router";
 import { api, whole } from "../../app/api.ts";
+import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { Moment } from "../../records/moment.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
-import { RecordLink } from "../../records/record-link.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { bodyOf, gatewayFields, newGateway } from "./gateway-fields.ts";
 
@@ -18,12 +18,7 @@ const definition: ListDefinition<ItemAt<"/tenants/gateways">> = {
   // A gateway turns green by itself when it connects.
   refreshMs: 5_000,
   columns: [
-    {
-      key: "name",
-      title: "Name",
-      sortBy: ({ name }) => name,
-      cell: ({ id, name }) => <RecordLink to={`/gateways/${id}`}>{name}</RecordLink>,
-    },
+    nameColumn("gateways", "whole"),
     {
       key: "status",
       title: "Status",

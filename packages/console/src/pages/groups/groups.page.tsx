@@ -2,12 +2,12 @@ import type { ItemAt } from "@gatehouse/client/calls";
 import { Text } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
+import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { Moment } from "../../records/moment.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
-import { RecordLink } from "../../records/record-link.tsx";
 import { bodyOf, groupFields, newGroup } from "./group-fields.ts";
 
 const definition: ListDefinition<ItemAt<"/tenants/groups">> = {
@@ -16,12 +16,7 @@ const definition: ListDefinition<ItemAt<"/tenants/groups">> = {
   search: { label: "Name", by: "name" },
   defaultSort: "name",
   columns: [
-    {
-      key: "name",
-      title: "Name",
-      sortBy: "name",
-      cell: ({ id, name }) => <RecordLink to={`/groups/${id}`}>{name}</RecordLink>,
-    },
+    nameColumn("groups", "paged"),
     {
       key: "description",
       title: "Description",

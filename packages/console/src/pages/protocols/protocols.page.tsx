@@ -1,10 +1,10 @@
 import { useNavigate } from "@tanstack/react-router";
 import { api, whole } from "../../app/api.ts";
+import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
-import { RecordLink } from "../../records/record-link.tsx";
 import { bodyOf, kinds, newProtocol, type Protocol, protocolFields, sayPorts } from "./protocol-fields.tsx";
 
 const definition: ListDefinition<Protocol> = {
@@ -13,12 +13,7 @@ const definition: ListDefinition<Protocol> = {
   search: { label: "Name or port", by: (protocol) => `${protocol.name} ${sayPorts(protocol)}` },
   defaultSort: "name",
   columns: [
-    {
-      key: "name",
-      title: "Name",
-      sortBy: ({ name }) => name,
-      cell: ({ id, name }) => <RecordLink to={`/protocols/${id}`}>{name}</RecordLink>,
-    },
+    nameColumn("protocols", "whole"),
     { key: "ports", title: "Protocols and ports", cell: sayPorts },
     { key: "type", title: "Kind", from: "xs", sortBy: ({ type }) => type, cell: ({ type }) => kinds[type] },
   ],

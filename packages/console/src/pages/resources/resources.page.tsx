@@ -2,11 +2,12 @@ import type { ItemAt } from "@gatehouse/client/calls";
 import { Text } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
+import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
-import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
+import { RecordLinks } from "../../records/record-link.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { bodyOf, newFields, newResource } from "./resource-fields.tsx";
 import { sayResourceType } from "./say-resource-type.ts";
@@ -20,12 +21,7 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
   defaultSort: "name",
   refreshMs: 30_000,
   columns: [
-    {
-      key: "name",
-      title: "Name",
-      sortBy: "name",
-      cell: ({ id, name }) => <RecordLink to={`/resources/${id}`}>{name}</RecordLink>,
-    },
+    nameColumn("resources", "paged"),
     { key: "type", title: "Type", cell: ({ type }) => sayResourceType(type) },
     { key: "status", title: "Status", from: "xs", cell: ({ status = "OFFLINE" }) => <StatusOf value={status} /> },
     {

@@ -1,9 +1,9 @@
 import type { ItemAt } from "@gatehouse/client/calls";
 import { permissions, rolePermissions } from "@gatehouse/contract/permissions";
 import { whole } from "../../app/api.ts";
+import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
-import { RecordLink } from "../../records/record-link.tsx";
 
 const definition: ListDefinition<ItemAt<"/tenants/roles">> = {
   source: whole("/tenants/roles"),
@@ -11,12 +11,7 @@ const definition: ListDefinition<ItemAt<"/tenants/roles">> = {
   search: { label: "Name", by: ({ name, description = "" }) => `${name} ${description}` },
   defaultSort: "-permissions",
   columns: [
-    {
-      key: "name",
-      title: "Name",
-      sortBy: ({ name }) => name,
-      cell: ({ id, name }) => <RecordLink to={`/roles/${id}`}>{name}</RecordLink>,
-    },
+    nameColumn("roles", "whole"),
     { key: "description", title: "Description", from: "xs", cell: ({ description }) => description },
     {
       key: "permissions",

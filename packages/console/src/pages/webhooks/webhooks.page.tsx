@@ -1,12 +1,12 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, whole } from "../../app/api.ts";
+import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { Moment } from "../../records/moment.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
-import { RecordLink } from "../../records/record-link.tsx";
 import { SecretOnce } from "../../records/secret-once.tsx";
 import { bodyOf, newWebhook, webhookFields } from "./webhook-fields.ts";
 import { StateOfWebhook, type Webhook } from "./webhook-state.tsx";
@@ -17,12 +17,7 @@ const definition: ListDefinition<Webhook> = {
   search: { label: "Name or URL", by: ({ name, url }) => `${name} ${url}` },
   defaultSort: "name",
   columns: [
-    {
-      key: "name",
-      title: "Name",
-      sortBy: ({ name }) => name,
-      cell: ({ id, name }) => <RecordLink to={`/webhooks/${id}`}>{name}</RecordLink>,
-    },
+    nameColumn("webhooks", "whole"),
     { key: "state", title: "State", cell: (webhook) => <StateOfWebhook webhook={webhook} /> },
     { key: "url", title: "URL", from: "sm", cell: ({ url }) => url },
     {

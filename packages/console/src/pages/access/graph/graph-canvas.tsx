@@ -5,8 +5,8 @@ import { ActionIcon, Group, useComputedColorScheme } from "@mantine/core";
 import { type Edge as FlowEdge, type Node as FlowNode, Panel, ReactFlow, type ReactFlowInstance } from "@xyflow/react";
 import { Maximize, ZoomIn, ZoomOut } from "lucide-react";
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { layOut, nodeSize, stepFrom } from "./graph-layout.ts";
-import { type AccessGraph, type Node, pathsThrough } from "./graph-model.ts";
+import { layOut, nodeSize, type Placed, stepFrom } from "./graph-layout.ts";
+import { type AccessGraph, type Edge, type Node, pathsThrough } from "./graph-model.ts";
 import { GraphNode, type GraphNodeValues, HeadingNode } from "./graph-node.tsx";
 
 interface GraphCanvasProps {
@@ -109,47 +109,30 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
   }, [graph, lookedAt]);
   const values = useMemo(() => nodeValues(graph, activate, openOrClose), [graph, activate, openOrClose]);
   const dimmed = (isLit: boolean) => (lit === undefined ? "" : isLit ? "lit" : "dim");
-  const nodes: FlowNode[] = [
-    ...layout.columns.map(
-      ({ title, x }): FlowNode => ({
-        id: `heading:${title}`,
-        type: "heading",
-        position: { x, y: 0 },
-        width: nodeSize.width,
-        height: 24,
-        data: { title },
-      }),
-    ),
-    ...layout.columns.flatMap(({ nodes: inside }) =>
-      inside.map(
-        ({ node, x, y, width }): FlowNode => ({
-          id: node.key,
-          type: "access",
-          position: { x, y },
-          width,
-          height: nodeSize.height,
-          className: dimmed(lit?.has(node.key) === true),
-          data: { ...values.get(node.key), isCurrent: node.key === current, isFocus: node.key === focusKey },
+  const headings = useMemo(
+    () =>
+      layout.columns.map(
+        ({ title, x }): FlowNode => ({
+          id: `heading:${title}`,
+          type: "heading",
+          position: { x, y: 0 },
+          width: nodeSize.width,
+          height: 24,
+          data: { title },
         }),
       ),
-    ),
-  ];
-  const quiet = useMemo(() => quietKeys(graph), [graph]);
-  const drawn = graph.edges.filter(({ from, to }) => ![from, to].some((key) => quiet.has(key) && key !== lookedAt));
-  const edges = drawn.map(
-    ({ from, to, denies, count }): FlowEdge => ({
-      id: `${from} ${to} ${denies}`,
-      source: from,
-      target: to,
-      sourceHandle: denies ? "deny" : "allow",
-      targetHandle: denies ? "deny" : "allow",
-      className: `${denies ? "denies" : "allows"} ${dimmed(lit?.has(from) === true && lit.has(to))}`,
-      style: { strokeWidth: Math.min(3, 1.25 + Math.log10(count) / 2) },
-      ...(denies ? { markerEnd: "access-denied" } : {}),
-      ariaRole: "presentation",
-      domAttributes: { "aria-hidden": true },
+    [layout],
+  );
+  const nodeAs = useMemo(() => keptNodes(values), [values]);
+  const nodes = layout.columns.flatMap(({ nodes: inside }) =>
+    inside.map((placed) => {
+      const { key } = placed.node;
+      return nodeAs(placed, dimmed(lit?.has(key) === true), key === current, key === focusKey);
     }),
   );
+  const quiet = useMemo(() => quietKeys(graph), [graph]);
+  const drawn = graph.edges.filter(({ from, to }) => ![from, to].some((key) => quiet.has(key) && key !== lookedAt));
+  const edges = drawn.map((edge) => keptEdge(edge, dimmed(lit?.has(edge.from) === true && lit.has(edge.to))));
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the buttons inside
     <div
@@ -183,7 +166,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
         </marker>
       </svg>
       <ReactFlow
-        nodes={nodes}
+        nodes={[...headings, ...nodes]}
         edges={edges}
         nodeTypes={nodeTypes}
         onInit={setFlow}
@@ -230,12 +213,58 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
   );
 }
 
+type NodeValues = ReadonlyMap<string, Omit<GraphNodeValues, "isCurrent" | "isFocus">>;
+
+/** The same as the time before, where nothing changed: only what another look makes another is drawn anew. */
+function keptNodes(values: NodeValues) {
+  const kept = new WeakMap<Placed, Map<string, FlowNode>>();
+  return (placed: Placed, className: string, isCurrent: boolean, isFocus: boolean): FlowNode => {
+    const looks = kept.get(placed) ?? new Map<string, FlowNode>();
+    kept.set(placed, looks);
+    const look = `${className} ${isCurrent} ${isFocus}`;
+    const { node, x, y, width } = placed;
+    const known = looks.get(look) ?? {
+      id: node.key,
+      type: "access",
+      position: { x, y },
+      width,
+      height: nodeSize.height,
+      className,
+      data: { ...values.get(node.key), isCurrent, isFocus },
+    };
+    looks.set(look, known);
+    return known;
+  };
+}
+
+const keptEdges = new WeakMap<Edge, Map<string, FlowEdge>>();
+
+function keptEdge(edge: Edge, look: string): FlowEdge {
+  const looks = keptEdges.get(edge) ?? new Map<string, FlowEdge>();
+  keptEdges.set(edge, looks);
+  const { from, to, denies, count } = edge;
+  const known = looks.get(look) ?? {
+    id: `${from} ${to} ${denies}`,
+    source: from,
+    target: to,
+    sourceHandle: denies ? "deny" : "allow",
+    targetHandle: denies ? "deny" : "allow",
+    className: `${denies ? "denies" : "allows"} ${look}`,
+    style: { strokeWidth: Math.min(3, 1.25 + Math.log10(count) / 2) },
+    ...(denies ? { markerEnd: "access-denied" } : {}),
+    ariaRole: "presentation",
+    domAttributes: { "aria-hidden": true },
+  };
+  looks.set(look, known);
+  return known;
+}
+
 /** Of each node what does not change while one looks around. */
 function nodeValues(
   graph: AccessGraph,
   activate: (node: Node) => void,
   openOrClose: (owner: string) => void,
-): ReadonlyMap<string, Omit<GraphNodeValues, "isCurrent" | "isFocus">> {
+): NodeValues {
   const all = Object.values(graph.columns).flat();
   const names = new Map(all.map(({ key, name }) => [key, name]));
   const next = new Map<string, string[]>();

@@ -95,6 +95,7 @@ export function GraphView() {
           <Text size="sm" c="dimmed">
             This is what active policies say. Which of them decides depends on their order, on rules, and on the moment:
             ask for one user and one resource to know.
+            {shown === "denied" && " What no policy allows is denied too, and has no edges."}
             {inactive > 0 && ` ${inactive} inactive ${inactive === 1 ? "policy is" : "policies are"} left out.`}
             {!mayReadGateways && " Your key may not read gateways, so none are shown."}
           </Text>
