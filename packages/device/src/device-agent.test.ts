@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Clock, systemClock } from "@gatehouse/gateway/clock";
 import { ResolvedNames } from "@gatehouse/gateway/names/resolved-names";
-import type { LivePeer } from "@gatehouse/gateway/wireguard/wireguard-interface";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DeviceFolder } from "./configuration/device-folder.ts";
 import { DeviceAgent } from "./device-agent.ts";
@@ -12,28 +11,7 @@ import { HostAddresses } from "./host-addresses.ts";
 import { DeviceLink } from "./link/device-link.ts";
 import { exampleDeviceConfiguration } from "./testing/example-device-configuration.ts";
 import { FakeControlPlane } from "./testing/fake-control-plane.ts";
-import type { WantedTunnel } from "./tunnel/wanted-tunnel.ts";
-
-class RememberedTunnel {
-  wanted: WantedTunnel | undefined;
-  refusal: string | undefined;
-  live = new Map<string, LivePeer>();
-
-  async bring(wanted: WantedTunnel): Promise<void> {
-    const { refusal } = this;
-    this.refusal = undefined;
-    if (refusal !== undefined) throw new Error(refusal);
-    this.wanted = wanted;
-  }
-
-  async remove(): Promise<void> {
-    this.wanted = undefined;
-  }
-
-  async livePeers() {
-    return this.live;
-  }
-}
+import { RememberedTunnel } from "./testing/remembered-tunnel.ts";
 
 /** Waits for nothing but what the test passes. */
 class StoppedClock implements Clock {

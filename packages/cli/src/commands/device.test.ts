@@ -81,7 +81,7 @@ describe("gatehouse device", () => {
     return [404, {}];
   }
 
-  const pageOf = (items: readonly object[]) => ({ items, total: items.length, page: 1, pageSize: 100, pages: 1 });
+  const pageOf = (items: readonly object[]) => ({ data: items, hasNext: false });
   const withKey = () => ["--url", url, "--api-key", "gatehouse_key_test", "--state-folder", state];
   const enrol = (...args: string[]) => runHere(["device", "enrol", ...args, ...withKey()]);
   const ann = ["--user", "ann@example.com", "--hardware-id", "SERIAL-1", "--name", "Laptop"];

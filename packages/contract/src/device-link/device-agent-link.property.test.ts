@@ -218,7 +218,7 @@ function step(link: DeviceAgentLink, event: DeviceAgentLinkEvent, now = at) {
 }
 
 const used = { used: { configuration: good, name: name(good) } };
-const refused: readonly (readonly [reason: string, given: SignedDeviceConfiguration, now?: number])[] = [
+const refused: readonly (readonly [reason: string, given: SignedDeviceConfiguration])[] = [
   ["forged", signed(contentOf(2), { generation: 6, issuedAt: at }, "another")],
   ["forged", { ...signed(contentOf(2), { generation: 6, issuedAt: at }), header: { ...good.header, generation: 6 } }],
   ["forged", signed(contentOf(2), { generation: 6, issuedAt: at, of: stranger })],
