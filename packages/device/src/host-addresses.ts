@@ -40,7 +40,13 @@ export class HostAddresses {
       },
       () => {},
     );
-    await Promise.race([asked, new Promise<void>((resolve) => this.#clock.after(patienceMs, resolve))]);
+    await new Promise<void>((resolve) => {
+      const cancel = this.#clock.after(patienceMs, resolve);
+      void asked.finally(() => {
+        cancel();
+        resolve();
+      });
+    });
     return entry.addresses;
   }
 }

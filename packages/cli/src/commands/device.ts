@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
 import type { DeviceConfiguration } from "@gatehouse/contract/device-link/device-configuration";
-import { DeviceFolder, type Enrolment } from "@gatehouse/device/configuration/device-folder";
+import type { DeviceFolder, Enrolment } from "@gatehouse/device/configuration/device-folder";
 import { deviceInterfacePattern, machineFacts, runObstacle } from "@gatehouse/device/machine";
-import { wgQuickText } from "@gatehouse/device/wg-quick";
 import { type Command, InvalidArgumentError } from "commander";
 import { isDeviceConfiguration } from "../answers.ts";
 import { CommandFailure, exitCodes } from "../failure.ts";
@@ -93,7 +92,7 @@ Examples:
 }
 
 async function enrolThisMachine(options: EnrolOptions, command: Command): Promise<void> {
-  const folder = new DeviceFolder(resolve(options.stateFolder));
+  const folder = await folderAt(options.stateFolder);
   const before = await folder.enrolment();
   if (before?.token !== undefined) {
     await told(options, before, [
@@ -109,6 +108,12 @@ async function enrolThisMachine(options: EnrolOptions, command: Command): Promis
   const client = apiClient({ ...options, url }, "apiKey");
   const enrolled = await enrolDevice(client, folder, url, () => descriptionOf(options));
   await told(options, enrolled, [`Enrolled as ${enrolmentText(enrolled)}.`, ...nextSteps(options, folder)]);
+}
+
+/** Loaded late, as all that only devices need: other commands start without it. */
+async function folderAt(path: string): Promise<DeviceFolder> {
+  const { DeviceFolder } = await import("@gatehouse/device/configuration/device-folder");
+  return new DeviceFolder(resolve(path));
 }
 
 async function descriptionOf({ user, name, hardwareId }: EnrolOptions) {
@@ -149,8 +154,7 @@ function nextSteps({ stateFolder }: FolderOptions, folder: DeviceFolder): readon
 async function runThisDevice(options: RunOptions): Promise<void> {
   const stateFolder = resolve(options.stateFolder);
   const settings = { interfaceName: options.interface, stateFolder };
-  const enrolled = await enrolledDevice(new DeviceFolder(stateFolder));
-  // Loaded late: no other command needs sockets and a kernel.
+  const enrolled = await enrolledDevice(await folderAt(stateFolder));
   const { dnsPlace, printDryRun, runDevice } = await import("@gatehouse/device/run-device");
   const dns = options.dns === "off" ? undefined : dnsPlace(options.dns);
   if (dns === undefined && options.dns !== "off") {
@@ -188,7 +192,7 @@ async function enrolledDevice(folder: DeviceFolder): Promise<Enrolment & { reado
 }
 
 async function printConfiguration(options: ConfigOptions, command: Command): Promise<void> {
-  const folder = new DeviceFolder(resolve(options.stateFolder));
+  const folder = await folderAt(options.stateFolder);
   const enrolment = await folder.enrolment().catch((error: unknown) => {
     if (options.device === undefined) throw unreadable(error, folder);
     return undefined;
@@ -199,6 +203,7 @@ async function printConfiguration(options: ConfigOptions, command: Command): Pro
       exitCode: exitCodes.usage,
     });
   }
+  const { wgQuickText } = await import("@gatehouse/device/wg-quick");
   const isOwn = device === enrolment?.device;
   const privateKey = isOwn ? await folder.privateKey() : undefined;
   const hasKey = options.apiKey !== undefined && options.apiKey !== "";
@@ -216,6 +221,7 @@ async function keptConfiguration(
   folder: DeviceFolder,
   privateKey: string | undefined,
 ): Promise<[configuration: DeviceConfiguration, text: string]> {
+  const { wgQuickText } = await import("@gatehouse/device/wg-quick");
   const kept = await folder.configuration();
   if (kept === undefined || !isDeviceConfiguration(kept.content)) {
     throw new CommandFailure("This device has not used any configuration yet.", {

@@ -11,6 +11,8 @@ import type { Log } from "../log.ts";
 
 /** Bytes of one frame: a part and what is around it, and no character has more than three. */
 const longestFrameBytes = 3 * longestPart + 1024;
+/** So long the other side has to answer that the connection ends, in milliseconds. */
+const closingMs = 1_000;
 const ajv = new Ajv({ strict: false, ownProperties: true });
 formats.default(ajv, ["uuid"]);
 
@@ -107,7 +109,11 @@ export class FrameSocket<Message extends { readonly type: string }> {
   /** Ends the connection in good order, and lets no other come. */
   stop(): void {
     this.#isStopped = true;
-    this.#socket?.close(1001);
+    const socket = this.#socket;
+    if (socket === undefined) return;
+    socket.close(1001);
+    // Where nobody answers any more, the process would wait for it.
+    setTimeout(() => socket.terminate(), closingMs).unref();
   }
 
   #read(text: string): void {
