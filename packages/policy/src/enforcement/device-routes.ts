@@ -3,6 +3,7 @@ import { decideAbout } from "../decisions/decide.ts";
 import type { AccessRequest } from "../decisions/request.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
+import { relaysFor } from "./gateway-rules.ts";
 import type { DeviceLink, GatewayLink } from "./links.ts";
 import { addressesOf } from "./places.ts";
 
@@ -105,11 +106,10 @@ class Routes {
     });
   }
 
-  #relaysOf({ gatewayId, relayPort, endpoint: target }: GatewayLink): string[] {
-    if (relayPort === null || target === null) return [];
+  #relaysOf(target: GatewayLink): string[] {
     return [...this.#links.values()].flatMap((relay) => {
-      if (!relay.relayEnabled || relay.gatewayId === gatewayId || relay.endpoint === null) return [];
-      return [`${relay.endpoint.slice(0, relay.endpoint.lastIndexOf(":"))}:${relayPort}`];
+      if (!relaysFor(relay, target) || relay.endpoint === null) return [];
+      return [`${relay.endpoint.slice(0, relay.endpoint.lastIndexOf(":"))}:${target.relayPort}`];
     });
   }
 }
