@@ -45,6 +45,8 @@ export interface Device {
   readonly ipv4: string;
   readonly ipv6: string;
   readonly publicKey: string;
+  readonly namespace: Namespace;
+  readonly interfaceName: string;
   readonly prober: Prober;
   /** Begins a new session at once. WireGuard itself notices only after some 15 s that the other side has forgotten one. */
   reconnect(): void;
@@ -281,7 +283,7 @@ export class EnforcementWorld {
       useGateway({ namespace, interfaceName }, gateway, host);
     };
     reconnect();
-    return { ...own, publicKey, prober: new Prober(namespace), reconnect };
+    return { ...own, publicKey, namespace, interfaceName, prober: new Prober(namespace), reconnect };
   }
 }
 

@@ -1,10 +1,9 @@
 /** What a configuration is made real with: WireGuard, addresses and routes, and one table of nftables. */
 
-import { lookup } from "node:dns/promises";
 import { readFile, writeFile } from "node:fs/promises";
-import { isIP } from "node:net";
 import type { ConfigurationContent } from "@gatehouse/contract/gateway-link/configuration";
-import type { ProgramRunner } from "../programs/program-runner.ts";
+import { type EndpointHosts, parseEndpoint } from "../names/endpoint-hosts.ts";
+import { ProgramFailure, type ProgramRunner } from "../programs/program-runner.ts";
 import {
   allowedIpsOf,
   tunnelBlocks,
@@ -12,6 +11,7 @@ import {
   type WireGuardInterface,
 } from "../wireguard/wireguard-interface.ts";
 import { type NftState, tableChange, wholeTable } from "./nft-state.ts";
+import { movedRelayPorts } from "./relay-rules.ts";
 
 /** Switches of the kernel without which nothing is carried from one interface to another. */
 const forwardingSwitches = ["/proc/sys/net/ipv4/conf/all/forwarding", "/proc/sys/net/ipv6/conf/all/forwarding"];
@@ -19,13 +19,15 @@ const forwardingSwitches = ["/proc/sys/net/ipv4/conf/all/forwarding", "/proc/sys
 export class Kernel {
   readonly #wireGuard: WireGuardInterface;
   readonly #programs: ProgramRunner;
+  readonly #hosts: EndpointHosts;
   readonly #table: string;
   /** What the table holds; undefined: not known, so it is replaced as a whole. */
   #filters: NftState | undefined;
 
-  constructor(wireGuard: WireGuardInterface, programs: ProgramRunner) {
+  constructor(wireGuard: WireGuardInterface, programs: ProgramRunner, hosts: EndpointHosts) {
     this.#wireGuard = wireGuard;
     this.#programs = programs;
+    this.#hosts = hosts;
     this.#table = `gatehouse-${wireGuard.name}`;
   }
 
@@ -38,7 +40,23 @@ export class Kernel {
     if (state === this.#filters) return;
     const script = this.#script(state);
     if (script !== "") await this.#programs.change("nft", ["-f", "-"], script);
+    const before = this.#filters;
     this.#filters = state;
+    await this.#forgetRelayed(before, state);
+  }
+
+  /**
+   * The kernel decides with the first packet where a connection goes. Devices that were sent elsewhere until now, or sent before there
+   * was a relay, would go on so for as long as they try. No filter depends on this: what may not pass is dropped already.
+   */
+  async #forgetRelayed(before: NftState | undefined, after: NftState): Promise<void> {
+    for (const { family, port } of movedRelayPorts(before?.sets, after.sets)) {
+      const args = ["-D", "-f", family === 4 ? "ipv4" : "ipv6", "-p", "udp", "--orig-port-dst", port];
+      await this.#programs.change("conntrack", args).catch((error: unknown) => {
+        // It fails where there is nothing to forget, too.
+        if (!(error instanceof ProgramFailure)) throw error;
+      });
+    }
   }
 
   /** @throws ProgramFailure when the kernel would refuse these filters */
@@ -52,7 +70,7 @@ export class Kernel {
     const own = content.settings.interface;
     await this.#wireGuard.ensure();
     await this.#wireGuard.setPort(own.listenPort);
-    await this.#wireGuard.setPeers(await wantedPeers(content));
+    await this.#wireGuard.setPeers(wantedPeers(content, this.#hosts));
     await this.#wireGuard.setRoutes([`${own.ipv4}/32`, `${own.ipv6}/128`], tunnelBlocks(content));
   }
 
@@ -73,23 +91,19 @@ export class Kernel {
   }
 }
 
-async function wantedPeers({ peers }: ConfigurationContent): Promise<ReadonlyMap<string, WantedPeer>> {
+function wantedPeers({ peers }: ConfigurationContent, hosts: EndpointHosts): ReadonlyMap<string, WantedPeer> {
   const wanted = new Map<string, WantedPeer>();
   for (const [ipv4, peer] of Object.entries(peers)) {
-    const endpoint = peer.kind === "site" && peer.endpoint !== undefined ? await addressOf(peer.endpoint) : undefined;
+    const endpoint = peer.kind === "site" && peer.endpoint !== undefined ? addressOf(peer.endpoint, hosts) : undefined;
     wanted.set(peer.publicKey, { endpoint, allowedIps: allowedIpsOf(ipv4, peer) });
   }
   return wanted;
 }
 
-/** @returns the endpoint with its host resolved; undefined where that fails now, for the other side may find this one */
-async function addressOf(endpoint: string): Promise<string | undefined> {
-  const [, host = "", port = ""] = /^\[?(.+?)\]?:([0-9]+)$/.exec(endpoint) ?? [];
-  if (isIP(host) !== 0) return endpoint;
-  try {
-    const { address, family } = await lookup(host);
-    return family === 6 ? `[${address}]:${port}` : `${address}:${port}`;
-  } catch {
-    return undefined;
-  }
+/** @returns the endpoint with its host resolved; undefined where that is not known now, for the other side may find this one */
+function addressOf(endpoint: string, hosts: EndpointHosts): string | undefined {
+  const { host, port } = parseEndpoint(endpoint);
+  const { 4: ipv4, 6: ipv6 } = hosts.addressesOf(host);
+  if (ipv4 !== undefined) return `${ipv4}:${port}`;
+  return ipv6 === undefined ? undefined : `[${ipv6}]:${port}`;
 }
