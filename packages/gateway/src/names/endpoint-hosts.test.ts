@@ -74,7 +74,9 @@ describe("hosts of endpoints", () => {
     const clock = new HandClock();
     const settled = () => new Promise((resolve) => setImmediate(resolve));
     let moves = 0;
-    const moved = async () => void (moves += 1);
+    const moved = async () => {
+      moves += 1;
+    };
     const follower = new EndpointFollower({ hosts, moved, clock, log: () => {} });
     follower.follow(relaying("gateway.example.com"));
     await settled();
