@@ -30,6 +30,8 @@ export interface Report {
   /** Share of the processors in use, 0 to 1. */
   readonly load: number;
   readonly peers: readonly PeerReport[];
+  /** What it cannot do beside enforcing, for people. */
+  readonly warnings: readonly string[];
 }
 
 interface Enforced {
@@ -44,6 +46,7 @@ interface AgentParts {
   readonly folder: StateFolder;
   readonly names: ResolvedNames;
   readonly hosts: EndpointHosts;
+  readonly warnings: () => readonly string[];
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -108,6 +111,7 @@ export class Agent {
       enforces: this.enforces ?? null,
       load: loadOfMachine(),
       peers: content === undefined ? [] : peerReports(content, live),
+      warnings: this.#parts.warnings(),
     };
   }
 

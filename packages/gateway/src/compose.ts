@@ -49,13 +49,14 @@ export function composeAgent({
   const hosts = new EndpointHosts();
   const kernel = new Kernel(wireGuard, programs, hosts);
   const names = new ResolvedNames();
-  const agent = new Agent({
+  const agent: Agent = new Agent({
     kernel,
     wireGuard,
     carriage: { interfaceName, keepsSource },
     folder,
     names,
     hosts,
+    warnings: (): readonly string[] => (dns.problem === undefined ? [] : [dns.problem]),
     clock: systemClock,
     log,
   });

@@ -20,6 +20,7 @@ import {
   heartbeatIntervalMs,
   heartbeatTimeoutMs,
   longestPart,
+  longestWarning,
   type PeerReport,
   type ServerFrame,
   type ServerMessage,
@@ -58,6 +59,7 @@ export interface GatewayLinkOptions {
 
 /** The most peers that a heartbeat tells of. */
 const mostPeers = 1_000;
+const mostWarnings = 8;
 /** Bytes of one frame: a part and what is around it, and no character has more than three. */
 const longestFrameBytes = 3 * longestPart + 1024;
 const derPrefix = Buffer.from("302a300506032b6570032100", "hex"); // of an Ed25519 key (RFC 8410)
@@ -273,6 +275,7 @@ export class GatewayLink {
       return undefined;
     });
     if (socket !== this.#socket) return;
+    const warnings = (report?.warnings ?? []).slice(0, mostWarnings).map((text) => text.slice(0, longestWarning));
     this.#sequence += 1;
     this.#sentAt = clock.now();
     this.#say({
@@ -281,6 +284,7 @@ export class GatewayLink {
       ...(report === undefined ? {} : { load: report.load }),
       ...(this.#roundTripTimeMs === undefined ? {} : { roundTripTimeMs: this.#roundTripTimeMs }),
       peers: this.#changed(report?.peers ?? []),
+      ...(warnings.length === 0 ? {} : { warnings }),
     });
   }
 

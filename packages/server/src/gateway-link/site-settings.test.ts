@@ -29,7 +29,12 @@ async function connected(wireguardPort = "51820", endpoint = "") {
   await gateway.connect();
   await until("the configuration arrives", () => gateway.content !== undefined);
   const put = (settings: object) => client.put(`/tenants/gateways/${body.id}/settings?wait=applied`, settings);
-  return { id: body.id as string, put, settings: () => gateway.content && contentOf(gateway.content).settings };
+  return {
+    id: body.id as string,
+    gateway,
+    put,
+    settings: () => gateway.content && contentOf(gateway.content).settings,
+  };
 }
 
 test("a gateway is told its resolvers as soon as they are set", async () => {
@@ -56,4 +61,15 @@ test("a relay is told of gateways with a relay port and an endpoint that was set
   expect(relay.settings()?.relay).toEqual(relayed);
   await client.post(`/tenants/gateways/${relay.id}/disable-relay?wait=applied`);
   expect(relay.settings()?.relay).toBeUndefined();
+});
+
+test("what its agent cannot do is told with what it enforces, until that is over", async () => {
+  const { id, gateway } = await connected();
+  const warnings = async () => (await client.get(`/tenants/gateways/${id}/sync`)).body.warnings;
+  expect(await warnings()).toEqual([]);
+  gateway.heartbeat({ warnings: ["Names are not answered."] });
+  await until("it is told", async () => (await warnings()).length === 1);
+  expect(await warnings()).toEqual(["Names are not answered."]);
+  gateway.heartbeat();
+  await until("it is over", async () => (await warnings()).length === 0);
 });

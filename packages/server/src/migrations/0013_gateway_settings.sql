@@ -11,3 +11,6 @@ ALTER TABLE gateways
   ADD COLUMN relay_port       integer CHECK (relay_port BETWEEN 1 AND 65535),
   -- Deferred: a configuration may move a port from one gateway to another. Commands look before they write.
   ADD CONSTRAINT gateways_relay_port_unique UNIQUE (tenant_id, relay_port) DEFERRABLE INITIALLY DEFERRED;
+
+-- What its agent cannot do beside enforcing, as its last heartbeat says: a list of texts.
+ALTER TABLE gateway_links ADD COLUMN warnings jsonb NOT NULL DEFAULT '[]';
