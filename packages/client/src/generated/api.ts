@@ -2773,6 +2773,8 @@ export interface components {
             readonly lagMs: number | null;
             /** @description Why what was sent last was refused. */
             readonly error?: string;
+            /** @description What the gateway cannot do although it enforces what it should, in its agent's words: such as answering names. None where it is not connected. */
+            readonly warnings: readonly string[];
         };
         /** @description What is known of a gateway's state. */
         readonly GatewayTest: {
