@@ -3,7 +3,7 @@ import type { ConfigurationContent, Settings } from "@gatehouse/contract/gateway
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { until } from "../../packages/server/src/testing/until.ts";
 import { app, type Device, EnforcementWorld, type Gateway, listenPort, ports } from "./enforcement-world.ts";
-import { obstacle } from "./namespaces.ts";
+import { obstacle, Prober } from "./namespaces.ts";
 
 const why = obstacle();
 if (why !== undefined) console.warn(`Relays are not tested on real packets: ${why}.`);
@@ -123,6 +123,12 @@ describe.skipIf(why !== undefined)("a relay", () => {
       const map = relay.namespace.run("nft", ["list", "map", "inet", `gatehouse-${relay.interfaceName}`, "relays4"]);
       expect(map).not.toContain("elements");
     }
+    const service = new Prober(relay.namespace);
+    await service.ready;
+    await service.ask("echo", { port: ports.admin, hosts: ["192.0.2.1"] });
+    expect(await eve.prober.ask("udp", { host: "192.0.2.1", port: ports.admin })).toBe(true);
+    await relays([{ listenPort: relayPort, endpoint: `192.0.2.1:${ports.admin}` }]);
+    expect(await eve.prober.ask("udp", { host: "192.0.2.1", port: relayPort })).toBe(false);
   });
 
   test("in maintenance takes nobody new, and carries the others until the end", async () => {

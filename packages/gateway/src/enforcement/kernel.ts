@@ -3,7 +3,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import type { ConfigurationContent } from "@gatehouse/contract/gateway-link/configuration";
 import { type EndpointHosts, parseEndpoint } from "../names/endpoint-hosts.ts";
-import { ProgramFailure, type ProgramRunner } from "../programs/program-runner.ts";
+import type { ProgramRunner } from "../programs/program-runner.ts";
 import {
   allowedIpsOf,
   tunnelBlocks,
@@ -23,6 +23,7 @@ export class Kernel {
   readonly #table: string;
   /** What the table holds; undefined: not known, so it is replaced as a whole. */
   #filters: NftState | undefined;
+  #forgetting: Promise<void> = Promise.resolve();
 
   constructor(wireGuard: WireGuardInterface, programs: ProgramRunner, hosts: EndpointHosts) {
     this.#wireGuard = wireGuard;
@@ -42,20 +43,19 @@ export class Kernel {
     if (script !== "") await this.#programs.change("nft", ["-f", "-"], script);
     const before = this.#filters;
     this.#filters = state;
-    await this.#forgetRelayed(before, state);
+    const moved = movedRelayPorts(before?.sets, state.sets);
+    if (moved.length > 0) this.#forgetting = this.#forgetting.then(() => this.#forgetRelayed(moved));
   }
 
   /**
    * The kernel decides with the first packet where a connection goes. Devices that were sent elsewhere until now, or sent before there
-   * was a relay, would go on so for as long as they try. No filter depends on this: what may not pass is dropped already.
+   * was a relay, would go on so for as long as they try. No filter depends on this, so nothing waits for it: what may not pass is dropped.
    */
-  async #forgetRelayed(before: NftState | undefined, after: NftState): Promise<void> {
-    for (const { family, port } of movedRelayPorts(before?.sets, after.sets)) {
+  async #forgetRelayed(ports: ReturnType<typeof movedRelayPorts>): Promise<void> {
+    for (const { family, port } of ports) {
       const args = ["-D", "-f", family === 4 ? "ipv4" : "ipv6", "-p", "udp", "--orig-port-dst", port];
-      await this.#programs.change("conntrack", args).catch((error: unknown) => {
-        // It fails where there is nothing to forget, too.
-        if (!(error instanceof ProgramFailure)) throw error;
-      });
+      // It fails where there is nothing to forget, and where the program is missing.
+      await this.#programs.change("conntrack", args).catch(() => {});
     }
   }
 

@@ -350,6 +350,8 @@ function addBaseChains(
       ];
     }),
     `iifname "${interfaceName}" goto traffic`,
+    // Nothing is relayed to the machine itself.
+    relayedPackets(interfaceName, "goto refused"),
   ]);
   chains.set("outbound", [
     "type nat hook postrouting priority srcnat ; policy accept ;",

@@ -74,7 +74,9 @@ describe("hosts of endpoints", () => {
     const clock = new HandClock();
     const settled = () => new Promise((resolve) => setImmediate(resolve));
     let moves = 0;
+    let isRefused = false;
     const moved = async () => {
+      if (isRefused) throw new Error("the kernel refuses");
       moves += 1;
     };
     const follower = new EndpointFollower({ hosts, moved, clock, log: () => {} });
@@ -86,9 +88,18 @@ describe("hosts of endpoints", () => {
     await settled();
     expect({ moves, delayMs: clock.waiting?.delayMs }).toEqual({ moves: 1, delayMs: 60_000 });
     names.known.set("gateway.example.com", { 4: "192.0.2.2" });
+    isRefused = true;
     clock.waiting?.work();
     await settled();
-    expect(moves).toBe(2);
+    expect({ moves, delayMs: clock.waiting?.delayMs }).toEqual({ moves: 1, delayMs: 5_000 });
+    isRefused = false;
+    clock.waiting?.work();
+    await settled();
+    expect({ moves, delayMs: clock.waiting?.delayMs }).toEqual({ moves: 2, delayMs: 60_000 });
+    const { asked } = names;
+    follower.follow({ ...relaying("gateway.example.com"), classes: {} });
+    await settled();
+    expect(names.asked).toBe(asked);
     follower.stop();
     expect(clock.waiting).toBeUndefined();
     follower.follow(content);

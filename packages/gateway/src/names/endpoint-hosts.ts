@@ -13,6 +13,9 @@ const freshMs = 60_000;
 /** After one could not be looked up, in milliseconds. */
 const retryMs = 5_000;
 
+/** Node looks up names in the four threads in which it also writes files, and a resolver that does not answer holds them for long. */
+const lookUpsAtOnce = 2;
+
 /** One address of each family that the host has. */
 export type HostAddresses = Readonly<Partial<Record<Family, string>>>;
 
@@ -65,7 +68,11 @@ export class EndpointHosts {
       this.#known.set(host, found);
       isChanged = true;
     };
-    await Promise.all(Array.from(wanted, find));
+    const left = [...wanted];
+    const work = async () => {
+      for (let host = left.pop(); host !== undefined; host = left.pop()) await find(host);
+    };
+    await Promise.all(Array.from({ length: lookUpsAtOnce }, work));
     return { isChanged, isComplete };
   }
 }
@@ -105,30 +112,45 @@ interface FollowerParts {
 export class EndpointFollower {
   readonly #parts: FollowerParts;
   #content: ConfigurationContent | undefined;
+  #names = "";
+  /** Something moved, and the kernel does not have it yet. */
+  #isBehind = false;
   #cancelTimer: (() => void) | undefined;
 
   constructor(parts: FollowerParts) {
     this.#parts = parts;
   }
 
-  /** Looks up what is new at once, without anybody waiting for it. */
+  /** Looks up names that are new at once, without anybody waiting for it. The same ones as before go on being looked up in their turn. */
   follow(content: ConfigurationContent | undefined): void {
     this.#content = content;
+    const names = content === undefined ? "" : [...namesIn(content)].sort().join(" ");
+    if (names === this.#names) return;
+    this.#names = names;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    if (content !== undefined && namesIn(content).size > 0) void this.#refresh(content);
+    if (names !== "") void this.#refresh();
   }
 
   stop(): void {
     this.follow(undefined);
   }
 
-  async #refresh(content: ConfigurationContent): Promise<void> {
+  async #refresh(): Promise<void> {
     const { hosts, moved, clock, log } = this.#parts;
-    const { isChanged, isComplete } = await hosts.refresh(content);
-    if (this.#content !== content) return;
-    this.#cancelTimer = clock.after(isComplete ? freshMs : retryMs, () => void this.#refresh(content));
-    if (isChanged)
-      await moved().catch((error: unknown) => log(`Endpoints moved, and could not be followed: ${String(error)}`));
+    const names = this.#names;
+    if (this.#content === undefined) return;
+    const { isChanged, isComplete } = await hosts.refresh(this.#content);
+    this.#isBehind ||= isChanged;
+    if (this.#names !== names) return;
+    if (this.#isBehind) {
+      this.#isBehind = false;
+      await moved().catch((error: unknown) => {
+        this.#isBehind = true;
+        log(`Endpoints moved, and could not be followed; tried again: ${String(error)}`);
+      });
+    }
+    if (this.#names !== names) return;
+    this.#cancelTimer = clock.after(isComplete && !this.#isBehind ? freshMs : retryMs, () => void this.#refresh());
   }
 }
