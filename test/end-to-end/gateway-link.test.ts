@@ -53,7 +53,7 @@ class HoldingAgent implements LinkedAgent {
   }
 
   async report() {
-    return { enforces: null, load: 0.5, peers: [] };
+    return { enforces: null, load: 0.5, peers: [], warnings: [] };
   }
 }
 

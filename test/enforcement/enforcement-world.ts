@@ -45,6 +45,8 @@ export interface Device {
   readonly ipv4: string;
   readonly ipv6: string;
   readonly publicKey: string;
+  readonly namespace: Namespace;
+  readonly interfaceName: string;
   readonly prober: Prober;
   /** Begins a new session at once. WireGuard itself notices only after some 15 s that the other side has forgotten one. */
   reconnect(): void;
@@ -164,7 +166,6 @@ export class EnforcementWorld {
 
   async build(): Promise<void> {
     const { namespaces } = this;
-    const { id } = namespaces;
     const wide = namespaces.addNetwork("public");
     const site = namespaces.addNetwork("site");
     const probers: Promise<unknown>[] = [];
@@ -178,16 +179,7 @@ export class EnforcementWorld {
       namespaces.connect(namespace, site, "site", [`${siteNetwork.ipv4}.${host}/24`, `${siteNetwork.ipv6}:${host}/64`]);
       namespace.run("ip", ["route", "add", "203.0.113.0/24", "dev", "wide"]);
       namespace.run("ip", ["-6", "route", "add", "2001:db8:113::/64", "dev", "wide"]);
-      this.gateways.push(
-        new Gateway({
-          namespace,
-          interfaceName: `gh${host}${id}`,
-          stateFolder: path.join(this.#folder, role),
-          addresses: { ipv4: `100.64.255.${host}`, ipv6: `fd64::ff:${host}` },
-          signingKey: rawKey(this.#signing.publicKey),
-          sharedFolder: this.#folder,
-        }),
-      );
+      this.addGateway(role, host, namespace);
     }
     // The first one transpiles for both.
     await this.gateways[0]?.start();
@@ -205,6 +197,20 @@ export class EnforcementWorld {
     await second;
     for (const number of [1, 2, 3]) this.devices.push(await this.#addDevice(number, wide));
     await Promise.all([...probers, ...this.devices.map(({ prober }) => prober.ready)]);
+  }
+
+  /** One whose agent has not started yet. @param host the last part of its addresses in the tunnel */
+  addGateway(role: string, host: number, namespace: Namespace): Gateway {
+    const gateway = new Gateway({
+      namespace,
+      interfaceName: `gh${host}${this.namespaces.id}`,
+      stateFolder: path.join(this.#folder, role),
+      addresses: { ipv4: `100.64.255.${host}`, ipv6: `fd64::ff:${host}` },
+      signingKey: rawKey(this.#signing.publicKey),
+      sharedFolder: this.#folder,
+    });
+    this.gateways.push(gateway);
+    return gateway;
   }
 
   remove(): void {
@@ -281,7 +287,7 @@ export class EnforcementWorld {
       useGateway({ namespace, interfaceName }, gateway, host);
     };
     reconnect();
-    return { ...own, publicKey, prober: new Prober(namespace), reconnect };
+    return { ...own, publicKey, namespace, interfaceName, prober: new Prober(namespace), reconnect };
   }
 }
 

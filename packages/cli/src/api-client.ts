@@ -8,6 +8,7 @@ export class ApiClient {
   readonly #url: string;
   readonly #gatehouse: Gatehouse;
   #status = 0;
+  #headers = new Headers();
 
   /** @param url where Gatehouse serves, such as http://127.0.0.1:8080 */
   constructor(url: string, key: string) {
@@ -18,6 +19,7 @@ export class ApiClient {
       fetch: async (request) => {
         const response = await fetch(request);
         this.#status = response.status;
+        this.#headers = response.headers;
         return response;
       },
     });
@@ -36,6 +38,11 @@ export class ApiClient {
       throw failureOf(error);
     }
     throw this.#unexpected();
+  }
+
+  /** What the last answer said beside its body. */
+  get headers(): Headers {
+    return this.#headers;
   }
 
   /**

@@ -4,8 +4,11 @@ import { ConfigError } from "@gatehouse/server/config";
 import { CommanderError } from "commander";
 import { writeError } from "./output.ts";
 
-/** 0: done. 1: it failed. 2: the command line or a setting is wrong, and nothing was tried. 3: a plan has changes. */
-export const exitCodes = { ok: 0, failed: 1, usage: 2, changes: 3 } as const;
+/**
+ * 0: done. 1: it failed. 2: the command line or a setting is wrong, and nothing was tried. 3: a plan has changes. 4: done, but not every
+ * gateway has said that it enforces it.
+ */
+export const exitCodes = { ok: 0, failed: 1, usage: 2, changes: 3, notEnforced: 4 } as const;
 
 type Problem = GatehouseError["problem"];
 

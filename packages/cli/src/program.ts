@@ -27,7 +27,8 @@ export function createProgram({ json, writeHelp }: ProgramOptions): Command {
     .addHelpText(
       "after",
       `
-Exit codes: 0 done, 1 failed, 2 the command line or a setting is wrong, 3 plan --detailed-exit-code found changes.
+Exit codes: 0 done, 1 failed, 2 the command line or a setting is wrong, 3 plan --detailed-exit-code found changes,
+4 with --wait: done, but not every gateway has said that it enforces it.
 
 Examples:
   gatehouse serve                                   serve on http://127.0.0.1:8080

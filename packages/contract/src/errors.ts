@@ -245,6 +245,20 @@ export const errorDefinitions = {
       "The gateway is listed in `gateways` of a policy. Removing the last one there would widen what the policy allows.",
     remedy: "Take the gateway out of the policies that `errors` lists, or delete those policies.",
   },
+  network_taken: {
+    status: 409,
+    title: "Another gateway has addresses of the network",
+    explanation:
+      "Traffic between sites needs one way to each address, so `networks` of two gateways have no address in common; `errors` names the other gateways.",
+    remedy: "Take the network out of the other gateway's settings first, or write smaller blocks.",
+  },
+  relay_port_taken: {
+    status: 409,
+    title: "The relay port belongs to another gateway",
+    explanation:
+      "Relays tell by the port for which gateway a packet is. `relayPort` is that of one gateway of the tenant, and no port on which another one listens itself.",
+    remedy: "Choose another port.",
+  },
   too_many_tokens: {
     status: 409,
     title: "The gateway has too many tokens that still work",

@@ -9,9 +9,11 @@ import { checkForm } from "./configuration/check-content.ts";
 import type { StateFolder } from "./configuration/state-folder.ts";
 import { nameOf, refusalOf, type Trust } from "./configuration/verify-configuration.ts";
 import type { Kernel } from "./enforcement/kernel.ts";
+import type { NftState } from "./enforcement/nft-state.ts";
 import { nextChangeAt } from "./enforcement/time-windows.ts";
 import { type Carriage, closedTable, type PolicyPart, policyPart, withNames } from "./enforcement/traffic-rules.ts";
 import type { Log } from "./log.ts";
+import type { EndpointHosts } from "./names/endpoint-hosts.ts";
 import type { ResolvedNames } from "./names/resolved-names.ts";
 import { loadOfMachine, peerReports } from "./reports/reports.ts";
 import type { WireGuardInterface } from "./wireguard/wireguard-interface.ts";
@@ -28,6 +30,8 @@ export interface Report {
   /** Share of the processors in use, 0 to 1. */
   readonly load: number;
   readonly peers: readonly PeerReport[];
+  /** What it cannot do beside enforcing, for people. */
+  readonly warnings: readonly string[];
 }
 
 interface Enforced {
@@ -41,6 +45,8 @@ interface AgentParts {
   readonly carriage: Carriage;
   readonly folder: StateFolder;
   readonly names: ResolvedNames;
+  readonly hosts: EndpointHosts;
+  readonly warnings: () => readonly string[];
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -105,6 +111,7 @@ export class Agent {
       enforces: this.enforces ?? null,
       load: loadOfMachine(),
       peers: content === undefined ? [] : peerReports(content, live),
+      warnings: this.#parts.warnings(),
     };
   }
 
@@ -120,6 +127,16 @@ export class Agent {
   /** Brings the filters up to date with the names that are resolved. Back when the kernel has them. */
   namesChanged(): Promise<void> {
     return this.#inTurn(() => this.#refreshFilters());
+  }
+
+  /** Brings peers and filters up to date with where the hosts of endpoints are. Back when the kernel has them. */
+  endpointsMoved(): Promise<void> {
+    return this.#inTurn(async () => {
+      const content = this.content;
+      if (content === undefined) return;
+      await this.#parts.kernel.tunnel(content);
+      await this.#refreshFilters();
+    });
   }
 
   /** Calls when another configuration is enforced, and with undefined when none is any more. */
@@ -189,10 +206,10 @@ export class Agent {
 
   /** The filters last: until they are there, new peers get nowhere; and nothing but them can open a way. */
   async #enforce(configuration: SignedConfiguration, before: Enforced | undefined): Promise<void> {
-    const { kernel, clock, names, carriage } = this.#parts;
+    const { kernel, clock, carriage } = this.#parts;
     const { content, envelope } = configuration;
     const policy = policyPart(carriage, content, clock.now(), envelope.header.expiresAt);
-    const state = withNames(policy, content, names.named(content));
+    const state = this.#table(policy, content);
     await kernel.checkFilters(state);
     await kernel.forward();
     // At the start the filters go first: what an earlier run left is replaced at once, and no tunnel is ever without any.
@@ -204,12 +221,12 @@ export class Agent {
   }
 
   async #restore(before: Enforced | undefined): Promise<void> {
-    const { kernel, wireGuard, log, names } = this.#parts;
+    const { kernel, wireGuard, log } = this.#parts;
     this.#enforced = before;
     try {
       if (before === undefined) return await kernel.filter(closedTable(wireGuard.name));
       const { content } = before.configuration;
-      await kernel.filter(withNames(before.policy, content, names.named(content)));
+      await kernel.filter(this.#table(before.policy, content));
       await kernel.tunnel(content);
     } catch (error) {
       log(`What was there before could not be restored wholly; it is tried again: ${String(error)}`);
@@ -220,7 +237,7 @@ export class Agent {
 
   /** Time has passed, or names have other addresses. */
   async #refreshFilters(): Promise<void> {
-    const { kernel, clock, names, wireGuard, log } = this.#parts;
+    const { kernel, clock, wireGuard, log } = this.#parts;
     const enforced = this.#enforced;
     if (enforced === undefined) return;
     const { content, envelope } = enforced.configuration;
@@ -231,7 +248,13 @@ export class Agent {
       await this.#tell(undefined);
       return;
     }
-    await kernel.filter(withNames(enforced.policy, content, names.named(content)));
+    await kernel.filter(this.#table(enforced.policy, content));
+  }
+
+  /** What the kernel is to hold, by what is known of names and hosts now. */
+  #table(policy: PolicyPart, content: ConfigurationContent): NftState {
+    const { names, hosts } = this.#parts;
+    return withNames(policy, content, names.named(content), (host) => hosts.addressesOf(host));
   }
 
   #setTimer(delayMs?: number): void {

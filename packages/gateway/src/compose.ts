@@ -5,6 +5,7 @@ import { StateFolder } from "./configuration/state-folder.ts";
 import { Kernel } from "./enforcement/kernel.ts";
 import type { Log } from "./log.ts";
 import { DnsServer } from "./names/dns-server.ts";
+import { EndpointFollower, EndpointHosts } from "./names/endpoint-hosts.ts";
 import { ResolvedNames } from "./names/resolved-names.ts";
 import { askUpstream } from "./names/upstream.ts";
 import { type ProgramRunner, systemPrograms } from "./programs/program-runner.ts";
@@ -45,17 +46,21 @@ export function composeAgent({
   }
   const folder = new StateFolder(stateFolder);
   const wireGuard = new WireGuardInterface(interfaceName, programs, folder.privateKeyFile);
-  const kernel = new Kernel(wireGuard, programs);
+  const hosts = new EndpointHosts();
+  const kernel = new Kernel(wireGuard, programs, hosts);
   const names = new ResolvedNames();
-  const agent = new Agent({
+  const agent: Agent = new Agent({
     kernel,
     wireGuard,
     carriage: { interfaceName, keepsSource },
     folder,
     names,
+    hosts,
+    warnings: (): readonly string[] => (dns.problem === undefined ? [] : [dns.problem]),
     clock: systemClock,
     log,
   });
+  const endpoints = new EndpointFollower({ hosts, moved: () => agent.endpointsMoved(), clock: systemClock, log });
   const dns = new DnsServer({
     content: () => agent.content,
     names,
@@ -65,11 +70,13 @@ export function composeAgent({
     log,
     port: dnsPort,
   });
+  agent.onChange((content) => endpoints.follow(content));
   agent.onChange((content) => dns.follow(content));
   return {
     agent,
     folder,
     stop: async () => {
+      endpoints.stop();
       dns.stop();
       await agent.stop();
     },

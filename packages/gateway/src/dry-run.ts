@@ -1,6 +1,7 @@
 import type { SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
 import { Kernel } from "./enforcement/kernel.ts";
 import { type Carriage, policyPart, withNames } from "./enforcement/traffic-rules.ts";
+import { EndpointHosts } from "./names/endpoint-hosts.ts";
 import { printingPrograms } from "./programs/program-runner.ts";
 import { WireGuardInterface } from "./wireguard/wireguard-interface.ts";
 
@@ -12,8 +13,10 @@ export async function dryRun(
   write: (text: string) => void,
 ): Promise<void> {
   const programs = printingPrograms(write);
-  const kernel = new Kernel(new WireGuardInterface(carriage.interfaceName, programs, "wireguard.key"), programs);
+  const hosts = new EndpointHosts();
+  await hosts.refresh(content);
+  const kernel = new Kernel(new WireGuardInterface(carriage.interfaceName, programs, "wireguard.key"), programs, hosts);
   const policy = policyPart(carriage, content, now, envelope.header.expiresAt);
-  await kernel.filter(withNames(policy, content, new Map()));
+  await kernel.filter(withNames(policy, content, new Map(), (host) => hosts.addressesOf(host)));
   await kernel.tunnel(content);
 }

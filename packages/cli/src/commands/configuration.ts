@@ -18,11 +18,12 @@ import { writeError, writeJson, writeLines, writeText } from "../output.ts";
 import { planLines, summaryText } from "../plan-lines.ts";
 import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
 import { ask } from "./ask.ts";
+import { enforcementLines, enforcementOf, waitOption, waitQuery } from "./wait.ts";
 
 const path = "/tenants/configuration";
 
-/** Thousands of records take longer than one, in milliseconds. */
-const timeoutMs = 120_000;
+/** Thousands of records take longer than one, and gateways up to a minute, in milliseconds. */
+const timeoutMs = 180_000;
 
 interface PlanOptions extends ApiOptions {
   readonly detailedExitCode?: true;
@@ -31,6 +32,7 @@ interface PlanOptions extends ApiOptions {
 interface ApplyOptions extends ApiOptions {
   readonly yes?: true;
   readonly overrideReason?: string;
+  readonly wait?: number | true;
 }
 
 export function addConfigurationCommands(program: Command): void {
@@ -54,6 +56,7 @@ export function addConfigurationCommands(program: Command): void {
     .argument("<file>", "a configuration in YAML; - for standard input, with --yes")
     .option("--yes", "Do not ask.")
     .option("--override-reason <text>", "Why enforced access tests may be broken; it goes into the audit record.")
+    .addOption(waitOption())
     .action(applyConfiguration)
     .addHelpText(
       "after",
@@ -61,10 +64,14 @@ export function addConfigurationCommands(program: Command): void {
 A section of the file is the whole truth about its kind: what it does not list is deleted. A section that is
 left out is left alone. What was shown is what is applied: if the tenant changes in between, nothing is done.
 
+With --wait the command ends when every gateway has said that it enforces the tenant as it is then, also where
+nothing had to be changed. It names those that have not, and exits with 4; what was applied stays applied.
+
 Examples:
   gatehouse export --output gatehouse.yaml
   gatehouse plan gatehouse.yaml
-  gatehouse apply gatehouse.yaml`,
+  gatehouse apply gatehouse.yaml
+  gatehouse apply gatehouse.yaml --yes --wait=30`,
     );
   for (const command of [exporting, planning, applying]) addApiOptions(command, "apiKey");
 }
@@ -110,25 +117,36 @@ async function applyConfiguration(name: string, options: ApplyOptions): Promise<
   const file = await readConfigurationFile(name);
   const plan = await planOf(client, file);
   if (options.json !== true) await writeLines([...planLines(plan), planSummary(plan)]);
-  if (plan.changes.length === 0) {
+  const { overrideReason, wait } = options;
+  if (plan.changes.length === 0 && wait === undefined) {
     if (options.json === true) await writeJson(plan);
     return;
   }
-  if (options.yes !== true && (await ask("Apply these changes? Only yes is taken for it: ")) !== "yes") {
+  if (
+    plan.changes.length > 0 &&
+    options.yes !== true &&
+    (await ask("Apply these changes? Only yes is taken for it: ")) !== "yes"
+  ) {
     throw new CommandFailure("Nothing was changed.");
   }
   const body = asConfiguration(file);
   const ifMatch = `"${plan.generation}"`;
-  const { overrideReason } = options;
   const override = overrideReason === undefined ? {} : { overrideReason };
+  const query = wait === undefined ? {} : { query: waitQuery(wait) };
   const done = await located(file, () =>
     client.ask(
-      (gatehouse) => gatehouse.post(`${path}/apply`, { body, ifMatch, timeoutMs, ...override }),
+      (gatehouse) => gatehouse.post(`${path}/apply`, { body, ifMatch, timeoutMs, ...query, ...override }),
       isConfigurationPlan,
     ),
   );
-  if (options.json === true) await writeJson(done);
-  else await writeLines([`Applied: ${summaryText(done, ["created", "changed", "deleted"])}.`]);
+  const enforcement = wait === undefined ? undefined : await enforcementOf(client);
+  if (options.json === true) await writeJson(enforcement === undefined ? done : { ...done, enforcement });
+  else {
+    const applied = `Applied: ${summaryText(done, ["created", "changed", "deleted"])}.`;
+    const lines = done.changes.length === 0 ? [] : [applied];
+    await writeLines([...lines, ...(enforcement === undefined ? [] : enforcementLines(enforcement))]);
+  }
+  if (enforcement !== undefined && enforcement.state !== "applied") throw new CommandEnd(exitCodes.notEnforced);
 }
 
 function planOf(client: ApiClient, file: ConfigurationFile): Promise<ConfigurationPlan> {

@@ -932,6 +932,34 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/gateways/{id}/settings": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read what a gateway's site needs: resolvers, networks, the port at relays
+         * @description The ETag is that of the gateway.
+         *
+         *     Needs a key with the permission `gateways:read`.
+         */
+        readonly get: operations["readGatewaySettings"];
+        /**
+         * Set what a gateway's site needs: resolvers, networks, the port at relays
+         * @description Absent fields stay as they are; lists are replaced as a whole. No address may be in `networks` of two gateways. A `relayPort` belongs to one gateway of the tenant, and no other gateway may listen on it. `If-Match` takes the ETag of the gateway.
+         *
+         *     Needs a key with the permission `gateways:write`.
+         */
+        readonly put: operations["replaceGatewaySettings"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/gateways/{id}/enable-relay": {
         readonly parameters: {
             readonly query?: never;
@@ -2358,10 +2386,18 @@ export interface components {
             /** @description Host name or IP address that devices connect to; absent: discovered automatically. */
             readonly endpoint?: string;
             /**
-             * @description Whether devices may reach the gateway through a relay.
+             * @description Whether the gateway passes packets on to other gateways, for devices that cannot reach those.
              * @default false
              */
             readonly relayEnabled?: boolean;
+            /** @description Resolvers of the site, in the order in which they are asked; none: those of the gateway's machine. */
+            readonly resolvers?: readonly string[];
+            /** @description Domains with resolvers of their own; for a name below several of them, the longest counts. */
+            readonly domains?: readonly components["schemas"]["GatewayDomain"][];
+            /** @description The networks behind the gateway, for traffic between sites; absent: the addresses of the private resources of which it is the first gateway. */
+            readonly networks?: readonly string[];
+            /** @description The UDP port on which relays take packets for this gateway; absent: no gateway relays for it. */
+            readonly relayPort?: number;
         };
         /** @description A group, by its name. */
         readonly ConfiguredGroup: {
@@ -2737,11 +2773,29 @@ export interface components {
             /** @description Resources reachable through the gateway; left out where another record embeds the gateway. */
             readonly resources?: readonly components["schemas"]["GatewayResource"][];
         };
+        /** @description A domain whose names resolvers of its own know. */
+        readonly GatewayDomain: {
+            /** @description A domain; the names below it belong to it. */
+            readonly domain: string;
+            /** @description Who is asked for its names, in order. */
+            readonly resolvers: readonly string[];
+        };
         /** @description A resource as a gateway shows it. */
         readonly GatewayResource: {
             /** Format: uuid */
             readonly id: string;
             readonly name: string;
+        };
+        /** @description What only the administrator of a gateway's site knows. `networks` null: the addresses of the private resources of which it is the first gateway. */
+        readonly GatewaySettings: {
+            /** @description Resolvers of the site, in the order in which they are asked; none: those of the gateway's machine. */
+            readonly resolvers: readonly string[];
+            /** @description Domains with resolvers of their own; for a name below several of them, the longest counts. */
+            readonly domains: readonly components["schemas"]["GatewayDomain"][];
+            /** @description The networks behind the gateway, for traffic between sites. */
+            readonly networks: readonly string[] | null;
+            /** @description The UDP port, "1" to "65535", on which relays take packets for this gateway; null: no gateway relays for it. Counts while the gateway has an `endpoint`. */
+            readonly relayPort: string | null;
         };
         /** @description What a gateway should enforce, and what it says it does. */
         readonly GatewaySync: {
@@ -2768,6 +2822,8 @@ export interface components {
             readonly lagMs: number | null;
             /** @description Why what was sent last was refused. */
             readonly error?: string;
+            /** @description What the gateway cannot do although it enforces what it should, in its agent's words: such as answering names. None where it is not connected. */
+            readonly warnings: readonly string[];
         };
         /** @description What is known of a gateway's state. */
         readonly GatewayTest: {
@@ -3111,7 +3167,7 @@ export interface components {
             /** @description The path that was called. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "foreign_origin" | "invalid_gateway_token" | "invalid_device_token" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "upgrade_required" | "too_many_links" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "preview_too_long" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "foreign_origin" | "invalid_gateway_token" | "invalid_device_token" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "upgrade_required" | "too_many_links" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "preview_too_long" | "idempotency_key_reused" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "no_stream_free" | "database_unavailable";
             /** @description Also in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -5907,6 +5963,86 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    readonly readGatewaySettings: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["GatewaySettings"];
+                };
+            };
+        };
+    };
+    readonly replaceGatewaySettings: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                readonly wait?: "applied";
+                /** @description How long `wait` may take, in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Resolvers of the site, in the order in which they are asked; none: those of the gateway's machine. */
+                    readonly resolvers?: readonly string[];
+                    /** @description Domains with resolvers of their own; for a name below several of them, the longest counts. */
+                    readonly domains?: readonly components["schemas"]["GatewayDomain"][];
+                    /** @description The networks behind the gateway, for traffic between sites. */
+                    readonly networks?: readonly string[] | null;
+                    /** @description The UDP port, "1" to "65535", on which relays take packets for this gateway; null: no gateway relays for it. Counts while the gateway has an `endpoint`. */
+                    readonly relayPort?: string | null;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["GatewaySettings"];
+                };
             };
         };
     };

@@ -107,6 +107,9 @@ export const PeerReport = closedObject({
 });
 export type PeerReport = Static<typeof PeerReport>;
 
+/** In characters. */
+export const longestWarning = 500;
+
 export const Heartbeat = closedObject({
   type: oneOf(["heartbeat"]),
   /** Raised by one with each; the server repeats it in its answer. */
@@ -117,6 +120,8 @@ export const Heartbeat = closedObject({
   roundTripTimeMs: Type.Optional(Type.Number({ minimum: 0, maximum: 600_000 })),
   /** Peers of which something changed since the last heartbeat; the others in later ones where there are too many. */
   peers: Type.Array(PeerReport, { maxItems: 1000 }),
+  /** For people: what the agent enforces but cannot serve, such as names. Absent: nothing. */
+  warnings: Type.Optional(Type.Array(Type.String({ maxLength: longestWarning }), { maxItems: 8 })),
 });
 export type Heartbeat = Static<typeof Heartbeat>;
 

@@ -1,16 +1,13 @@
 import Type from "typebox";
 import { operation } from "../operation.ts";
 import { Gateway, GatewayTest } from "../records/gateway.ts";
+import { GatewaySettings, NewGatewaySettings, portPattern } from "../records/gateway-settings.ts";
 import { GatewaySync } from "../records/gateway-sync.ts";
 import { closedObject, Description, GraceSeconds, Name, shortText } from "../schema.ts";
 
 const tag = "Gateways";
 
-/** A port number in decimal, "1" to "65535". */
-const WireguardPort = Type.String({
-  pattern: "^([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$",
-  description: 'A UDP port, "1" to "65535".',
-});
+const WireguardPort = Type.String({ pattern: portPattern, description: 'A UDP port, "1" to "65535".' });
 
 export const Endpoint = shortText(
   255,
@@ -87,6 +84,34 @@ export const deleteGateway = operation({
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
   errors: ["gateway_in_use"],
+});
+
+export const readGatewaySettings = operation({
+  id: "readGatewaySettings",
+  method: "GET",
+  path: "/tenants/gateways/{id}/settings",
+  tag,
+  summary: "Read what a gateway's site needs: resolvers, networks, the port at relays",
+  description: "The ETag is that of the gateway.",
+  access: "gateways:read",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "record", body: GatewaySettings },
+});
+
+export const replaceGatewaySettings = operation({
+  id: "replaceGatewaySettings",
+  method: "PUT",
+  path: "/tenants/gateways/{id}/settings",
+  tag,
+  summary: "Set what a gateway's site needs: resolvers, networks, the port at relays",
+  description:
+    "Absent fields stay as they are; lists are replaced as a whole. No address may be in `networks` of two gateways. A `relayPort` belongs to one gateway of the tenant, and no other gateway may listen on it. `If-Match` takes the ETag of the gateway.",
+  access: "gateways:write",
+  changesAccess: true,
+  parameters: { id: "uuid" },
+  body: NewGatewaySettings,
+  success: { status: 200, kind: "record", body: GatewaySettings },
+  errors: ["invalid_address", "network_taken", "relay_port_taken"],
 });
 
 export const enableGatewayRelay = operation({

@@ -11,6 +11,7 @@ import { RequestedNetworkProtocol } from "../operations/protocols.operations.ts"
 import { roleTypes } from "../permissions.ts";
 import { closedObject, component, Description, Email, Name, oneOf, shortText } from "../schema.ts";
 import { resourceTypes } from "./address.ts";
+import { gatewaySettingsFields } from "./gateway-settings.ts";
 import { policyModes, policyTypes } from "./policy.ts";
 import { loadBalancingModes } from "./resource.ts";
 import { Attributes } from "./user.ts";
@@ -117,7 +118,25 @@ const ConfiguredGateway = component("ConfiguredGateway", "A gateway, by its name
   endpoint: Type.Optional(
     described(Endpoint, "Host name or IP address that devices connect to; absent: discovered automatically."),
   ),
-  relayEnabled: flag(false, "Whether devices may reach the gateway through a relay."),
+  relayEnabled: flag(
+    false,
+    "Whether the gateway passes packets on to other gateways, for devices that cannot reach those.",
+  ),
+  resolvers: Type.Optional(gatewaySettingsFields.resolvers),
+  domains: Type.Optional(gatewaySettingsFields.domains),
+  networks: Type.Optional(
+    described(
+      gatewaySettingsFields.networks,
+      "The networks behind the gateway, for traffic between sites; absent: the addresses of the private resources of which it is the first gateway.",
+    ),
+  ),
+  relayPort: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 65535,
+      description: "The UDP port on which relays take packets for this gateway; absent: no gateway relays for it.",
+    }),
+  ),
 });
 export type ConfiguredGateway = Static<typeof ConfiguredGateway>;
 

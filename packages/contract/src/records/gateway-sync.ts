@@ -33,5 +33,9 @@ export const GatewaySync = component("GatewaySync", "What a gateway should enfor
     }),
   ),
   error: Type.Optional(Type.String({ description: "Why what was sent last was refused." })),
+  warnings: Type.Array(Type.String(), {
+    description:
+      "What the gateway cannot do although it enforces what it should, in its agent's words: such as answering names. None where it is not connected.",
+  }),
 });
 export type GatewaySync = Static<typeof GatewaySync>;

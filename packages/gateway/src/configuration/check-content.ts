@@ -64,6 +64,10 @@ function contentProblem({
       isEndpoint,
       "is not host:port",
     ) ??
+    repeated(
+      (relay ?? []).map(({ listenPort }) => String(listenPort)),
+      "/settings/relay",
+    ) ??
     (drain !== undefined && drain.until < drain.since ? "/settings/drain ends before it begins" : undefined) ??
     notAddresses(Object.keys(peers), "/peers", 4) ??
     notAddresses(peerIpv6, "/peers", 6) ??

@@ -2,8 +2,8 @@
 
 import { readFile, writeFile } from "node:fs/promises";
 import type { ConfigurationContent } from "@gatehouse/contract/gateway-link/configuration";
+import { type EndpointHosts, parseEndpoint } from "../names/endpoint-hosts.ts";
 import type { ProgramRunner } from "../programs/program-runner.ts";
-import { endpointAddress } from "../wireguard/endpoint-address.ts";
 import {
   allowedIpsOf,
   tunnelBlocks,
@@ -11,6 +11,7 @@ import {
   type WireGuardInterface,
 } from "../wireguard/wireguard-interface.ts";
 import { type NftState, tableChange, wholeTable } from "./nft-state.ts";
+import { movedRelayPorts } from "./relay-rules.ts";
 
 /** Switches of the kernel without which nothing is carried from one interface to another. */
 const forwardingSwitches = ["/proc/sys/net/ipv4/conf/all/forwarding", "/proc/sys/net/ipv6/conf/all/forwarding"];
@@ -18,13 +19,16 @@ const forwardingSwitches = ["/proc/sys/net/ipv4/conf/all/forwarding", "/proc/sys
 export class Kernel {
   readonly #wireGuard: WireGuardInterface;
   readonly #programs: ProgramRunner;
+  readonly #hosts: EndpointHosts;
   readonly #table: string;
   /** What the table holds; undefined: not known, so it is replaced as a whole. */
   #filters: NftState | undefined;
+  #forgetting: Promise<void> = Promise.resolve();
 
-  constructor(wireGuard: WireGuardInterface, programs: ProgramRunner) {
+  constructor(wireGuard: WireGuardInterface, programs: ProgramRunner, hosts: EndpointHosts) {
     this.#wireGuard = wireGuard;
     this.#programs = programs;
+    this.#hosts = hosts;
     this.#table = `gatehouse-${wireGuard.name}`;
   }
 
@@ -37,7 +41,22 @@ export class Kernel {
     if (state === this.#filters) return;
     const script = this.#script(state);
     if (script !== "") await this.#programs.change("nft", ["-f", "-"], script);
+    const before = this.#filters;
     this.#filters = state;
+    const moved = movedRelayPorts(before?.sets, state.sets);
+    if (moved.length > 0) this.#forgetting = this.#forgetting.then(() => this.#forgetRelayed(moved));
+  }
+
+  /**
+   * The kernel decides with the first packet where a connection goes. Devices that were sent elsewhere until now, or sent before there
+   * was a relay, would go on so for as long as they try. No filter depends on this, so nothing waits for it: what may not pass is dropped.
+   */
+  async #forgetRelayed(ports: ReturnType<typeof movedRelayPorts>): Promise<void> {
+    for (const { family, port } of ports) {
+      const args = ["-D", "-f", family === 4 ? "ipv4" : "ipv6", "-p", "udp", "--orig-port-dst", port];
+      // It fails where there is nothing to forget, and where the program is missing.
+      await this.#programs.change("conntrack", args).catch(() => {});
+    }
   }
 
   /** @throws ProgramFailure when the kernel would refuse these filters */
@@ -51,7 +70,7 @@ export class Kernel {
     const own = content.settings.interface;
     await this.#wireGuard.ensure();
     await this.#wireGuard.setPort(own.listenPort);
-    await this.#wireGuard.setPeers(await wantedPeers(content));
+    await this.#wireGuard.setPeers(wantedPeers(content, this.#hosts));
     await this.#wireGuard.setAddresses([`${own.ipv4}/32`, `${own.ipv6}/128`]);
     await this.#wireGuard.setRoutes(tunnelBlocks(content));
   }
@@ -73,12 +92,19 @@ export class Kernel {
   }
 }
 
-async function wantedPeers({ peers }: ConfigurationContent): Promise<ReadonlyMap<string, WantedPeer>> {
+function wantedPeers({ peers }: ConfigurationContent, hosts: EndpointHosts): ReadonlyMap<string, WantedPeer> {
   const wanted = new Map<string, WantedPeer>();
   for (const [ipv4, peer] of Object.entries(peers)) {
-    const endpoint =
-      peer.kind === "site" && peer.endpoint !== undefined ? await endpointAddress(peer.endpoint) : undefined;
+    const endpoint = peer.kind === "site" && peer.endpoint !== undefined ? addressOf(peer.endpoint, hosts) : undefined;
     wanted.set(peer.publicKey, { endpoint, allowedIps: allowedIpsOf(ipv4, peer) });
   }
   return wanted;
+}
+
+/** @returns the endpoint with its host resolved; undefined where that is not known now, for the other side may find this one */
+function addressOf(endpoint: string, hosts: EndpointHosts): string | undefined {
+  const { host, port } = parseEndpoint(endpoint);
+  const { 4: ipv4, 6: ipv6 } = hosts.addressesOf(host);
+  if (ipv4 !== undefined) return `${ipv4}:${port}`;
+  return ipv6 === undefined ? undefined : `[${ipv6}]:${port}`;
 }

@@ -3,10 +3,11 @@ import { exampleConfiguration, exampleResource } from "../testing/example-config
 import { tableChange, wholeTable } from "./nft-state.ts";
 import { policyPart, withNames } from "./traffic-rules.ts";
 
+const nowhere = () => ({});
 const carriage = { interfaceName: "gatehouse0", keepsSource: false };
 const { content, envelope } = exampleConfiguration();
 const stateOf = (value = content, named = new Map<string, readonly string[]>()) =>
-  withNames(policyPart(carriage, value, 2_000, envelope.header.expiresAt), value, named);
+  withNames(policyPart(carriage, value, 2_000, envelope.header.expiresAt), value, named, nowhere);
 
 function withDevices(count: number) {
   const keys = Array.from({ length: count }, (_, index) => [`100.65.${index >> 8}.${index & 255}`, index] as const);
@@ -59,7 +60,8 @@ describe("changes of the table", () => {
 
   test("close a time window when it ends", () => {
     const windowed = { ...content, classes: { staff: { "100.64.0.1": [[null, 3_000]] as const } } };
-    const at = (now: number) => withNames(policyPart(carriage, windowed, now, 90_000_000), windowed, new Map());
+    const at = (now: number) =>
+      withNames(policyPart(carriage, windowed, now, 90_000_000), windowed, new Map(), nowhere);
     expect(tableChange("t", at(1_000), at(2_999))).toBe("");
     expect(tableChange("t", at(2_999), at(3_000))).toContain("delete element");
   });

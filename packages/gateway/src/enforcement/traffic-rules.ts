@@ -16,8 +16,10 @@ import {
 } from "@gatehouse/contract/gateway-link/configuration";
 import { disjointRanges } from "../addresses/disjoint-ranges.ts";
 import { type Family, formatAddress, type IpBlock, parseIpBlock } from "../addresses/ip-block.ts";
+import type { HostAddresses } from "../names/endpoint-hosts.ts";
 import { type NamedAddresses, namedServices } from "../names/named-services.ts";
 import type { NftSet, NftState } from "./nft-state.ts";
+import { relayChains, relayedPackets, relayedSource, relaySets } from "./relay-rules.ts";
 import { isOpen } from "./time-windows.ts";
 
 /** What is never the internet: addresses of sites, machines, links and groups (IANA special-purpose registries). */
@@ -97,10 +99,19 @@ export function policyPart(
  * The whole table.
  *
  * @param named which destinations' names each address was resolved for
+ * @param addressesOf where the hosts of endpoints are
  */
-export function withNames(policy: PolicyPart, content: ConfigurationContent, named: NamedAddresses): NftState {
+export function withNames(
+  policy: PolicyPart,
+  content: ConfigurationContent,
+  named: NamedAddresses,
+  addressesOf: (host: string) => HostAddresses,
+): NftState {
   const chains = new Map(policy.chains);
   const sets = new Map(policy.sets);
+  if (content.settings.relay !== undefined) {
+    for (const [name, relays] of relaySets(content, addressesOf)) sets.set(name, relays);
+  }
   const elements = { 4: new Map<string, string>(), 6: new Map<string, string>() };
   for (const [address, names] of named) {
     const family: Family = address.includes(":") ? 6 : 4;
@@ -123,7 +134,7 @@ export function closedTable(interfaceName: string): NftState {
   return {
     sets: new Map(),
     chains: new Map([
-      ["forward", drop("forward")],
+      ["forward", [...drop("forward"), relayedPackets(interfaceName, "counter name dropped drop")]],
       ["input", drop("input")],
     ]),
     counters: new Set(["dropped"]),
@@ -293,16 +304,19 @@ function addBaseChains(
   { interfaceName, keepsSource }: Carriage,
   content: ConfigurationContent,
   expiresAt: number,
-  { chains }: Parts,
+  { chains, counters }: Parts,
 ): void {
-  const { drain, interface: own } = content.settings;
+  const { drain, relay, interface: own } = content.settings;
   const dropFrom = (moment: number) => `meta time >= ${Math.floor(moment / 1000)} goto refused`;
-  chains.set("allowed", ["counter name allowed accept"]);
-  chains.set("refused", ["counter name dropped drop"]);
-  chains.set("traffic", [
+  const dropRules = [
     dropFrom(expiresAt),
     ...(drain === undefined ? [] : [dropFrom(drain.until), "ct state new goto refused"]),
     "ct state invalid goto refused",
+  ];
+  chains.set("allowed", ["counter name allowed accept"]);
+  chains.set("refused", ["counter name dropped drop"]);
+  chains.set("traffic", [
+    ...dropRules,
     ...families.map((family) => `ct state related ${errorTypes[family]} goto allowed`),
     // What begins behind this gateway and goes to another site is decided there, where it comes out of the tunnel.
     ...families.map(
@@ -318,7 +332,12 @@ function addBaseChains(
   chains.set("forward", [
     "type filter hook forward priority filter ; policy accept ;",
     ...throughTunnel(interfaceName, "forward", "goto traffic"),
+    relayedPackets(interfaceName, relay === undefined ? "goto refused" : "goto relaying"),
   ]);
+  if (relay !== undefined) {
+    counters.add("relayed");
+    for (const [name, lines] of relayChains(interfaceName, dropRules)) chains.set(name, lines);
+  }
   chains.set("input", [
     "type filter hook input priority filter ; policy accept ;",
     `iifname "${interfaceName}" ${dropFrom(expiresAt)}`,
@@ -331,9 +350,12 @@ function addBaseChains(
       ];
     }),
     `iifname "${interfaceName}" goto traffic`,
+    // Nothing is relayed to the machine itself.
+    relayedPackets(interfaceName, "goto refused"),
   ]);
   chains.set("outbound", [
     "type nat hook postrouting priority srcnat ; policy accept ;",
+    ...(relay === undefined ? [] : [relayedSource(interfaceName)]),
     ...families.map(
       (family) =>
         `oifname != "${interfaceName}" ${word[family]} saddr @devices${family} ${keepsSource ? `${word[family]} daddr != @local${family} ` : ""}masquerade`,

@@ -18,6 +18,7 @@ import {
   gatewayLinkSubprotocol,
   heartbeatIntervalMs,
   heartbeatTimeoutMs,
+  longestWarning,
   type PeerReport,
   type ServerMessage,
   serverFrames,
@@ -53,6 +54,7 @@ export interface GatewayLinkOptions {
 
 /** The most peers that a heartbeat tells of. */
 const mostPeers = 1_000;
+const mostWarnings = 8;
 const configurationFormat = 1;
 
 export class GatewayLink {
@@ -227,6 +229,7 @@ export class GatewayLink {
       return undefined;
     });
     if (connection !== this.#socket.connection) return;
+    const warnings = (report?.warnings ?? []).slice(0, mostWarnings).map((text) => text.slice(0, longestWarning));
     this.#sequence += 1;
     this.#sentAt = clock.now();
     this.#say({
@@ -235,6 +238,7 @@ export class GatewayLink {
       ...(report === undefined ? {} : { load: report.load }),
       ...(this.#roundTripTimeMs === undefined ? {} : { roundTripTimeMs: this.#roundTripTimeMs }),
       peers: this.#changed(report?.peers ?? []),
+      ...(warnings.length === 0 ? {} : { warnings }),
     });
   }
 

@@ -1,5 +1,6 @@
+import { createSocket, type Socket } from "node:dgram";
 import packet from "dns-packet";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { exampleConfiguration } from "../testing/example-configuration.ts";
 import type { DnsMessage } from "./dns-message.ts";
 import { DnsServer } from "./dns-server.ts";
@@ -89,5 +90,47 @@ describe("DNS for devices", () => {
     const { ask, events } = serverWith([record]);
     expect(await ask("git.internal.example.com", "HTTPS")).toEqual({ rcode: "NOERROR", answers: [] });
     expect(events).toEqual([]);
+  });
+
+  test("says that it cannot answer while its port is taken, and answers once that is free", async () => {
+    const taken = await new Promise<Socket>((resolve) => {
+      const socket = createSocket("udp4");
+      socket.bind(0, "127.0.0.1", () => resolve(socket));
+    });
+    const { port } = taken.address();
+    const onLoopback = {
+      ...content,
+      settings: {
+        ...content.settings,
+        interface: { ...content.settings.interface, ipv4: "127.0.0.1", ipv6: "127.0.0.2" },
+      },
+    };
+    const log: string[] = [];
+    let again = () => {};
+    const server = new DnsServer({
+      content: () => onLoopback,
+      names: new ResolvedNames(),
+      namesChanged: () => Promise.resolve(),
+      askUpstream: () => Promise.resolve(undefined),
+      clock: {
+        now: () => 2_000,
+        after: (_delayMs, call) => {
+          again = call;
+          return () => {};
+        },
+      },
+      log: (line) => void log.push(line),
+      port,
+    });
+    await server.follow(onLoopback);
+    const problem = `Names are not answered on 127.0.0.1 and 127.0.0.2, port ${port}: bind EADDRINUSE 127.0.0.1:${port}.`;
+    expect(server.problem).toContain(problem);
+    await new Promise<void>((resolve) => taken.close(() => resolve()));
+    await vi.waitFor(() => {
+      again();
+      expect(server.problem).toBeUndefined();
+    });
+    expect(log).toEqual([expect.stringContaining(problem), "Names are answered again."]);
+    server.stop();
   });
 });

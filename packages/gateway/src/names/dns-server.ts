@@ -54,6 +54,7 @@ export class DnsServer {
   #questions = 0;
   #bound = "";
   readonly #sockets: DnsSockets;
+  #problem: string | undefined;
   #cancelTimer: (() => void) | undefined;
 
   constructor(parts: DnsServerParts) {
@@ -66,15 +67,35 @@ export class DnsServer {
 
   /** Listens on the addresses of a configuration, and resolves the names that it spells out. */
   async follow(content: ConfigurationContent | undefined): Promise<void> {
+    this.#cache.clear();
+    await this.#bind(content);
+    this.#keepFresh();
+  }
+
+  /** Why names are not answered, for people; undefined where they are. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** What is enforced does not depend on it: a gateway that answers no names is one all the same. */
+  async #bind(content: ConfigurationContent | undefined): Promise<void> {
+    const { port, log } = this.#parts;
     const own = content?.settings.interface;
     const addresses = own === undefined ? [] : [own.ipv4, own.ipv6];
-    this.#cache.clear();
-    if (addresses.join(" ") !== this.#bound) {
+    const wanted = addresses.join(" ");
+    if (wanted === this.#bound) return;
+    this.#closeSockets();
+    let problem: string | undefined;
+    try {
+      for (const address of addresses) await this.#sockets.listen(address, port);
+      this.#bound = wanted;
+    } catch (error) {
       this.#closeSockets();
-      for (const address of addresses) await this.#sockets.listen(address, this.#parts.port);
-      this.#bound = addresses.join(" ");
+      const reason = error instanceof Error ? error.message : String(error);
+      problem = `Names are not answered on ${addresses.join(" and ")}, port ${port}: ${reason}. Does another program listen on that port of all addresses?`;
     }
-    this.#keepFresh();
+    if (problem !== this.#problem) log(problem ?? "Names are answered again.");
+    this.#problem = problem;
   }
 
   stop(): void {
@@ -176,7 +197,10 @@ export class DnsServer {
     const again = () => {
       this.#cancelTimer = clock.after((shortestTtlS * 1000) / 2, () => this.#keepFresh());
     };
-    this.refresh()
+    // A port that was taken may be free by now.
+    const bound = this.#problem === undefined ? Promise.resolve() : this.#bind(this.#parts.content());
+    bound
+      .then(() => this.refresh())
       .catch((error: unknown) => log(`Names could not be kept fresh: ${String(error)}`))
       .finally(again);
   }

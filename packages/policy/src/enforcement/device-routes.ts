@@ -4,6 +4,7 @@ import type { AccessRequest } from "../decisions/request.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
+import { relaysFor } from "./gateway-rules.ts";
 import type { DeviceLink, GatewayLink } from "./links.ts";
 import { addressesOf } from "./places.ts";
 
@@ -106,14 +107,10 @@ function canBeFound(gateways: ReadonlyMap<string, GatewayLink>, id: string): boo
   );
 }
 
-function relaysOf(
-  gateways: ReadonlyMap<string, GatewayLink>,
-  { gatewayId, relayPort, endpoint: target }: GatewayLink,
-): string[] {
-  if (relayPort === null || target === null) return [];
+function relaysOf(gateways: ReadonlyMap<string, GatewayLink>, target: GatewayLink): string[] {
   return [...gateways.values()].flatMap((relay) => {
-    if (!relay.relayEnabled || relay.gatewayId === gatewayId || relay.endpoint === null) return [];
-    return [`${relay.endpoint.slice(0, relay.endpoint.lastIndexOf(":"))}:${relayPort}`];
+    if (!relaysFor(relay, target) || relay.endpoint === null) return [];
+    return [`${relay.endpoint.slice(0, relay.endpoint.lastIndexOf(":"))}:${target.relayPort}`];
   });
 }
 

@@ -47,6 +47,12 @@ function asBlock(text: string): string {
   return `${text}/${text.includes(":") ? 128 : 32}`;
 }
 
+/** Whether a gateway passes on what is for another one. Its own port is for its own packets. */
+export function relaysFor(relay: GatewayLink, { gatewayId, relayPort, endpoint }: GatewayLink): boolean {
+  const isOther = relay.gatewayId !== gatewayId && relay.listenPort !== relayPort;
+  return relay.relayEnabled && isOther && relayPort !== null && endpoint !== null;
+}
+
 /** What nothing allows is dropped anyway. */
 function withoutLastDenials<Rule extends { readonly action: "allow" | "deny" }>(rules: Rule[]): Rule[] {
   return rules.slice(0, rules.findLastIndex(({ action }) => action === "allow") + 1);
@@ -59,11 +65,12 @@ export function settingsOf(
   links: readonly GatewayLink[],
 ): Settings {
   const { resolvers, domains } = link.dns;
-  const relayed = links.flatMap(({ gatewayId, relayPort, endpoint }) =>
-    gatewayId === link.gatewayId || relayPort === null || endpoint === null
+  const relayed = links.flatMap((target) => {
+    const { relayPort, endpoint } = target;
+    return relayPort === null || endpoint === null || !relaysFor(link, target)
       ? []
-      : [{ listenPort: relayPort, endpoint }],
-  );
+      : [{ listenPort: relayPort, endpoint }];
+  });
   return {
     interface: { listenPort: link.listenPort, ipv4: link.ipv4, ipv6: link.ipv6, pools: [...pools] },
     dns: {

@@ -31,6 +31,7 @@ export interface LinkNews {
   readonly applied_expires_at?: string;
   readonly applied_at?: string;
   readonly error?: string;
+  readonly warnings?: readonly string[];
 }
 
 const claim = statement<{ gateway_id: string }, [tenantId: string, claims: string, at: Date]>(
@@ -65,6 +66,7 @@ const kinds = {
   applied_expires_at: "timestamptz",
   applied_at: "timestamptz",
   error: "text",
+  warnings: "jsonb",
 } as const satisfies Record<Exclude<keyof LinkNews, "gateway_id" | "connection_id">, string>;
 
 const store = statement<{ gateway_id: string }, [tenantId: string, news: string]>(

@@ -159,7 +159,8 @@ export class TenantLinks {
     if (this.#connections.size === 0) this.#writer.noteGeneration("none");
   }
 
-  heartbeat(connection: GatewayConnection, { sequence, load, roundTripTimeMs, peers }: Heartbeat): void {
+  heartbeat(connection: GatewayConnection, heartbeat: Heartbeat): void {
+    const { sequence, load, roundTripTimeMs, peers, warnings = [] } = heartbeat;
     const { gatewayId } = connection.gateway;
     const now = this.#options.clock.now();
     connection.sendIfRead({ type: "heartbeat-answer", sequence });
@@ -169,6 +170,7 @@ export class TenantLinks {
         gateway_id: gatewayId,
         connection_id: connection.id,
         last_heartbeat: now.toISOString(),
+        warnings,
         ...(load === undefined ? {} : { load }),
         ...(roundTripTimeMs === undefined ? {} : { round_trip_time_ms: roundTripTimeMs }),
       },

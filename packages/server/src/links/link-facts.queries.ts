@@ -19,6 +19,10 @@ export interface GatewayLinkRow {
   readonly reported_endpoint: string;
   readonly relay_enabled: boolean;
   readonly maintenance_since: string | null;
+  readonly resolvers: readonly string[];
+  readonly resolver_domains: readonly { readonly domain: string; readonly resolvers: readonly string[] }[];
+  readonly networks: readonly string[] | null;
+  readonly relay_port: number | null;
 }
 
 /** What enforcement needs of a tenant beside what decisions are made from. */
@@ -44,7 +48,8 @@ const devices = `SELECT item.id, address.number, item.public_key, coalesce(link.
   LEFT JOIN device_links AS link ON link.tenant_id = item.tenant_id AND link.device_id = item.id
   WHERE item.tenant_id = $1`;
 const gateways = `SELECT item.id, address.number, item.public_key, item.wireguard_port, item.endpoint,
-    item.reported_endpoint, item.relay_enabled, item.maintenance_since
+    item.reported_endpoint, item.relay_enabled, item.maintenance_since, item.resolvers, item.resolver_domains,
+    item.networks, item.relay_port
   FROM gateways AS item
   JOIN tunnel_addresses AS address ON address.tenant_id = item.tenant_id AND address.gateway_id = item.id
   WHERE item.tenant_id = $1`;

@@ -53,10 +53,11 @@ export function gatewayLinkOf(row: GatewayLinkRow, prefix: string): GatewayLink 
     listenPort: row.wireguard_port,
     endpoint: endpointOf(row),
     relayEnabled: row.relay_enabled,
-    relayPort: null,
+    // Only to where an administrator says: where an agent says it is found could be a machine beside the relay that nobody should reach.
+    relayPort: row.endpoint === "" ? null : row.relay_port,
     drain: since === null ? null : { since: Date.parse(since), until: Date.parse(since) + drainMs },
-    dns: { resolvers: [], domains: [] },
-    networks: null,
+    dns: { resolvers: row.resolvers, domains: row.resolver_domains },
+    networks: row.networks,
   };
 }
 

@@ -122,7 +122,12 @@ export class SimulatedGateway {
   }
 
   heartbeat(
-    fields: { readonly load?: number; readonly roundTripTimeMs?: number; readonly peers?: PeerReport[] } = {},
+    fields: {
+      readonly load?: number;
+      readonly roundTripTimeMs?: number;
+      readonly peers?: PeerReport[];
+      readonly warnings?: string[];
+    } = {},
   ): void {
     this.#sequence += 1;
     this.say({ type: "heartbeat", sequence: this.#sequence, peers: [], ...fields });

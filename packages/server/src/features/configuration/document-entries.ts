@@ -57,12 +57,16 @@ export const documentEntry: Writers = {
       port === undefined ? { protocol } : { protocol, port: /^\d+$/.test(port) ? Number(port) : port },
     ),
   }),
-  gateway: ({ name, wireguardPort, description, endpoint, relayEnabled }) => ({
+  gateway: ({ name, wireguardPort, description, endpoint, relayEnabled, ...site }) => ({
     name,
     wireguardPort,
     ...text({ description }),
     ...text({ endpoint }),
     ...when({ relayEnabled }),
+    ...list({ resolvers: site.resolvers }),
+    ...list({ domains: site.domains.map(({ domain, resolvers }) => ({ domain, resolvers: [...resolvers] })) }),
+    ...(site.networks === null ? {} : { networks: [...site.networks] }),
+    ...(site.relayPort === null ? {} : { relayPort: site.relayPort }),
   }),
   resource: ({ name, type, description, loadBalancingMode, gateways, addresses }) => ({
     name,

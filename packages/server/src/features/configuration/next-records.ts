@@ -3,6 +3,7 @@
 import type { ProblemField } from "@gatehouse/contract/problem";
 import { type Configuration, type ConfiguredKind, configuredKinds } from "@gatehouse/contract/records/configuration";
 import { bodyField } from "../../platform/app-error.ts";
+import { siteConflicts } from "../gateways/gateways.api.ts";
 import { entryContext } from "./document-entries.ts";
 import { documentReferences } from "./document-references.ts";
 import { NameHints } from "./name-hints.ts";
@@ -71,6 +72,7 @@ export function outlook(current: TenantRecords, document: Configuration, knownDe
     ...requiredGroups(current, wanted),
     ...requiredOwner(current, wanted),
     ...fixedTypes(current, wanted),
+    ...takenBySites(next, wanted),
     ...unknownNames(document, next, wanted, knownDevices),
     ...combinations(current, next, wanted),
   );
@@ -132,6 +134,14 @@ function requiredOwner(current: TenantRecords, { user: wanted }: WantedRecords):
     .map(([, { settings }]) =>
       bodyField("/users", `${settings.email} owns the tenant, and cannot be deleted: list it`),
     );
+}
+
+/** What two gateways cannot both have. The section is whole, so all gateways are in it. */
+function takenBySites({ gateway: next }: NextRecords, { gateway: wanted }: WantedRecords): readonly ProblemField[] {
+  if (wanted === undefined) return [];
+  return siteConflicts([...next.values()].map(({ settings }) => settings)).map(({ name, field, message }) =>
+    bodyField(`${wanted.get(name)?.pointer ?? "/gateways"}/${field}`, message),
+  );
 }
 
 function fixedTypes(current: TenantRecords, { resource: wanted }: WantedRecords): readonly ProblemField[] {

@@ -103,6 +103,9 @@ const document = fc
         description: text,
         endpoint: fc.constantFrom("", "vpn.example.com", "2001:DB8::1"),
         relayEnabled: fc.boolean(),
+        resolvers: maybe(subset(["10.80.0.53", "FD80::53"])),
+        domains: maybe(fc.constant([{ domain: "Internal.example.com", resolvers: ["10.80.0.53"] }])),
+        networks: maybe(fc.constant([])),
       }),
       admissionRules: each(there.rules, { rule: fc.constantFrom(...rules), hasTimeConstraint: fc.boolean() }),
       resources: records(resourceNames, {

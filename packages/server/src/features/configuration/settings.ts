@@ -42,6 +42,10 @@ export interface GatewaySettings {
   readonly description: string;
   readonly endpoint: string;
   readonly relayEnabled: boolean;
+  readonly resolvers: readonly string[];
+  readonly domains: readonly { readonly domain: string; readonly resolvers: readonly string[] }[];
+  readonly networks: readonly string[] | null;
+  readonly relayPort: number | null;
 }
 
 export interface AddressSettings {

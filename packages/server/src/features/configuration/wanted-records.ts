@@ -15,7 +15,7 @@ import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy
 import { bodyField } from "../../platform/app-error.ts";
 import { canonicalSourceIps } from "../../platform/source-ips.ts";
 import { checkAddress } from "../addresses/addresses.api.ts";
-import { checkEndpoint } from "../gateways/gateways.api.ts";
+import { canonicalSiteSettings, checkEndpoint, noSiteSettings } from "../gateways/gateways.api.ts";
 import { combinationProblems, defaultMode } from "../policies/policies.api.ts";
 import { canonicalNetworkProtocols } from "../protocols/protocols.api.ts";
 import type { EntryContext } from "./document-entries.ts";
@@ -163,12 +163,16 @@ function protocolSettings(
 function gatewaySettings(entry: ConfiguredGateway, pointer: string, problems: ProblemField[]): SettingsOf["gateway"] {
   const check = checkEndpoint(entry.endpoint ?? "");
   if (!check.ok) problems.push(bodyField(`${pointer}/endpoint`, check.message));
+  const { resolvers = [], domains = [], networks = null, relayPort = null } = entry;
+  const site = canonicalSiteSettings({ resolvers, domains, networks, relayPort });
+  if (!site.ok) problems.push(...below(pointer, site.errors));
   return {
     name: entry.name,
     wireguardPort: entry.wireguardPort,
     description: entry.description ?? "",
     endpoint: check.ok ? check.endpoint : "",
     relayEnabled: entry.relayEnabled ?? false,
+    ...(site.ok ? site.value : noSiteSettings),
   };
 }
 

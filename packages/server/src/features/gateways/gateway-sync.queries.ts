@@ -16,6 +16,8 @@ export interface SyncRow {
   readonly applied_at: string | null;
   readonly applied_expires_at: string | null;
   readonly error: string | null;
+  /** Of its last heartbeat. */
+  readonly warnings: readonly string[] | null;
   readonly last_heartbeat: string | null;
   readonly disconnected_at: string | null;
   /** Up to which generation its replica has told its gateways what is wanted; null where no replica holds it. */
@@ -24,7 +26,7 @@ export interface SyncRow {
 }
 
 const select = `SELECT item.id, link.wanted_root, link.wanted_generation, link.wanted_since, link.sent_root, link.sent_generation,
-    link.sent_at, link.applied_root, link.applied_generation, link.applied_at, link.applied_expires_at, link.error,
+    link.sent_at, link.applied_root, link.applied_generation, link.applied_at, link.applied_expires_at, link.error, link.warnings,
     link.last_heartbeat, link.disconnected_at, replica.generation AS told_generation, replica.updated_at AS told_at
   FROM gateways AS item
   LEFT JOIN gateway_links AS link ON link.tenant_id = item.tenant_id AND link.gateway_id = item.id

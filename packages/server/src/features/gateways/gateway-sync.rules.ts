@@ -50,6 +50,7 @@ export function syncView(row: SyncRow, generation: number, now: Date): GatewaySy
     applied: point(row.applied_generation, appliedAt),
     lagMs: wantedSince === null ? null : Math.max(0, end - Date.parse(wantedSince)),
     ...(row.error === null || row.error === "" ? {} : { error: row.error }),
+    warnings: isConnected(row, now) ? [...(row.warnings ?? [])] : [],
   };
 }
 

@@ -5,9 +5,10 @@ import { statement } from "../../platform/db/statement.ts";
 import type { SecretBox } from "../../platform/secrets/master-key.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import type { SiteSettings } from "./gateway-settings.rules.ts";
 import { tokenContext } from "./gateways.view.ts";
 
-export interface BulkGateway {
+export interface BulkGateway extends SiteSettings {
   readonly id: string;
   readonly name: string;
   readonly wireguardPort: number;
@@ -19,22 +20,26 @@ export interface BulkGateway {
 
 const selectAll = statement<BulkGateway, [tenantId: string]>(
   "gateways.read_all",
-  `SELECT id, name, wireguard_port AS "wireguardPort", description, endpoint, relay_enabled AS "relayEnabled"
+  `SELECT id, name, wireguard_port AS "wireguardPort", description, endpoint, relay_enabled AS "relayEnabled",
+     resolvers, resolver_domains AS domains, networks, relay_port AS "relayPort"
    FROM gateways WHERE tenant_id = $1`,
 );
 const given = `json_to_recordset($3::json) AS given (id uuid, name text, "wireguardPort" integer, description text,
-  endpoint text, "relayEnabled" boolean, "tokenCiphertext" text, "tokenHash" text)`;
+  endpoint text, "relayEnabled" boolean, resolvers text[], domains jsonb, networks text[], "relayPort" integer,
+  "tokenCiphertext" text, "tokenHash" text)`;
 const insertMany = statement<never, [tenantId: string, at: Date, rows: string]>(
   "gateways.insert_many",
   `INSERT INTO gateways (tenant_id, id, created_at, updated_at, name, wireguard_port, description, endpoint, relay_enabled,
-                         token_ciphertext, token_hash)
+                         resolvers, resolver_domains, networks, relay_port, token_ciphertext, token_hash)
    SELECT $1, id, $2, $2, name, "wireguardPort", description, endpoint, "relayEnabled",
-          decode("tokenCiphertext", 'base64'), decode("tokenHash", 'base64') FROM ${given}`,
+          resolvers, domains, networks, "relayPort", decode("tokenCiphertext", 'base64'), decode("tokenHash", 'base64') FROM ${given}`,
 );
 const updateMany = statement<never, [tenantId: string, at: Date, rows: string]>(
   "gateways.update_many",
   `UPDATE gateways SET updated_at = $2, version = version + 1, wireguard_port = given."wireguardPort",
-                       description = given.description, endpoint = given.endpoint, relay_enabled = given."relayEnabled"
+                       description = given.description, endpoint = given.endpoint, relay_enabled = given."relayEnabled",
+                       resolvers = given.resolvers, resolver_domains = given.domains, networks = given.networks,
+                       relay_port = given."relayPort"
    FROM ${given} WHERE gateways.tenant_id = $1 AND gateways.id = given.id`,
 );
 const deleteMany = statement<never, [tenantId: string, ids: readonly string[]]>(

@@ -1,5 +1,6 @@
 import * as operations from "@gatehouse/contract/operations/gateways.operations";
 import { type Route, route } from "../../http/route.ts";
+import { readGatewaySettings, replaceGatewaySettings } from "./gateway-settings.commands.ts";
 import * as state from "./gateway-state.commands.ts";
 import { readGatewaySync } from "./gateway-sync.commands.ts";
 import { rotateGatewayToken } from "./gateway-token.commands.ts";
@@ -11,6 +12,8 @@ export const gatewayRoutes: readonly Route[] = [
   route(operations.readGateway, commands.readGateway),
   route(operations.updateGateway, commands.updateGateway),
   route(operations.deleteGateway, commands.deleteGateway),
+  route(operations.readGatewaySettings, readGatewaySettings),
+  route(operations.replaceGatewaySettings, replaceGatewaySettings),
   route(operations.enableGatewayRelay, state.enableGatewayRelay),
   route(operations.disableGatewayRelay, state.disableGatewayRelay),
   route(operations.enterGatewayMaintenance, state.enterGatewayMaintenance),

@@ -23,6 +23,12 @@ async function after(action: string, { tenant }: Actors) {
   return { parameters: { id } };
 }
 
+/** As many ports as there are gateways: another one each time. */
+async function freeRelayPort(client: TestClient): Promise<number> {
+  const { body } = await client.get("/tenants/gateways");
+  return 20_000 + body.length;
+}
+
 /** A policy that names something, so that it cannot be deleted. */
 async function namedByPolicy(client: TestClient, field: "resources" | "gateways", noun: RecordNoun) {
   const id = await makeId(noun, client);
@@ -60,6 +66,24 @@ export const networkCases: readonly OperationCase[] = [
     conflict: ({ tenant }) => namedByPolicy(tenant.client, "gateways", "gateway"),
   },
 
+  { operation: gateways.readGatewaySettings, prepare: existing("gateway") },
+  {
+    operation: gateways.replaceGatewaySettings,
+    prepare: async ({ tenant }) => ({
+      parameters: { id: await makeId("gateway", tenant.client) },
+      body: {
+        resolvers: ["10.80.0.53"],
+        domains: [{ domain: "internal.example.com", resolvers: ["fd80::53"] }],
+        networks: null,
+        relayPort: String(await freeRelayPort(tenant.client)),
+      },
+    }),
+    conflict: async ({ tenant }) => {
+      const relayPort = String(await freeRelayPort(tenant.client));
+      await tenant.client.put(`/tenants/gateways/${await makeId("gateway", tenant.client)}/settings`, { relayPort });
+      return { parameters: { id: await makeId("gateway", tenant.client) }, body: { relayPort } };
+    },
+  },
   { operation: gateways.enableGatewayRelay, prepare: existing("gateway") },
   {
     operation: gateways.disableGatewayRelay,

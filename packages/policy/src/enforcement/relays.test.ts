@@ -1,0 +1,107 @@
+import { describe, expect, test } from "vitest";
+import { compile } from "../model/model.ts";
+import { deviceConfiguration } from "./device-routes.ts";
+import { settingsOf } from "./gateway-rules.ts";
+import type { GatewayLink } from "./links.ts";
+
+const id = (number: number) => `0199aaaa-0000-7000-8000-0000000000${String(number).padStart(2, "0")}`;
+const [target, relay, user, device, resource, rule] = [id(1), id(2), id(3), id(4), id(5), id(6)] as const;
+
+const policy = {
+  id: id(7),
+  name: "Everybody",
+  type: "PRIVATE" as const,
+  isDefault: false,
+  active: true,
+  action: true,
+  mode: null,
+  allGroups: false,
+  allUsers: true,
+  allDevices: false,
+  allResources: true,
+  groups: [],
+  users: [],
+  devices: [],
+  resources: [],
+  gateways: [],
+  sourceIps: [],
+  rule,
+};
+const model = compile({
+  users: [
+    { id: user, email: "ann@example.com", firstName: "", lastName: "", status: "active", groups: [], attributes: {} },
+  ],
+  groups: [],
+  devices: [
+    {
+      id: device,
+      userId: user,
+      active: true,
+      name: "",
+      os: "",
+      osVersion: "",
+      appVersion: "",
+      hardwareId: "",
+      posture: {},
+    },
+  ],
+  gateways: [target, relay].map((gateway) => ({
+    id: gateway,
+    name: gateway,
+    status: "ONLINE",
+    load: null,
+    roundTripTimeMs: null,
+  })),
+  resources: [
+    {
+      id: resource,
+      name: "App",
+      type: "PRIVATE",
+      loadBalancingMode: "MANUAL",
+      addresses: [{ address: "10.80.0.11", protocols: [] }],
+      gateways: [target],
+    },
+  ],
+  rules: [{ id: rule, name: "Anybody", type: "ALLOW", text: null }],
+  policies: [policy],
+});
+
+function link(gatewayId: string, changes: Partial<GatewayLink>): GatewayLink {
+  return {
+    gatewayId,
+    ipv4: "100.64.255.1",
+    ipv6: "fd64::ff:1",
+    publicKey: `${"A".repeat(43)}=`,
+    listenPort: 51820,
+    endpoint: null,
+    relayEnabled: false,
+    relayPort: null,
+    drain: null,
+    dns: { resolvers: [], domains: [] },
+    networks: null,
+    ...changes,
+  };
+}
+
+const way = { ipv4: "100.64.0.1", ipv6: "fd64::1", isPeer: true, sourceIp: null, country: null };
+const relayed = { endpoint: "[2001:db8::1]:51820", relayPort: 51901 };
+const relaying = { endpoint: "relay.example.com:51820", relayEnabled: true };
+
+describe("devices are told of exactly the relays that are told of the gateway", () => {
+  test.each([
+    ["one that may relay", relayed, relaying, ["relay.example.com:51901"]],
+    ["one that may not", relayed, { ...relaying, relayEnabled: false }, []],
+    ["a gateway without a relay port", { ...relayed, relayPort: null }, relaying, []],
+    ["a relay that listens on the port itself", relayed, { ...relaying, listenPort: 51901 }, []],
+    ["a gateway that is its own relay", { ...relayed, relayEnabled: true }, {}, []],
+  ])("%s", (_what, ofTarget, ofRelay, relays) => {
+    const links = [link(target, ofTarget), link(relay, ofRelay)];
+    const known = {
+      devices: new Map([[device, way]]),
+      gateways: new Map(links.map((one) => [one.gatewayId, one])),
+    };
+    expect(deviceConfiguration(model, known, device, 0)?.gateways[0]?.relays).toEqual(relays);
+    const told = links.flatMap((one) => settingsOf(one, ["100.64.0.0/10"], undefined, links).relay ?? []);
+    expect(told).toEqual(relays.map(() => ({ listenPort: 51901, endpoint: relayed.endpoint })));
+  });
+});
