@@ -6,7 +6,7 @@ import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
 import { relaysFor } from "./gateway-rules.ts";
 import type { DeviceLink, GatewayLink } from "./links.ts";
-import { addressesOf } from "./places.ts";
+import { addressesOf, type ReadAddress } from "./places.ts";
 
 /** A device as its ways are worked out. */
 export interface DeviceWay extends Pick<DeviceLink, "ipv4" | "ipv6" | "sourceIp" | "country"> {
@@ -59,7 +59,7 @@ export function deviceConfiguration(
   const routes = new Routes(ways.gateways);
   const standing = earlier === undefined ? undefined : new Standing(earlier);
   let validUntil = Number.POSITIVE_INFINITY;
-  const gatewayFor = (resource: CompiledResource | undefined) => {
+  const gatewayFor = (resource: CompiledResource | undefined, present: string | undefined) => {
     const request: AccessRequest = {
       subject: { kind: "device", deviceId },
       destination: { kind: "resource", resourceId: resource?.facts.id ?? "" },
@@ -70,13 +70,14 @@ export function deviceConfiguration(
     const decision = decideAbout(model, request, asker, resource);
     validUntil = Math.min(validUntil, decision.validUntil ?? validUntil);
     const found = decision.gateways.filter((id) => canBeFound(ways.gateways, id));
-    return (resource === undefined ? undefined : standing?.choice(resource, found)) ?? found[0];
+    return (resource === undefined ? undefined : standing?.choice(resource, present, found)) ?? found[0];
   };
   for (const resource of inOrderOfCreation(model.resources)) {
-    const gateway = gatewayFor(resource);
-    if (gateway !== undefined) routes.add(gateway, resource);
+    const free = routes.freeAddressesOf(resource);
+    const gateway = gatewayFor(resource, standing?.gatewayOf(free));
+    if (gateway !== undefined) routes.add(gateway, free);
   }
-  const internet = gatewayFor(undefined);
+  const internet = gatewayFor(undefined, undefined);
   if (internet !== undefined) routes.use(internet);
   return {
     device: deviceId,
@@ -128,12 +129,19 @@ class Standing {
     }
   }
 
-  /** @param found gateways that may carry it, in the order of the decision; undefined: the first of them is right */
-  choice(resource: CompiledResource, found: readonly string[]): string | undefined {
+  /** @param addresses all of which go one way */
+  gatewayOf([first]: readonly ReadAddress[]): string | undefined {
+    return first === undefined ? undefined : this.#gatewayOf.get(first.key);
+  }
+
+  /**
+   * @param present the gateway that the resource's addresses go through; undefined: none
+   * @param found gateways that may carry it, in the order of the decision
+   * @returns undefined where the first of them is right
+   */
+  choice(resource: CompiledResource, present: string | undefined, found: readonly string[]): string | undefined {
     // Priorities count at once.
     if (resource.facts.loadBalancingMode === "MANUAL" || this.#isChanged(resource.facts.id)) return undefined;
-    const [first] = addressesOf(resource);
-    const present = first === undefined ? undefined : this.#gatewayOf.get(first.key);
     if (present === undefined) return undefined;
     // A gateway that has come back takes its share: it does so by its place before the present one.
     return found.find((id) => id === present || !this.#serving.has(id));
@@ -158,9 +166,17 @@ class Routes {
     return fresh;
   }
 
-  add(gatewayId: string, resource: CompiledResource): void {
+  /** Those that go nowhere yet. */
+  freeAddressesOf(resource: CompiledResource): readonly ReadAddress[] {
+    return addressesOf(resource).filter(({ key }) => !this.#taken.has(key));
+  }
+
+  /** @param addresses free ones; a gateway that would carry none is not needed */
+  add(gatewayId: string, addresses: readonly ReadAddress[]): void {
+    if (addresses.length === 0) return;
     const { allowedIps, names } = this.use(gatewayId);
-    for (const { key, range } of addressesOf(resource)) {
+    for (const { key, range } of addresses) {
+      // One in two spellings.
       if (this.#taken.has(key)) continue;
       this.#taken.add(key);
       (range === undefined ? names : allowedIps).push(key);
