@@ -76,7 +76,7 @@ function Verdict({ decision: { decision, context }, byAddress }: VerdictProps) {
                   },
                 ]
               : []),
-            ...(gateways === undefined
+            ...(gateways === undefined || !decision
               ? []
               : [
                   { label: "Through", value: <RecordLinks path="gateways" records={gateways} none="No gateway now" /> },

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { sayCondition } from "./say-condition.ts";
 
 test.each([
-  ["device.posture.diskEncrypted == true", "the device's disk encrypted is true"],
-  ['user.department != "Sales"', "the user's department is not Sales"],
-  ["device.posture.osMajor >= 14", "the device's os major is at least 14"],
+  ["device.posture.diskEncrypted == true", "the device's posture “disk encrypted” is true"],
+  ['user.department != "Sales"', "the user's attribute “department” is not Sales"],
+  ["device.posture.osMajor >= 14", "the device's posture “os major” is at least 14"],
   ['source.country in ["DE", "FR"]', "the request comes from DE or FR"],
   ['!(source.country in ["DE"])', "the request does not come from DE"],
   ['"Finance" in user.groups', "the user is in group Finance"],

@@ -26,8 +26,10 @@ function sayOne(condition: Condition): string {
     case "group":
       return `the user is ${condition.not ? "not " : ""}in group ${condition.group}`;
     case "posture":
-    case "user":
-      return `the ${condition.kind === "user" ? "user" : "device"}'s ${sayName(condition.name)} ${comparisons[condition.comparison]} ${condition.value}`;
+    case "user": {
+      const whose = condition.kind === "user" ? "user's attribute" : "device's posture";
+      return `the ${whose} “${sayName(condition.name)}” ${comparisons[condition.comparison]} ${condition.value}`;
+    }
   }
 }
 
