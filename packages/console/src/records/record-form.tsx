@@ -200,7 +200,7 @@ export function RecordForm(props: RecordFormProps & Saving) {
                 Cancel
               </Button>
               <Button type="submit" loading={busy} disabled={edits !== undefined && !isChanged}>
-                {plan === undefined ? submitLabel : "Review"}
+                {plan === undefined || !changesAccess ? submitLabel : "Review"}
               </Button>
             </Group>
           </Stack>

@@ -36,7 +36,7 @@ function keyOf(item: unknown): string {
 
 function say(value: unknown): string | undefined {
   if (value === undefined || typeof value === "string") return value;
-  if (Array.isArray(value) && value.length > 0) return value.map(sayItem).join(", ");
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(sayItem).join(", ");
   return sayItem(value);
 }
 
