@@ -69,19 +69,19 @@ export function deviceConfiguration(
     const decision = decideAbout(model, request, asker, resource);
     validUntil = Math.min(validUntil, decision.validUntil ?? validUntil);
     const found = decision.gateways.filter((id) => canBeFound(ways.gateways, id));
-    return (resource === undefined ? undefined : standing?.choice(resource, found)) ?? found[0];
+    const stays = resource === undefined ? undefined : standing?.choice(resource, routes.firstFree(resource), found);
+    return stays ?? found[0];
   };
   for (const resource of inOrderOfCreation(model.resources)) {
     const gateway = gatewayFor(resource);
     if (gateway !== undefined) routes.add(gateway, resource);
   }
   const internet = gatewayFor(undefined);
-  if (internet !== undefined) routes.use(internet);
   return {
     device: deviceId,
     ipv4,
     ipv6,
-    gateways: routes.gateways(),
+    gateways: routes.gateways(internet),
     ...(internet === undefined ? {} : { internet }),
     ...(validUntil === Number.POSITIVE_INFINITY ? {} : { validUntil }),
   };
@@ -131,12 +131,15 @@ class Standing {
     }
   }
 
-  /** @param found gateways that may carry it, in the order of the decision; undefined: the first of them is right */
-  choice(resource: CompiledResource, found: readonly string[]): string | undefined {
+  /**
+   * @param key an address that goes where the resource goes
+   * @param found gateways that may carry it, in the order of the decision
+   * @returns undefined where the first of them is right
+   */
+  choice({ facts }: CompiledResource, key: string | undefined, found: readonly string[]): string | undefined {
     // Priorities count at once.
-    if (resource.facts.loadBalancingMode === "MANUAL" || this.#isChanged(resource.facts.id)) return undefined;
-    const [first] = addressesOf(resource);
-    const present = first === undefined ? undefined : this.#gatewayOf.get(first.key);
+    if (facts.loadBalancingMode === "MANUAL" || this.#isChanged(facts.id)) return undefined;
+    const present = key === undefined ? undefined : this.#gatewayOf.get(key);
     if (present === undefined) return undefined;
     // A gateway that has come back takes its share: it does so by its place before the present one.
     return found.find((id) => id === present || !this.#serving.has(id));
@@ -153,28 +156,27 @@ class Routes {
     this.#links = links;
   }
 
-  use(gatewayId: string): { readonly allowedIps: string[]; readonly names: string[] } {
-    const known = this.#found.get(gatewayId);
-    if (known !== undefined) return known;
-    const fresh = { allowedIps: [], names: [] };
-    this.#found.set(gatewayId, fresh);
-    return fresh;
+  /** An address of the resource that goes nowhere yet. */
+  firstFree(resource: CompiledResource): string | undefined {
+    return addressesOf(resource).find(({ key }) => !this.#taken.has(key))?.key;
   }
 
   add(gatewayId: string, resource: CompiledResource): void {
-    const { allowedIps, names } = this.use(gatewayId);
     for (const { key, range } of addressesOf(resource)) {
       if (this.#taken.has(key)) continue;
       this.#taken.add(key);
+      const { allowedIps, names } = this.#through(gatewayId);
       (range === undefined ? names : allowedIps).push(key);
     }
   }
 
-  gateways(): DeviceGateway[] {
+  /** @param internet the gateway that is there even where nothing else goes through it */
+  gateways(internet: string | undefined): DeviceGateway[] {
+    if (internet !== undefined) this.#through(internet);
     return [...this.#found.keys()].sort().flatMap((gateway): DeviceGateway[] => {
       const link = this.#links.get(gateway);
       if (link === undefined || link.publicKey === null) return [];
-      const { allowedIps, names } = this.use(gateway);
+      const { allowedIps, names } = this.#through(gateway);
       const endpoint = link.endpoint === null ? {} : { endpoint: link.endpoint };
       return [
         {
@@ -188,5 +190,13 @@ class Routes {
         },
       ];
     });
+  }
+
+  #through(gatewayId: string): { readonly allowedIps: string[]; readonly names: string[] } {
+    const known = this.#found.get(gatewayId);
+    if (known !== undefined) return known;
+    const fresh = { allowedIps: [], names: [] };
+    this.#found.set(gatewayId, fresh);
+    return fresh;
   }
 }
