@@ -81,4 +81,4 @@ test("three hundred devices that come at once, fail over at once, and come back 
   await until("each is known", () => server.deviceLinks.state.connections === 300 && isSettled(), 60_000);
   // What they have is what they should.
   expect(devices.map((device) => device.sent)).toEqual(sent);
-});
+}, 180_000);
