@@ -82,6 +82,8 @@ test("what was told before changes no way where priorities decide, and time alon
         expect(deviceConfiguration(model, ways, deviceId, now, earlier)).toEqual(configuration);
         const { validUntil } = configuration;
         if (validUntil === undefined) continue;
+        // Only integers are hashed.
+        expect(Number.isSafeInteger(validUntil)).toBe(true);
         expect(validUntil).toBeGreaterThan(now);
         const later = deviceConfiguration(model, ways, deviceId, validUntil - 1);
         expect(later?.gateways).toEqual(configuration.gateways);
