@@ -248,6 +248,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       run: () => signCheckpoints({ database, signer, clock, log }),
     },
     { name: "idle-models", intervalMs: minuteMs, run: async () => models.dropIdle() },
+    { name: "gateway-loads", intervalMs: minuteMs / 2, run: () => models.refreshLoads() },
     { name: "gateway-links", intervalMs: options.gatewayLinks?.tickMs ?? 1_000, run: async () => links.tick() },
     { name: "device-links", intervalMs: options.deviceLinks?.tickMs ?? 1_000, run: async () => deviceLinks.tick() },
     ...(options.gatewayLinks?.watch === false

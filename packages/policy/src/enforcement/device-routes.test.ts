@@ -62,7 +62,7 @@ test("a device goes to each address as the decisions say, one address at a time,
         if (told?.gateways.length === 0) without += 1;
       }
     }),
-    { numRuns: 300, unbiased: true },
+    { numRuns: 200, unbiased: true },
   );
   expect(routed).toBeGreaterThan(200);
   expect(without).toBeGreaterThan(20);
@@ -82,6 +82,8 @@ test("what was told before changes no way where priorities decide, and time alon
         expect(deviceConfiguration(model, ways, deviceId, now, earlier)).toEqual(configuration);
         const { validUntil } = configuration;
         if (validUntil === undefined) continue;
+        // Only integers are hashed.
+        expect(Number.isSafeInteger(validUntil)).toBe(true);
         expect(validUntil).toBeGreaterThan(now);
         const later = deviceConfiguration(model, ways, deviceId, validUntil - 1);
         expect(later?.gateways).toEqual(configuration.gateways);
@@ -91,6 +93,36 @@ test("what was told before changes no way where priorities decide, and time alon
     { numRuns: 200, unbiased: true },
   );
   expect(timed).toBeGreaterThan(20);
+});
+
+test("a gateway that leaves service changes the way of nobody who is not on a way through it", () => {
+  let [moved, stayed] = [0, 0];
+  fc.assert(
+    fc.property(randomTenant, randomLinks, moment, (facts, links, now) => {
+      const model = compile(facts);
+      const ways = waysOf(links);
+      const serving = servingGateways(model, ways);
+      for (const gone of serving) {
+        const status = (one: GatewayFacts): GatewayFacts => (one.id === gone ? { ...one, status: "OFFLINE" } : one);
+        const after = compile({ ...facts, gateways: facts.gateways.map(status) });
+        for (const { deviceId } of links.devices) {
+          const configuration = deviceConfiguration(model, ways, deviceId, now);
+          if (configuration === undefined) continue;
+          const earlier = { configuration, serving, isChanged: () => false };
+          const later = deviceConfiguration(after, ways, deviceId, now, earlier);
+          if (configuration.gateways.some(({ gateway }) => gateway === gone)) {
+            expect(later?.gateways.map(({ gateway }) => gateway)).not.toContain(gone);
+            moved += 1;
+          } else {
+            expect(later).toEqual(configuration);
+            stayed += 1;
+          }
+        }
+      }
+    }),
+    { numRuns: 100, unbiased: true },
+  );
+  expect(Math.min(moved, stayed)).toBeGreaterThan(20);
 });
 
 describe("a tenant of one device and three gateways", () => {

@@ -6,7 +6,7 @@ import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
 import { relaysFor } from "./gateway-rules.ts";
 import type { DeviceLink, GatewayLink } from "./links.ts";
-import { addressesOf, type ReadAddress } from "./places.ts";
+import { addressesOf } from "./places.ts";
 
 /** A device as its ways are worked out. */
 export interface DeviceWay extends Pick<DeviceLink, "ipv4" | "ipv6" | "sourceIp" | "country"> {
@@ -59,7 +59,7 @@ export function deviceConfiguration(
   const routes = new Routes(ways.gateways);
   const standing = earlier === undefined ? undefined : new Standing(earlier);
   let validUntil = Number.POSITIVE_INFINITY;
-  const gatewayFor = (resource: CompiledResource | undefined, present: string | undefined) => {
+  const gatewayFor = (resource: CompiledResource | undefined) => {
     const request: AccessRequest = {
       subject: { kind: "device", deviceId },
       destination: { kind: "resource", resourceId: resource?.facts.id ?? "" },
@@ -70,20 +70,19 @@ export function deviceConfiguration(
     const decision = decideAbout(model, request, asker, resource);
     validUntil = Math.min(validUntil, decision.validUntil ?? validUntil);
     const found = decision.gateways.filter((id) => canBeFound(ways.gateways, id));
-    return (resource === undefined ? undefined : standing?.choice(resource, present, found)) ?? found[0];
+    const stays = resource === undefined ? undefined : standing?.choice(resource, routes.firstFree(resource), found);
+    return stays ?? found[0];
   };
   for (const resource of inOrderOfCreation(model.resources)) {
-    const free = routes.freeAddressesOf(resource);
-    const gateway = gatewayFor(resource, standing?.gatewayOf(free));
-    if (gateway !== undefined) routes.add(gateway, free);
+    const gateway = gatewayFor(resource);
+    if (gateway !== undefined) routes.add(gateway, resource);
   }
-  const internet = gatewayFor(undefined, undefined);
-  if (internet !== undefined) routes.use(internet);
+  const internet = gatewayFor(undefined);
   return {
     device: deviceId,
     ipv4,
     ipv6,
-    gateways: routes.gateways(),
+    gateways: routes.gateways(internet),
     ...(internet === undefined ? {} : { internet }),
     ...(validUntil === Number.POSITIVE_INFINITY ? {} : { validUntil }),
   };
@@ -129,19 +128,15 @@ class Standing {
     }
   }
 
-  /** @param addresses all of which go one way */
-  gatewayOf([first]: readonly ReadAddress[]): string | undefined {
-    return first === undefined ? undefined : this.#gatewayOf.get(first.key);
-  }
-
   /**
-   * @param present the gateway that the resource's addresses go through; undefined: none
+   * @param key an address that goes where the resource goes
    * @param found gateways that may carry it, in the order of the decision
    * @returns undefined where the first of them is right
    */
-  choice(resource: CompiledResource, present: string | undefined, found: readonly string[]): string | undefined {
+  choice({ facts }: CompiledResource, key: string | undefined, found: readonly string[]): string | undefined {
     // Priorities count at once.
-    if (resource.facts.loadBalancingMode === "MANUAL" || this.#isChanged(resource.facts.id)) return undefined;
+    if (facts.loadBalancingMode === "MANUAL" || this.#isChanged(facts.id)) return undefined;
+    const present = key === undefined ? undefined : this.#gatewayOf.get(key);
     if (present === undefined) return undefined;
     // A gateway that has come back takes its share: it does so by its place before the present one.
     return found.find((id) => id === present || !this.#serving.has(id));
@@ -158,36 +153,27 @@ class Routes {
     this.#links = links;
   }
 
-  use(gatewayId: string): { readonly allowedIps: string[]; readonly names: string[] } {
-    const known = this.#found.get(gatewayId);
-    if (known !== undefined) return known;
-    const fresh = { allowedIps: [], names: [] };
-    this.#found.set(gatewayId, fresh);
-    return fresh;
+  /** An address of the resource that goes nowhere yet. */
+  firstFree(resource: CompiledResource): string | undefined {
+    return addressesOf(resource).find(({ key }) => !this.#taken.has(key))?.key;
   }
 
-  /** Those that go nowhere yet. */
-  freeAddressesOf(resource: CompiledResource): readonly ReadAddress[] {
-    return addressesOf(resource).filter(({ key }) => !this.#taken.has(key));
-  }
-
-  /** @param addresses free ones; a gateway that would carry none is not needed */
-  add(gatewayId: string, addresses: readonly ReadAddress[]): void {
-    if (addresses.length === 0) return;
-    const { allowedIps, names } = this.use(gatewayId);
-    for (const { key, range } of addresses) {
-      // One in two spellings.
+  add(gatewayId: string, resource: CompiledResource): void {
+    for (const { key, range } of addressesOf(resource)) {
       if (this.#taken.has(key)) continue;
       this.#taken.add(key);
+      const { allowedIps, names } = this.#through(gatewayId);
       (range === undefined ? names : allowedIps).push(key);
     }
   }
 
-  gateways(): DeviceGateway[] {
+  /** @param internet the gateway that is there even where nothing else goes through it */
+  gateways(internet: string | undefined): DeviceGateway[] {
+    if (internet !== undefined) this.#through(internet);
     return [...this.#found.keys()].sort().flatMap((gateway): DeviceGateway[] => {
       const link = this.#links.get(gateway);
       if (link === undefined || link.publicKey === null) return [];
-      const { allowedIps, names } = this.use(gateway);
+      const { allowedIps, names } = this.#through(gateway);
       const endpoint = link.endpoint === null ? {} : { endpoint: link.endpoint };
       return [
         {
@@ -201,5 +187,13 @@ class Routes {
         },
       ];
     });
+  }
+
+  #through(gatewayId: string): { readonly allowedIps: string[]; readonly names: string[] } {
+    const known = this.#found.get(gatewayId);
+    if (known !== undefined) return known;
+    const fresh = { allowedIps: [], names: [] };
+    this.#found.set(gatewayId, fresh);
+    return fresh;
   }
 }

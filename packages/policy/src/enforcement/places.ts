@@ -52,7 +52,7 @@ function foundPlaces(resources: Table<CompiledResource>): ReadonlyMap<string, Pl
   return new Map(all);
 }
 
-export interface ReadAddress {
+interface ReadAddress {
   readonly key: string;
   readonly range: IpRange | undefined;
   readonly services: readonly Service[];

@@ -38,9 +38,18 @@ export interface Refresh {
 
 type Identities = Awaited<ReturnType<typeof identitiesOfDevices>>;
 
+/** Whose ways may be others now. */
+export interface Concerned {
+  readonly everybody: boolean;
+  readonly devices: ReadonlySet<string>;
+  /** Those of these users. */
+  readonly users: ReadonlySet<string>;
+  /** Those on their way through these gateways. */
+  readonly gateways: ReadonlySet<string>;
+}
+
 export interface Refreshed {
-  /** Devices whose ways may be others now. */
-  readonly concerned: readonly string[];
+  readonly concerned: Concerned;
   /** Who those are that changed or are new; undefined for one that is gone. */
   readonly identities: readonly (readonly [deviceId: string, identity: ReturnType<Identities["get"]>])[];
 }
@@ -106,23 +115,29 @@ export class KnownWays {
   async refresh({ news, connected, unread, all }: Refresh): Promise<Refreshed> {
     const ids = idsIn(news);
     const { model, generation } = await this.#models.current(this.#tenantId);
-    const before = this.#model;
     const isWhole = all || !this.#hasGateways;
     const known = new Set(connected);
     const named = isWhole ? connected : [...new Set([...unread, ...[...ids.devices].filter((id) => known.has(id))])];
     const { rows, identities } = await this.#read(named, isWhole ? undefined : [...ids.gateways]);
-    const links = this.#take(rows, named, isWhole ? undefined : ids.gateways);
+    const others = this.#take(rows, named, isWhole ? undefined : ids.gateways);
+    const before = this.#serving;
     this.#hasGateways = true;
     this.#model = model;
     this.#generation = generation;
     this.#epoch += 1;
     for (const id of ids.resources) this.#changedIn.set(id, this.#epoch);
-    const isAnybody =
-      isWhole || ids.concernsAnybody || links || [...ids.gateways].some((id) => isOtherStatus(id, before, model));
-    if (isAnybody) this.#serving = servingGateways(model, this.ways);
-    const isConcerned = (id: string) => ids.devices.has(id) || ids.users.has(model.devices.get(id)?.facts.userId ?? "");
+    this.#serving = servingGateways(model, this.ways);
+    // By what is, not by the news alone: the model may know already what the news is yet to tell.
+    const came = [...this.#serving].some((id) => !before.has(id));
+    const left = [...before].filter((id) => !this.#serving.has(id));
+    const hasRelays = [...this.#gateways.values()].some(({ relayPort }) => relayPort !== null);
     return {
-      concerned: isAnybody ? connected : connected.filter(isConcerned),
+      concerned: {
+        everybody: isWhole || ids.concernsAnybody || came || (hasRelays && others.size > 0),
+        devices: ids.devices,
+        users: ids.users,
+        gateways: new Set([...left, ...others]),
+      },
       identities: named.map((id) => [id, identities.get(id)]),
     };
   }
@@ -155,13 +170,13 @@ export class KnownWays {
 
   /**
    * @param gateways those that the rows tell of; undefined: all
-   * @returns whether a gateway is to be met in another way than before
+   * @returns those of them that are to be met in another way than before
    */
   #take(
     { prefix, devices, gateways: found }: LinkRows,
     named: readonly string[],
     gateways?: ReadonlySet<string>,
-  ): boolean {
+  ): ReadonlySet<string> {
     this.#prefix = prefix ?? this.#prefix;
     const rows = new Map(devices.map((row) => [row.id, row]));
     for (const id of named) this.#setDevice(id, rows.get(id));
@@ -171,18 +186,13 @@ export class KnownWays {
       if (this.#prefix !== undefined) this.#gateways.set(row.id, gatewayLinkOf(row, this.#prefix));
     }
     const isOther = (id: string) => JSON.stringify(before.get(id)) !== JSON.stringify(this.#gateways.get(id));
-    return [...(gateways ?? this.#gateways.keys())].some(isOther);
+    return new Set([...(gateways ?? this.#gateways.keys())].filter(isOther));
   }
 
   #setDevice(id: string, row: DeviceLinkRow | undefined): void {
     if (row === undefined || this.#prefix === undefined) this.#devices.delete(id);
     else this.#devices.set(id, deviceWayOf(row, this.#prefix));
   }
-}
-
-/** Load and distance alone move nobody. */
-function isOtherStatus(id: string, before: Model | undefined, after: Model): boolean {
-  return before?.gateways.get(id)?.status !== after.gateways.get(id)?.status;
 }
 
 interface ChangedIds {

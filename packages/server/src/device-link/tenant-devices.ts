@@ -12,7 +12,7 @@ import type { Log } from "../platform/log.ts";
 import type { OutboxEntry } from "../platform/outbox/outbox.queries.ts";
 import type { DeviceConnection } from "./device-connection.ts";
 import { DeviceSession, type WantedRoutes } from "./device-session.ts";
-import { KnownWays } from "./known-ways.ts";
+import { type Concerned, KnownWays } from "./known-ways.ts";
 import { Moments } from "./moments.ts";
 
 /** After the database failed, in milliseconds. */
@@ -193,10 +193,16 @@ export class TenantDevices {
       if (reason !== undefined) this.#end(connection, reason);
     }
     for (const connection of newcomers) if (!connection.isClosed) this.#welcome(connection, key);
-    for (const deviceId of concerned) {
-      const connection = this.#connections.get(deviceId);
-      if (connection?.session !== undefined) this.#tellSoon(connection);
+    for (const connection of this.#connections.values()) {
+      if (connection.session !== undefined && this.#isAmong(concerned, connection)) this.#tellSoon(connection);
     }
+  }
+
+  /** Who is on no way through a gateway that left is on none afterwards either: thousands need not be asked. */
+  #isAmong({ everybody, devices, users, gateways }: Concerned, { device, routes }: DeviceConnection): boolean {
+    if (everybody || devices.has(device.deviceId)) return true;
+    if (users.has(this.#ways.model.devices.get(device.deviceId)?.facts.userId ?? "")) return true;
+    return gateways.size > 0 && routes?.configuration.gateways.some(({ gateway }) => gateways.has(gateway)) === true;
   }
 
   #welcome(connection: DeviceConnection, key: SigningKey): void {

@@ -84,6 +84,21 @@ export async function reportHeartbeat(
   );
 }
 
+/** Sets how busy a gateway says it is, as its heartbeats do: no news tells of it. */
+export async function reportLoad(
+  server: TestServer,
+  tenantId: string,
+  gatewayId: string,
+  load: number,
+  roundTripTimeMs: number,
+): Promise<void> {
+  const store = unprepared<never, [gatewayId: string, load: number, roundTripTimeMs: number]>(
+    `INSERT INTO gateway_links (tenant_id, gateway_id, load, round_trip_time_ms) VALUES (current_tenant(), $1, $2, $3)
+     ON CONFLICT (tenant_id, gateway_id) DO UPDATE SET load = $2, round_trip_time_ms = $3`,
+  );
+  await server.database.transaction(inside(tenantId), (tx) => tx.query(store, gatewayId, load, roundTripTimeMs));
+}
+
 /** The hashes by which a gateway's tokens are found: of its present one, and of former ones with their ends, the latest first. */
 export async function tokensOf(
   server: TestServer,

@@ -8,6 +8,7 @@ import type {
   RuleFacts,
   UserFacts,
 } from "@gatehouse/policy/model/facts";
+import type { Transaction } from "../../platform/db/database.ts";
 import { type Statement, statement } from "../../platform/db/statement.ts";
 import { readGeneration } from "../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -240,4 +241,23 @@ function factRows([users, groups, devices, gateways, resources, rules, policies]
   readonly PolicyFacts[],
 ]): FactRows {
   return { users, groups, devices, gateways, resources, rules, policies };
+}
+
+/** How busy a gateway is by its last heartbeat; null where it does not say. */
+export interface GatewayLoad {
+  readonly tenantId: string;
+  readonly gatewayId: string;
+  readonly load: number | null;
+  readonly roundTripTimeMs: number | null;
+}
+
+const selectLoads = statement<GatewayLoad, [tenantIds: readonly string[]]>(
+  "access.gateway_loads",
+  `SELECT tenant_id AS "tenantId", gateway_id AS "gatewayId", load, round_trip_time_ms AS "roundTripTimeMs"
+   FROM gateway_links WHERE tenant_id = ANY ($1::uuid[])`,
+);
+
+/** Of all gateways of some tenants that ever were connected. */
+export function readGatewayLoads(tx: Transaction, tenantIds: readonly string[]): Promise<GatewayLoad[]> {
+  return tx.query(selectLoads, tenantIds);
 }

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../platform/clock.ts";
 import type { TenantModel } from "../../platform/tenancy/tenant-models.ts";
 import { Administrator, administeredKinds, administratorStep, askedAddresses } from "../../testing/administrator.ts";
-import { reportStatus } from "../../testing/network-rows.queries.ts";
-import { unique } from "../../testing/operations/test-records.ts";
+import { reportLoad, reportStatus } from "../../testing/network-rows.queries.ts";
+import { makeId, unique } from "../../testing/operations/test-records.ts";
 import { TestClock } from "../../testing/test-clock.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { ModelStore } from "./model-store.ts";
@@ -186,4 +186,21 @@ describe("a tenant's model", () => {
     expect((await store.current(tenant.id)).model.gateways.get(body.id)?.status).toBe("ONLINE");
     expect(store.loads.whole).toBe(2);
   });
+});
+
+test("takes in how busy gateways are, without a generation and for kept models alone", async () => {
+  const [tenant, other] = [await server.newTenant(), await server.newTenant()];
+  const [id, busy] = [await makeId("gateway", tenant.client), await makeId("gateway", other.client)];
+  const store = newStore();
+  const before = await store.current(tenant.id);
+  await reportLoad(server, tenant.id, id, 0.75, 12.5);
+  await reportLoad(server, other.id, busy, 1, 1);
+  expect((await store.current(tenant.id)).model.gateways.get(id)).toMatchObject({ load: null, roundTripTimeMs: null });
+  await store.refreshLoads();
+  const after = await store.current(tenant.id);
+  expect(after.generation).toBe(before.generation);
+  expect(after.model.gateways.get(id)).toMatchObject({ load: 0.75, roundTripTimeMs: 12.5, status: "PENDING" });
+  expect(store.tenants).toEqual([tenant.id]);
+  await store.refreshLoads();
+  expect(await store.current(tenant.id)).toBe(after);
 });

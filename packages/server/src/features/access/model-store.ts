@@ -1,3 +1,4 @@
+import type { FactChange } from "@gatehouse/policy/model/facts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
@@ -5,7 +6,7 @@ import type { OutboxSubscriber } from "../../platform/outbox/outbox-follower.ts"
 import type { GenerationReader } from "../../platform/tenancy/generation-reader.ts";
 import type { TenantModel, TenantModels } from "../../platform/tenancy/tenant-models.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { readAllFacts, readChangedFacts } from "./facts.queries.ts";
+import { readAllFacts, readChangedFacts, readGatewayLoads } from "./facts.queries.ts";
 import { readHistoryAt, readHistoryBounds } from "./history.queries.ts";
 import { KeptModel } from "./kept-model.ts";
 import { PastModels } from "./past-models.ts";
@@ -93,6 +94,24 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
   missed(): void {
     this.#entries.clear();
     this.#past.clear();
+  }
+
+  /** Takes in how busy gateways are by now, of which no news tells; generations stay as they are. */
+  async refreshLoads(): Promise<void> {
+    const tenants = [...this.#entries].filter(([, { kept }]) => (kept?.model.gateways.size ?? 0) > 0).map(([id]) => id);
+    if (tenants.length === 0) return;
+    const loads = await this.#options.database.snapshot({ kind: "operator" }, (tx) => readGatewayLoads(tx, tenants));
+    const changes = new Map<string, FactChange[]>();
+    for (const { tenantId, gatewayId, load, roundTripTimeMs } of loads) {
+      const facts = this.#entries.get(tenantId)?.kept?.model.gateways.get(gatewayId);
+      if (facts === undefined || (facts.load === load && facts.roundTripTimeMs === roundTripTimeMs)) continue;
+      const own = changes.get(tenantId) ?? [];
+      changes.set(tenantId, [...own, { kind: "gateway", facts: { ...facts, load, roundTripTimeMs } }]);
+    }
+    for (const [tenantId, own] of changes) {
+      const entry = this.#entries.get(tenantId);
+      if (entry?.kept !== undefined) entry.kept = entry.kept.with(entry.kept.generation, own);
+    }
   }
 
   /** Drops models that nobody asked for lately. */
