@@ -245,38 +245,48 @@ export class DeviceAgent {
       wayTo: ({ publicKey }: DeviceGateway) => ways.get(publicKey),
       controlPlane: await this.#controlPlane(),
     });
-    await this.#leave(wanted, before);
+    const leaving = await this.#nextLeaving(wanted, before);
+    const begins = leaving.some((way) => !this.#leaving.includes(way));
+    // A gateway that leaves has its second way before it loses the first, and one that is back the other way round.
+    if (begins) await this.#bringLeaving(leaving);
     await tunnel.bring(wanted);
     this.#brought = wanted;
+    if (!begins) await this.#bringLeaving(leaving);
   }
 
-  /** Lets connections finish where the wanted tunnel has no gateway any more. It is a courtesy: where it fails, they break. */
-  async #leave(wanted: WantedTunnel, choices: ReadonlyMap<string, EndpointChoice>): Promise<void> {
-    const { leaving, tunnel, clock, log } = this.#parts;
-    if (leaving === undefined) return;
-    const gone = [...(this.#brought?.peers.keys() ?? [])].some((key) => !wanted.peers.has(key));
-    if (!gone && this.#leaving.length === 0) return;
+  async #nextLeaving(
+    wanted: WantedTunnel,
+    choices: ReadonlyMap<string, EndpointChoice>,
+  ): Promise<readonly LeavingWay[]> {
+    const { leaving, tunnel, clock } = this.#parts;
+    const isGone = [...(this.#brought?.peers.keys() ?? [])].some((key) => !wanted.peers.has(key));
+    if (leaving === undefined || (!isGone && this.#leaving.length === 0)) return [];
     const now = clock.now();
+    const live = isGone ? await tunnel.livePeers() : new Map<string, LivePeer>();
+    const isAnswering = (key: string) =>
+      choices.get(key)?.unansweredSince === undefined && (live.get(key)?.lastHandshake ?? 0) > now - sessionMs;
+    return leavingWays(this.#leaving, this.#brought, wanted, isAnswering, now);
+  }
+
+  /** Lets connections finish where the tunnel has no gateway any more. It is a courtesy: where it fails, they break. */
+  async #bringLeaving(next: readonly LeavingWay[]): Promise<void> {
+    const { leaving, clock, log } = this.#parts;
+    if (leaving === undefined || (next.length === 0 && this.#leaving.length === 0)) return;
     try {
-      const live = gone ? await tunnel.livePeers() : new Map<string, LivePeer>();
-      const isAnswering = (key: string) =>
-        choices.get(key)?.unansweredSince === undefined && (live.get(key)?.lastHandshake ?? 0) > now - sessionMs;
-      const next = leavingWays(this.#leaving, this.#brought, wanted, isAnswering, now);
       await leaving.bring(next);
       this.#leaving = next;
-      this.#leavingChoices = new Map(
-        next.map(({ publicKey, endpoint }) => [
-          publicKey,
-          choiceFor({ endpoint, relays: [] }, this.#leavingChoices.get(publicKey), now),
-        ]),
-      );
     } catch (error) {
-      log(
-        `Running connections cannot finish at the gateway they began at: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      const reason = error instanceof Error ? error.message : String(error);
+      log(`Running connections cannot finish at the gateway they began at: ${reason}`);
       this.#leaving = [];
       await leaving.remove().catch(() => {});
     }
+    this.#leavingChoices = new Map(
+      this.#leaving.map(({ publicKey, endpoint }) => [
+        publicKey,
+        choiceFor({ endpoint, relays: [] }, this.#leavingChoices.get(publicKey), clock.now()),
+      ]),
+    );
   }
 
   async #addressOfWay(publicKey: string): Promise<string | undefined> {
@@ -361,8 +371,7 @@ export class DeviceAgent {
       return until > now && choice !== undefined && !isSilent(choice, now);
     });
     if (staying.length === this.#leaving.length) return;
-    await leaving.bring(staying);
-    this.#leaving = staying;
+    await this.#bringLeaving(staying);
   }
 
   async #removeAll(): Promise<void> {
