@@ -64,6 +64,8 @@ export interface GatewayLinkSettings {
   readonly limits?: Partial<GatewayLinkLimits>;
   /** How long configurations may be enforced without the control plane, in milliseconds. */
   readonly lifeMs?: number;
+  /** How long connections that run may finish once their gateway is in maintenance, in milliseconds. */
+  readonly drainMs?: number;
   /** False leaves it to other replicas to notice that gateways fell silent. */
   readonly watch?: boolean;
   /** How often it is looked what time alone brings, in milliseconds. */
