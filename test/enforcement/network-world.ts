@@ -20,7 +20,7 @@ import { generateToken, tokenPrefixes } from "../../packages/server/src/platform
 import { createDatabase } from "../../packages/server/src/testing/database-setup.ts";
 import { until } from "../../packages/server/src/testing/until.ts";
 import { Administrator } from "./administrator.ts";
-import { Namespaces, Prober } from "./namespaces.ts";
+import { type Namespace, Namespaces, Prober } from "./namespaces.ts";
 import { NetworkDevice } from "./network-device.ts";
 import { ManagedProgram } from "./programs.ts";
 
@@ -37,9 +37,9 @@ export interface NetworkGateway {
   readonly id: string;
   /** What targets see connections come from that went through it. */
   readonly site: typeof app;
-  readonly namespace: ReturnType<Namespaces["add"]>;
+  readonly namespace: Namespace;
   readonly agent: ManagedProgram;
-  readonly interfaceName: string;
+  readonly stateFolder: string;
 }
 
 export class NetworkWorld {
@@ -53,6 +53,7 @@ export class NetworkWorld {
   readonly groups = { staff: "", visitors: "" };
   readonly resources = { app: "", files: "", names: "" };
   readonly policies = { staff: "" };
+  #wide: Namespace | undefined;
   #administrator: Administrator | undefined;
   #database: { readonly connection: Connection; drop(): Promise<void> } | undefined;
 
@@ -70,6 +71,7 @@ export class NetworkWorld {
 
   async #build(settings: Readonly<Record<string, string>>): Promise<void> {
     const wide = this.namespaces.addNetwork("public");
+    this.#wide = wide;
     const site = this.namespaces.addNetwork("site");
     const serving = [
       ...Object.entries({ app, files, names }).map(([role, target]) => this.#serve(role, target, site)),
@@ -91,6 +93,38 @@ export class NetworkWorld {
     await Promise.all(this.devices.map((device) => device.follow()));
   }
 
+  /** @param number from 1 */
+  async startReplica(number: number): Promise<void> {
+    const replica = this.replicas[number - 1];
+    replica?.start();
+    await until("a replica serves", () => replica?.output.includes("http://") === true, 60_000);
+  }
+
+  /** Somebody who can stand between agents and the first replica. */
+  async addTamperer(): Promise<{ readonly url: string; readonly prober: Prober }> {
+    const namespace = this.namespaces.add("tamperer");
+    const host = "192.0.2.66";
+    if (this.#wide === undefined) throw new Error("the world is not built yet");
+    this.namespaces.connect(namespace, this.#wide, "wide", [`${host}/24`]);
+    const prober = new Prober(namespace, "tamperer.mjs");
+    await prober.ready;
+    await prober.ask("listen", { host, port: apiPort, server: replicaUrl(1).replace("http", "ws") });
+    return { url: `http://${host}:${apiPort}`, prober };
+  }
+
+  /**
+   * What the agent of a gateway is started with.
+   *
+   * @param number from 1
+   */
+  agentArguments(number: number, url = replicaUrl(number)): readonly string[] {
+    return [
+      ...["--url", url, "--token-file", path.join(this.folder, `token-${number}`)],
+      ...["--interface", `gh${number}${this.namespaces.id}`],
+      ...["--state-folder", path.join(this.folder, `gateway-${number}`)],
+    ];
+  }
+
   /** What all programs said, for a test that fails. */
   get output(): string {
     const programs = [...this.replicas, ...this.gateways.map(({ agent }) => agent)];
@@ -109,7 +143,7 @@ export class NetworkWorld {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  async #startReplicas(wide: ReturnType<Namespaces["add"]>, settings: Readonly<Record<string, string>>): Promise<void> {
+  async #startReplicas(wide: Namespace, settings: Readonly<Record<string, string>>): Promise<void> {
     this.#database = await createDatabase(inject("server"));
     const environment = {
       ...settings,
@@ -121,7 +155,7 @@ export class NetworkWorld {
     };
     for (const number of [1, 2]) {
       const namespace = this.namespaces.add(`replica-${number}`);
-      const host = `192.0.2.${100 + number}`;
+      const host = replicaAddress(number);
       this.namespaces.connect(namespace, wide, "wide", [`${host}/24`]);
       const replica = new ManagedProgram({
         namespace,
@@ -131,9 +165,8 @@ export class NetworkWorld {
         sharedFolder: this.folder,
       });
       this.replicas.push(replica);
-      replica.start();
       // The first one makes the tables, and transpiles for all.
-      await until("a replica serves", () => replica.output.includes("http://"), 60_000);
+      await this.startReplica(number);
     }
   }
 
@@ -150,19 +183,15 @@ export class NetworkWorld {
       const { id, token } = await administrator.create("/tenants/gateways", gateway);
       writeFileSync(path.join(this.folder, `token-${number}`), token, { mode: 0o600 });
       const namespace = this.namespaces.add(`gateway-${number}`);
-      const interfaceName = `gh${number}${this.namespaces.id}`;
       this.gateways.push({
         id,
         site: { ipv4: `10.80.0.${number}`, ipv6: `fd80::${number}` },
         namespace,
-        interfaceName,
+        stateFolder: path.join(this.folder, `gateway-${number}`),
         agent: new ManagedProgram({
           namespace,
           module: "packages/gateway/src/main.ts",
-          args: [
-            ...["--url", replicaUrl(number), "--token-file", path.join(this.folder, `token-${number}`)],
-            ...["--interface", interfaceName, "--state-folder", path.join(this.folder, `gateway-${number}`)],
-          ],
+          args: this.agentArguments(number),
           sharedFolder: this.folder,
         }),
       });
@@ -196,18 +225,26 @@ export class NetworkWorld {
     ).id;
   }
 
-  async #startGateways(wide: ReturnType<Namespaces["add"]>, site: ReturnType<Namespaces["add"]>): Promise<void> {
+  async #startGateways(wide: Namespace, site: Namespace): Promise<void> {
     for (const [index, { namespace, agent }] of this.gateways.entries()) {
       const host = index + 1;
       this.namespaces.connect(namespace, wide, "wide", [`192.0.2.${host}/24`, `2001:db8:2::${host}/64`]);
       this.namespaces.connect(namespace, site, "site", [`10.80.0.${host}/24`, `fd80::${host}/64`]);
-      namespace.run("ip", ["route", "add", "203.0.113.0/24", "dev", "wide"]);
-      namespace.run("ip", ["-6", "route", "add", "2001:db8:113::/64", "dev", "wide"]);
+      this.#route(namespace, "wide", internet);
       agent.start();
     }
   }
 
-  async #startDevices(wide: ReturnType<Namespaces["add"]>): Promise<void> {
+  /** Power is back, and with it what an administrator configured: links, addresses, routes. */
+  reconnect({ namespace, site }: NetworkGateway): void {
+    const host = site.ipv4.split(".").at(-1);
+    for (const link of ["wide", "site"]) namespace.run("ip", ["link", "set", link, "up"]);
+    namespace.run("ip", ["address", "add", `2001:db8:2::${host}/64`, "dev", "wide", "nodad"]);
+    namespace.run("ip", ["address", "add", `${site.ipv6}/64`, "dev", "site", "nodad"]);
+    this.#route(namespace, "wide", internet);
+  }
+
+  async #startDevices(wide: Namespace): Promise<void> {
     for (const [index, user] of this.users.entries()) {
       const namespace = this.namespaces.add(`device-${index + 1}`);
       const host = 11 + index;
@@ -223,13 +260,16 @@ export class NetworkWorld {
     await Promise.all(this.devices.map((device) => device.enrol()));
   }
 
-  async #serve(role: string, target: typeof app, network: ReturnType<Namespaces["add"]>): Promise<void> {
+  /** Neighbours on the public network that have other prefixes. */
+  #route(namespace: Namespace, link: string, { ipv4, ipv6 }: typeof app): void {
+    namespace.run("ip", ["route", "add", `${ipv4.replace(/\d+$/, "0")}/24`, "dev", link]);
+    namespace.run("ip", ["-6", "route", "add", `${ipv6.replace(/[0-9a-f]*$/, "")}/64`, "dev", link]);
+  }
+
+  async #serve(role: string, target: typeof app, network: Namespace): Promise<void> {
     const namespace = this.namespaces.add(role);
     this.namespaces.connect(namespace, network, "net", [`${target.ipv4}/24`, `${target.ipv6}/64`]);
-    if (target === internet) {
-      namespace.run("ip", ["route", "add", "192.0.2.0/24", "dev", "net"]);
-      namespace.run("ip", ["-6", "route", "add", "2001:db8:2::/64", "dev", "net"]);
-    }
+    if (target === internet) this.#route(namespace, "net", { ipv4: "192.0.2.0", ipv6: "2001:db8:2::" });
     const prober = new Prober(namespace);
     await prober.ready;
     const hosts = [target.ipv4, target.ipv6];
@@ -239,8 +279,13 @@ export class NetworkWorld {
 }
 
 /** @param number from 1 */
+export function replicaAddress(number: number): string {
+  return `192.0.2.${100 + number}`;
+}
+
+/** @param number from 1 */
 export function replicaUrl(number: number): string {
-  return `http://192.0.2.${100 + number}:${apiPort}`;
+  return `http://${replicaAddress(number)}:${apiPort}`;
 }
 
 /** The tests' PostgreSQL listens on a socket, which is there in every network namespace. */
