@@ -2,6 +2,7 @@
  * Whether an answer is what a command goes on with. Only the fields that commands show are looked at, so that a newer
  * Gatehouse, which answers with more, is understood too.
  */
+import type { DeviceConfiguration } from "@gatehouse/contract/device-link/device-configuration";
 import type { AccessTestReport } from "@gatehouse/contract/records/access-test";
 import type { ApiKey, NewApiKey } from "@gatehouse/contract/records/api-key";
 import type { Configuration, ConfigurationPlan } from "@gatehouse/contract/records/configuration";
@@ -36,6 +37,27 @@ export function isApiKey(answer: unknown): answer is ApiKey {
 
 export function isNewApiKey(answer: unknown): answer is NewApiKey {
   return isApiKey(answer) && hasStrings(answer, ["key"]);
+}
+
+export function isListedUser(answer: unknown): answer is { readonly id: string; readonly email: string } {
+  return hasStrings(answer, ["id", "email"]);
+}
+
+export function isNewDevice(answer: unknown): answer is { readonly id: string; readonly name: string } {
+  return hasStrings(answer, ["id", "name"]);
+}
+
+export function isNewDeviceToken(answer: unknown): answer is { readonly token: string } {
+  return hasStrings(answer, ["token"]);
+}
+
+export function isDeviceConfiguration(answer: unknown): answer is DeviceConfiguration {
+  return hasStrings(answer, ["device", "ipv4", "ipv6"]) && isArrayOf(isDeviceGateway)(answer.gateways);
+}
+
+function isDeviceGateway(value: unknown): value is object {
+  if (!hasStrings(value, ["gateway", "publicKey"])) return false;
+  return [value.addresses, value.allowedIps, value.names, value.relays].every(isArrayOf(isString));
 }
 
 export function isConfiguration(answer: unknown): answer is Configuration {

@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { addAccessCommands } from "./commands/access.ts";
 import { addAuditCommands } from "./commands/audit.ts";
 import { addConfigurationCommands } from "./commands/configuration.ts";
+import { addDeviceCommands } from "./commands/device.ts";
 import { addKeyCommands } from "./commands/key.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
 import { addServeCommands } from "./commands/serve.ts";
@@ -34,7 +35,8 @@ Examples:
   gatehouse tenant create "Example Ltd" --owner-email owner@example.com
   gatehouse key list --json
   gatehouse export --output gatehouse.yaml && gatehouse plan gatehouse.yaml
-  gatehouse access explain --user ann@example.com --resource Git`,
+  gatehouse access explain --user ann@example.com --resource Git
+  gatehouse device enrol --user ann@example.com && sudo gatehouse device run`,
     );
   addServeCommands(program);
   addMigrateCommand(program);
@@ -43,6 +45,7 @@ Examples:
   addAuditCommands(program);
   addConfigurationCommands(program);
   addAccessCommands(program);
+  addDeviceCommands(program);
   return program;
 }
 

@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { systemClock } from "./clock.ts";
 import { type ComposedAgent, composeAgent, interfaceNamePattern } from "./compose.ts";
 import { checkForm } from "./configuration/check-content.ts";
-import { isSigningKey } from "./configuration/verify-configuration.ts";
+import { isSigningKey } from "./configuration/signatures.ts";
 import { dryRun } from "./dry-run.ts";
 import { GatewayLink } from "./link/gateway-link.ts";
 import { standardErrorLog } from "./log.ts";

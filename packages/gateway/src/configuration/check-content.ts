@@ -7,6 +7,7 @@ import {
 import { Ajv } from "ajv";
 import formats from "ajv-formats";
 import { familyOf, isWithin, parseIpBlock } from "../addresses/ip-block.ts";
+import { isEndpoint, problemOf, repeated } from "./text-checks.ts";
 
 const ajv = new Ajv({ strict: false });
 formats.default(ajv, ["uuid"]);
@@ -106,31 +107,4 @@ function contentProblem({
       )
       .find((problem) => problem !== undefined)
   );
-}
-
-function problemOf(
-  texts: readonly string[],
-  place: string,
-  isRight: (text: string) => boolean,
-  problem: string,
-): string | undefined {
-  const wrong = texts.find((text) => !isRight(text));
-  return wrong === undefined ? undefined : `${place}: ${JSON.stringify(wrong)} ${problem}`;
-}
-
-function repeated(texts: readonly string[], place: string): string | undefined {
-  const seen = new Set<string>();
-  for (const text of texts) {
-    if (seen.has(text)) return `${place}: ${JSON.stringify(text)} stands there twice`;
-    seen.add(text);
-  }
-  return undefined;
-}
-
-/** `host:port`, IPv6 in brackets. */
-function isEndpoint(text: string): boolean {
-  const [, host = "", port = ""] = /^(.+):([0-9]{1,5})$/.exec(text) ?? [];
-  const bare = /^\[(.+)\]$/.exec(host)?.[1];
-  const isPort = Number(port) >= 1 && Number(port) <= 65_535;
-  return isPort && (bare === undefined ? !host.includes(":") : familyOf(bare) === 6);
 }

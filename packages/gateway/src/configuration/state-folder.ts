@@ -1,15 +1,12 @@
 /** What an agent keeps over its restarts: its private key, whom it trusts, and the last configuration that was applied. */
-import { createPrivateKey, createPublicKey, generateKeyPairSync } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
 import { checkForm } from "./check-content.ts";
 import { readIfThere, writePrivateFile } from "./private-file.ts";
-import { isSigningKey, type Trust } from "./verify-configuration.ts";
-
-/** Before the 32 bytes of a private key of X25519 in PKCS #8 (RFC 8410). */
-const x25519Prefix = Buffer.from("302e020100300506032b656e04220420", "hex");
-const keyBytes = 32;
+import { isSigningKey } from "./signatures.ts";
+import type { Trust } from "./verify-configuration.ts";
+import { publicKeyOf } from "./wireguard-key.ts";
 
 export class StateFolder {
   readonly #path: string;
@@ -30,16 +27,7 @@ export class StateFolder {
    */
   async publicKey(): Promise<string> {
     await mkdir(this.#path, { recursive: true, mode: 0o700 });
-    let text = await readIfThere(this.privateKeyFile);
-    if (text === undefined) {
-      const { privateKey } = generateKeyPairSync("x25519");
-      text = privateKey.export({ format: "der", type: "pkcs8" }).subarray(-keyBytes).toString("base64");
-      await writePrivateFile(this.privateKeyFile, `${text}\n`);
-    }
-    const bytes = Buffer.from(text.trim(), "base64");
-    if (bytes.length !== keyBytes) throw new Error(`${this.privateKeyFile} holds no private key of WireGuard.`);
-    const key = createPrivateKey({ key: Buffer.concat([x25519Prefix, bytes]), format: "der", type: "pkcs8" });
-    return createPublicKey(key).export({ format: "der", type: "spki" }).subarray(-keyBytes).toString("base64");
+    return publicKeyOf(this.privateKeyFile);
   }
 
   /** @returns undefined before anybody was trusted */

@@ -1,9 +1,9 @@
 /** Whether a configuration is one to enforce: made for this gateway, by the tenant's key, later than the last, not over. */
-import { createHash, createPublicKey, verify } from "node:crypto";
 import type { ConfigurationHeader, SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
 import { contentRoot, contentTreeOf } from "@gatehouse/contract/gateway-link/content-tree";
 import { envelopeFault, nameOf as nameWith } from "@gatehouse/contract/gateway-link/envelope";
 import type { ConfigurationName, FailureReason } from "@gatehouse/contract/gateway-link/frames";
+import { isSignedBy, sha256 } from "./signatures.ts";
 
 /** Whom an agent trusts: it takes configurations of this key, for this gateway alone, and none older than the latest. */
 export interface Trust {
@@ -21,9 +21,6 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** What stands before a key's bytes in SubjectPublicKeyInfo (RFC 8410). */
-const ed25519Prefix = Buffer.from("302a300506032b6570032100", "hex");
-
 /**
  * @param now milliseconds since 1970
  * @returns undefined when it may be enforced
@@ -39,11 +36,6 @@ export function refusalOf({ envelope, content }: SignedConfiguration, trust: Tru
 
 export function nameOf(header: ConfigurationHeader): ConfigurationName {
   return nameWith(header, sha256);
-}
-
-/** Whether a text can be a key that signs configurations. */
-export function isSigningKey(text: string): boolean {
-  return /^[A-Za-z0-9+/]{43}=$/.test(text);
 }
 
 function messageOf(reason: FailureReason, header: ConfigurationHeader, latest: ConfigurationName | undefined): string {
@@ -63,14 +55,4 @@ function messageOf(reason: FailureReason, header: ConfigurationHeader, latest: C
 
 function momentOf({ generation, issuedAt }: Pick<ConfigurationName, "generation" | "issuedAt">): string {
   return `generation ${generation} of ${new Date(issuedAt).toISOString()}`;
-}
-
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
-}
-
-function isSignedBy(text: string, signature: string, signingKey: string): boolean {
-  const der = Buffer.concat([ed25519Prefix, Buffer.from(signingKey, "base64")]);
-  const key = createPublicKey({ key: der, format: "der", type: "spki" });
-  return verify(null, Buffer.from(text), key, Buffer.from(signature, "base64"));
 }

@@ -1,10 +1,9 @@
 /** What a configuration is made real with: WireGuard, addresses and routes, and one table of nftables. */
 
-import { lookup } from "node:dns/promises";
 import { readFile, writeFile } from "node:fs/promises";
-import { isIP } from "node:net";
 import type { ConfigurationContent } from "@gatehouse/contract/gateway-link/configuration";
 import type { ProgramRunner } from "../programs/program-runner.ts";
+import { endpointAddress } from "../wireguard/endpoint-address.ts";
 import {
   allowedIpsOf,
   tunnelBlocks,
@@ -53,7 +52,8 @@ export class Kernel {
     await this.#wireGuard.ensure();
     await this.#wireGuard.setPort(own.listenPort);
     await this.#wireGuard.setPeers(await wantedPeers(content));
-    await this.#wireGuard.setRoutes([`${own.ipv4}/32`, `${own.ipv6}/128`], tunnelBlocks(content));
+    await this.#wireGuard.setAddresses([`${own.ipv4}/32`, `${own.ipv6}/128`]);
+    await this.#wireGuard.setRoutes(tunnelBlocks(content));
   }
 
   /** @throws Error where the machine does not forward, and does not let the agent change that */
@@ -76,20 +76,9 @@ export class Kernel {
 async function wantedPeers({ peers }: ConfigurationContent): Promise<ReadonlyMap<string, WantedPeer>> {
   const wanted = new Map<string, WantedPeer>();
   for (const [ipv4, peer] of Object.entries(peers)) {
-    const endpoint = peer.kind === "site" && peer.endpoint !== undefined ? await addressOf(peer.endpoint) : undefined;
+    const endpoint =
+      peer.kind === "site" && peer.endpoint !== undefined ? await endpointAddress(peer.endpoint) : undefined;
     wanted.set(peer.publicKey, { endpoint, allowedIps: allowedIpsOf(ipv4, peer) });
   }
   return wanted;
-}
-
-/** @returns the endpoint with its host resolved; undefined where that fails now, for the other side may find this one */
-async function addressOf(endpoint: string): Promise<string | undefined> {
-  const [, host = "", port = ""] = /^\[?(.+?)\]?:([0-9]+)$/.exec(endpoint) ?? [];
-  if (isIP(host) !== 0) return endpoint;
-  try {
-    const { address, family } = await lookup(host);
-    return family === 6 ? `[${address}]:${port}` : `${address}:${port}`;
-  } catch {
-    return undefined;
-  }
 }

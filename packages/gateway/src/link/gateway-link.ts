@@ -2,7 +2,6 @@
  * The agent's end of the link over a WebSocket: the machine of the contract (`gateway-link/agent-link.ts`) with a socket, a clock and a kernel.
  * What the link brings, the agent verifies again: it trusts nobody, this module neither.
  */
-import { createHash, createPublicKey, verify } from "node:crypto";
 import {
   type AgentLink,
   type AgentLinkEvent,
@@ -19,19 +18,15 @@ import {
   gatewayLinkSubprotocol,
   heartbeatIntervalMs,
   heartbeatTimeoutMs,
-  longestPart,
   type PeerReport,
-  type ServerFrame,
   type ServerMessage,
   serverFrames,
 } from "@gatehouse/contract/gateway-link/frames";
-import { framesOf, PartsReader } from "@gatehouse/contract/gateway-link/message-parts";
-import { Ajv } from "ajv";
-import formats from "ajv-formats";
-import { WebSocket } from "ws";
 import type { Outcome, Report } from "../agent.ts";
 import type { Clock } from "../clock.ts";
+import { isSignedBy, sha256 } from "../configuration/signatures.ts";
 import type { Log } from "../log.ts";
+import { FrameSocket } from "./frame-socket.ts";
 
 /** What the link needs of the agent. */
 export interface LinkedAgent {
@@ -58,20 +53,13 @@ export interface GatewayLinkOptions {
 
 /** The most peers that a heartbeat tells of. */
 const mostPeers = 1_000;
-/** Bytes of one frame: a part and what is around it, and no character has more than three. */
-const longestFrameBytes = 3 * longestPart + 1024;
-const derPrefix = Buffer.from("302a300506032b6570032100", "hex"); // of an Ed25519 key (RFC 8410)
 const configurationFormat = 1;
-const ajv = new Ajv({ strict: false, ownProperties: true });
-formats.default(ajv, ["uuid"]);
-const checks = new Map(Object.entries(serverFrames).map(([type, schema]) => [type, ajv.compile(schema)]));
 
 export class GatewayLink {
   readonly #options: GatewayLinkOptions;
   readonly #functions: AgentLinkFunctions;
   #link: AgentLink;
-  #socket: WebSocket | undefined;
-  #parts = new PartsReader();
+  readonly #socket: FrameSocket<ServerMessage>;
   #cancelWait: (() => void) | undefined;
   #cancelBeat: (() => void) | undefined;
   #heartbeatMs = heartbeatIntervalMs;
@@ -87,6 +75,24 @@ export class GatewayLink {
   constructor(options: GatewayLinkOptions) {
     const { clock, kept, random = Math.random } = options;
     this.#options = options;
+    this.#socket = new FrameSocket({
+      url: options.url,
+      path: gatewayLinkPath,
+      subprotocol: gatewayLinkSubprotocol,
+      frames: serverFrames,
+      token: options.token,
+      log: options.log,
+      connected: () => {
+        this.#answeredAt = clock.now();
+        this.#step({ type: "connected" });
+      },
+      heard: (message) => this.#heard(message),
+      violated: () => this.#step({ type: "overdue" }),
+      cut: () => {
+        this.#cancelBeat?.();
+        this.#step({ type: "cut" });
+      },
+    });
     this.#functions = { sha256, verify: isSignedBy, now: () => clock.now(), random };
     const { configuration, signingKey } = kept;
     const enforced =
@@ -112,7 +118,7 @@ export class GatewayLink {
     this.#isStopped = true;
     this.#cancelWait?.();
     this.#cancelBeat?.();
-    this.#socket?.close(1001);
+    this.#socket.stop();
   }
 
   #step(event: AgentLinkEvent): void {
@@ -121,7 +127,7 @@ export class GatewayLink {
     for (const output of outputs) {
       switch (output.do) {
         case "connect":
-          void this.#connect();
+          void this.#socket.connect();
           break;
         case "hello": {
           const { publicKey, agentVersion } = this.#options;
@@ -139,66 +145,14 @@ export class GatewayLink {
           this.#pinned = this.#pin(output.signingKey);
           break;
         case "close":
-          this.#leave();
+          this.#cancelBeat?.();
+          this.#socket.leave();
           break;
         case "wait":
           this.#wait(output.delayMs);
           break;
       }
     }
-  }
-
-  async #connect(): Promise<void> {
-    const { url, token, log, clock } = this.#options;
-    let presented: string;
-    try {
-      presented = (await token()).trim();
-    } catch (error) {
-      log(`The token cannot be read: ${String(error)}`);
-      this.#step({ type: "cut" });
-      return;
-    }
-    if (this.#isStopped) return;
-    const socket = new WebSocket(new URL(gatewayLinkPath, url.replace(/^http/, "ws")), gatewayLinkSubprotocol, {
-      headers: { authorization: `Bearer ${presented}` },
-      perMessageDeflate: false,
-      maxPayload: longestFrameBytes,
-      handshakeTimeout: heartbeatTimeoutMs,
-    });
-    this.#socket = socket;
-    this.#parts = new PartsReader();
-    const isPresent = () => this.#socket === socket;
-    socket.on("open", () => {
-      if (!isPresent()) return;
-      this.#answeredAt = clock.now();
-      this.#step({ type: "connected" });
-    });
-    socket.on("message", (content, isBinary) => {
-      if (isPresent()) this.#read(isBinary ? "" : content.toString());
-    });
-    socket.on("error", (error) => log(`The link failed: ${error.message}`));
-    socket.on("close", () => {
-      if (!isPresent()) return;
-      this.#socket = undefined;
-      this.#cancelBeat?.();
-      this.#step({ type: "cut" });
-    });
-  }
-
-  #read(text: string): void {
-    const frame = frameOf(text);
-    if (frame === undefined) {
-      this.#options.log("The control plane sent something that is no frame.");
-      this.#step({ type: "overdue" });
-      return;
-    }
-    if (frame.type !== "part") {
-      this.#heard(frame);
-      return;
-    }
-    const whole = this.#parts.read(frame);
-    if (whole === "protocol") this.#step({ type: "overdue" });
-    else if (whole !== undefined) this.#read(whole.text);
   }
 
   #heard(message: ServerMessage): void {
@@ -256,7 +210,7 @@ export class GatewayLink {
   #beat(): void {
     const { clock } = this.#options;
     this.#cancelBeat?.();
-    if (this.#isStopped || this.#socket === undefined) return;
+    if (this.#isStopped || this.#socket.connection === undefined) return;
     if (clock.now() - this.#answeredAt > heartbeatTimeoutMs) {
       this.#step({ type: "overdue" });
       return;
@@ -267,12 +221,12 @@ export class GatewayLink {
 
   async #sayHeartbeat(): Promise<void> {
     const { agent, clock, log } = this.#options;
-    const socket = this.#socket;
+    const { connection } = this.#socket;
     const report = await agent.report().catch((error: unknown) => {
       log(`The state of the tunnel cannot be read: ${String(error)}`);
       return undefined;
     });
-    if (socket !== this.#socket) return;
+    if (connection !== this.#socket.connection) return;
     this.#sequence += 1;
     this.#sentAt = clock.now();
     this.#say({
@@ -297,15 +251,7 @@ export class GatewayLink {
   }
 
   #say(message: AgentMessage): void {
-    if (this.#socket?.readyState !== WebSocket.OPEN) return;
-    for (const frame of framesOf(message)) this.#socket.send(frame);
-  }
-
-  #leave(): void {
-    const socket = this.#socket;
-    this.#socket = undefined;
-    this.#cancelBeat?.();
-    socket?.terminate();
+    this.#socket.say(message);
   }
 
   #wait(delayMs: number): void {
@@ -313,27 +259,4 @@ export class GatewayLink {
     this.#cancelWait?.();
     this.#cancelWait = this.#options.clock.after(delayMs, () => this.#step({ type: "retry" }));
   }
-}
-
-/** @returns undefined for what does not have the form of a frame */
-function frameOf(text: string): ServerFrame | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const type = value !== null && typeof value === "object" && "type" in value ? value.type : undefined;
-  const check = typeof type === "string" ? checks.get(type) : undefined;
-  return check?.(value) === true ? (value as ServerFrame) : undefined; // as was just checked
-}
-
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
-}
-
-function isSignedBy(text: string, signature: string, signingKey: string): boolean {
-  const der = Buffer.concat([derPrefix, Buffer.from(signingKey, "base64")]);
-  const key = createPublicKey({ key: der, format: "der", type: "spki" });
-  return verify(null, Buffer.from(text), key, Buffer.from(signature, "base64"));
 }

@@ -2,50 +2,36 @@
  * Answers DNS on the gateway's addresses in the tunnel: to devices alone, and to each only for names that it may reach. The addresses of an
  * answer are in the filters before the answer leaves.
  */
-import { createSocket, type RemoteInfo, type Socket as UdpSocket } from "node:dgram";
-import { createServer, isIP, type Server, type Socket } from "node:net";
 import type { ConfigurationContent } from "@gatehouse/contract/gateway-link/configuration";
-import packet, { type Answer, type Question } from "dns-packet";
+import type { Question } from "dns-packet";
 import { isWithin, parseIpBlock } from "../addresses/ip-block.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { AnswerCache } from "./answer-cache.ts";
-import { type DnsMessage, decodeMessage } from "./dns-message.ts";
+import { decodeMessage } from "./dns-message.ts";
+import {
+  addressesOf,
+  addressTypes,
+  answersTo,
+  type DecodedQuestion,
+  isHostName,
+  lowestTtlMs,
+  otherTypes,
+  type Reply,
+  replyBytes,
+  senselessBlocks,
+  shortestTtlS,
+} from "./dns-reply.ts";
+import { DnsSockets } from "./dns-sockets.ts";
 import { deviceAt, nameAccess } from "./name-access.ts";
 import type { ResolvedNames } from "./resolved-names.ts";
 import { type AskUpstream, resolversOf } from "./upstream.ts";
 
-/** What is passed on. Others, such as HTTPS, get an empty answer: they can hold addresses that the filters do not know. */
-const addressTypes: ReadonlySet<string> = new Set(["A", "AAAA"]);
-const otherTypes: ReadonlySet<string> = new Set(["CNAME", "MX", "SRV", "TXT", "NS", "SOA", "CAA"]);
-
-const shortestTtlS = 10;
-const longestTtlS = 300;
 const mostQuestionsAtOnce = 512;
 const mostQuestionsOfADevice = 64;
-/** What an answer over UDP has at most, where the question allows more than 512 bytes. */
-const udpPayloadBytes = 1232;
-const plainUdpBytes = 512;
-const mostTcpConnections = 128;
-const tcpIdleMs = 10_000;
-const longestQuestionBytes = 4096;
 /** A name that no resolver answers for is tried again after this time, in milliseconds. */
 const retryMs = 15_000;
 const refreshesAtOnce = 16;
-
-/** Never the address of something at the site: machines themselves, links, groups of machines. */
-const senselessBlocks = [
-  "0.0.0.0/8",
-  "127.0.0.0/8",
-  "169.254.0.0/16",
-  "224.0.0.0/3",
-  "::/127",
-  "::ffff:0:0/96",
-  "fe80::/10",
-  "ff00::/8",
-]
-  .map(parseIpBlock)
-  .filter((block) => block !== undefined);
 
 interface DnsServerParts {
   /** What is enforced now. */
@@ -60,13 +46,6 @@ interface DnsServerParts {
   readonly port: number;
 }
 
-interface Reply {
-  readonly rcode: "NOERROR" | "NXDOMAIN" | "SERVFAIL" | "REFUSED" | "FORMERR" | "NOTIMP";
-  readonly answers: readonly Answer[];
-}
-
-const rcodes = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 } as const;
-
 export class DnsServer {
   readonly #parts: DnsServerParts;
   readonly #cache = new AnswerCache<Reply>();
@@ -74,11 +53,15 @@ export class DnsServer {
   readonly #questionsOf = new Map<string, number>();
   #questions = 0;
   #bound = "";
-  #close: (() => void)[] = [];
+  readonly #sockets: DnsSockets;
   #cancelTimer: (() => void) | undefined;
 
   constructor(parts: DnsServerParts) {
     this.#parts = parts;
+    this.#sockets = new DnsSockets(async (question, from, over) => {
+      const done = await this.answer(question, from);
+      return done === undefined ? undefined : replyBytes(done, over);
+    }, parts.log);
   }
 
   /** Listens on the addresses of a configuration, and resolves the names that it spells out. */
@@ -88,7 +71,7 @@ export class DnsServer {
     this.#cache.clear();
     if (addresses.join(" ") !== this.#bound) {
       this.#closeSockets();
-      for (const address of addresses) await this.#listen(address);
+      for (const address of addresses) await this.#sockets.listen(address, this.#parts.port);
       this.#bound = addresses.join(" ");
     }
     this.#keepFresh();
@@ -218,143 +201,8 @@ export class DnsServer {
     }
   }
 
-  async #listen(address: string): Promise<void> {
-    const { port, log } = this.#parts;
-    const udp = createSocket({ type: isIP(address) === 6 ? "udp6" : "udp4", ipv6Only: isIP(address) === 6 });
-    const tcp = createServer((socket) => this.#serveTcp(socket));
-    tcp.maxConnections = mostTcpConnections;
-    this.#close.push(
-      () => udp.close(),
-      () => tcp.close(),
-    );
-    udp.on("message", (question, from) => void this.#serveUdp(udp, question, from));
-    await new Promise<void>((resolve, reject) => {
-      udp.once("error", reject);
-      udp.bind(port, address, resolve);
-    });
-    await listening(tcp, port, address);
-    udp.on("error", (error) => log(`DNS on ${address}: ${error.message}`));
-  }
-
-  async #serveUdp(socket: UdpSocket, question: Buffer, from: RemoteInfo): Promise<void> {
-    const done = await this.answer(question, from.address);
-    if (done === undefined) return;
-    const size = Math.min(udpPayloadBytes, Math.max(plainUdpBytes, askedSize(done.query)));
-    const bytes = encodeReply(done);
-    const fitting =
-      bytes.length <= size ? bytes : encodeReply({ ...done, reply: { ...done.reply, answers: [] } }, true);
-    // The socket may be closed by now, where another configuration came meanwhile.
-    try {
-      socket.send(fitting, from.port, from.address, () => {});
-    } catch {}
-  }
-
-  #serveTcp(socket: Socket): void {
-    let received: Buffer = Buffer.alloc(0);
-    socket.setTimeout(tcpIdleMs, () => socket.destroy());
-    socket.on("error", () => socket.destroy());
-    socket.on("data", (chunk: Buffer) => {
-      received = Buffer.concat([received, chunk]);
-      if (received.length > longestQuestionBytes) {
-        socket.destroy();
-        return;
-      }
-      if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) return;
-      const question = received.subarray(2, 2 + received.readUInt16BE(0));
-      received = Buffer.alloc(0);
-      // One question at a time: the next is read when this one is answered.
-      socket.pause();
-      void this.answer(question, socket.remoteAddress ?? "").then((done) => {
-        if (done === undefined) {
-          socket.destroy();
-          return;
-        }
-        const bytes = encodeReply(done);
-        socket.write(Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 255]), bytes]));
-        socket.resume();
-      });
-    });
-  }
-
   #closeSockets(): void {
-    for (const close of this.#close.splice(0)) {
-      try {
-        close();
-      } catch {
-        // One that never listened.
-      }
-    }
+    this.#sockets.close();
     this.#bound = "";
   }
-}
-
-interface DecodedQuestion {
-  readonly query: DnsMessage;
-  readonly reply: Reply;
-}
-
-function encodeReply({ query, reply }: DecodedQuestion, isTruncated = false): Buffer {
-  return packet.encode({
-    type: "response",
-    id: query.id ?? 0,
-    flags:
-      packet.RECURSION_AVAILABLE |
-      (query.flag_rd ? packet.RECURSION_DESIRED : 0) |
-      (isTruncated ? packet.TRUNCATED_RESPONSE : 0) |
-      rcodes[reply.rcode],
-    questions: (query.questions ?? []).slice(0, 1),
-    answers: [...reply.answers],
-  });
-}
-
-function askedSize(query: DnsMessage): number {
-  const option = query.additionals?.find((one) => one.type === "OPT");
-  return option !== undefined && "udpPayloadSize" in option ? Number(option.udpPayloadSize) : plainUdpBytes;
-}
-
-/** The records that answer the question: those of the name, and of what it is an alias of. Whatever else came along is left out. */
-function answersTo(name: string, type: string, { answers = [] }: DnsMessage): readonly Answer[] {
-  const kept: Answer[] = [];
-  const names = new Set([name]);
-  // Aliases may stand in any order; a chain is no longer than the list.
-  for (let round = 0; round <= answers.length; round++) {
-    const size = names.size;
-    for (const answer of answers) {
-      if (answer.type === "CNAME" && names.has(answer.name.toLowerCase())) names.add(String(answer.data).toLowerCase());
-    }
-    if (names.size === size) break;
-  }
-  for (const answer of answers) {
-    if (!("ttl" in answer) || (answer.type !== type && answer.type !== "CNAME")) continue;
-    if (!names.has(answer.name.toLowerCase())) continue;
-    const ttl = Math.min(longestTtlS, Math.max(shortestTtlS, Number(answer.ttl ?? 0)));
-    kept.push({ ...answer, ttl } as Answer); // the same record but for its time to live
-  }
-  return kept;
-}
-
-function addressesOf(answers: readonly Answer[]): readonly string[] {
-  return answers.flatMap((answer) =>
-    addressTypes.has(answer.type) && "data" in answer && isIP(String(answer.data)) !== 0 ? [String(answer.data)] : [],
-  );
-}
-
-function lowestTtlMs(answers: readonly Answer[]): number {
-  const ttls = answers.map((answer) => ("ttl" in answer ? Number(answer.ttl ?? shortestTtlS) : shortestTtlS));
-  return 1000 * (ttls.length === 0 ? shortestTtlS : Math.min(...ttls));
-}
-
-function isHostName(name: string): boolean {
-  return name.length <= 253 && /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/.test(name);
-}
-
-function listening(server: Server, port: number, address: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ port, host: address, ipv6Only: isIP(address) === 6 }, () => {
-      server.off("error", reject);
-      server.on("error", () => {});
-      resolve();
-    });
-  });
 }

@@ -3,8 +3,13 @@ import type { ConfigurationContent, Destination } from "@gatehouse/contract/gate
 /** Which destinations' names (exact or `*.domain`) each address was resolved for. */
 export type NamedAddresses = ReadonlyMap<string, readonly string[]>;
 
+/** Destinations by key, of which some are names. */
+export interface NamedDestinations {
+  readonly destinations: Readonly<Record<string, unknown>>;
+}
+
 /** @returns the key of the destination that a name falls under: itself, else that of the longest wildcard */
-export function destinationOfName(content: ConfigurationContent, name: string): string | undefined {
+export function destinationOfName(content: NamedDestinations, name: string): string | undefined {
   if (Object.hasOwn(content.destinations, name)) return name;
   for (let dot = name.indexOf("."); dot !== -1; dot = name.indexOf(".", dot + 1)) {
     const wildcard = `*${name.slice(dot)}`;

@@ -1,6 +1,5 @@
 /** Which addresses names have, as far as devices have been told or may need to know. Bounded. */
-import type { ConfigurationContent } from "@gatehouse/contract/gateway-link/configuration";
-import { destinationOfName, type NamedAddresses } from "./named-services.ts";
+import { destinationOfName, type NamedAddresses, type NamedDestinations } from "./named-services.ts";
 
 /**
  * How long an address stays after its name last had it, in milliseconds: long enough that a connection is not cut because a resolver
@@ -74,14 +73,21 @@ export class ResolvedNames {
   }
 
   /** @returns names to resolve again: those that some device asked for not long ago, and all that the configuration spells out */
-  stale(content: ConfigurationContent, now: number): readonly string[] {
+  stale(content: NamedDestinations, now: number): readonly string[] {
     const spelledOut = Object.keys(content.destinations).filter((key) => !key.includes("/") && !key.startsWith("*"));
     const wanted = new Set(spelledOut.filter((name) => (this.#names.get(name)?.staleAt ?? now) <= now));
+    for (const name of this.staleOfAsked(content, now)) wanted.add(name);
+    return [...wanted];
+  }
+
+  /** @returns names to resolve again that some device asked for not long ago, and that are still those of a destination */
+  staleOfAsked(content: NamedDestinations, now: number): readonly string[] {
+    const wanted: string[] = [];
     for (const [name, { askedAt, staleAt }] of this.#names) {
       const isWanted = askedAt + rememberedMs > now && destinationOfName(content, name) !== undefined;
-      if (staleAt <= now && isWanted) wanted.add(name);
+      if (staleAt <= now && isWanted) wanted.push(name);
     }
-    return [...wanted];
+    return wanted;
   }
 
   /** Marks a name as not to be tried again before that moment, without an answer. */
@@ -92,7 +98,7 @@ export class ResolvedNames {
   }
 
   /** For each address the destinations of its names. */
-  named(content: ConfigurationContent): NamedAddresses {
+  named(content: NamedDestinations): NamedAddresses {
     const keysOf = new Map<string, Set<string>>();
     for (const [name, { addresses }] of this.#names) {
       const key = destinationOfName(content, name);

@@ -53,6 +53,28 @@ export const askUpstream: AskUpstream = async ({ name, type }, resolvers) => {
   return undefined;
 };
 
+/**
+ * Passes a question on as it is, and gives back the first answer, whatever it says.
+ *
+ * @returns undefined where no resolver answers
+ */
+export async function passOn(
+  question: Buffer,
+  over: "udp" | "tcp",
+  resolvers: readonly string[],
+): Promise<Buffer | undefined> {
+  if (question.length < 2) return undefined;
+  for (const resolver of resolvers) {
+    const query = Buffer.from(question);
+    query.writeUInt16BE(randomInt(0, 65_536));
+    const answer = await (over === "udp" ? udpAnswer : tcpAnswer)(query, resolver);
+    if (answer === undefined || answer.readUInt16BE(0) !== query.readUInt16BE(0)) continue;
+    question.copy(answer, 0, 0, 2);
+    return answer;
+  }
+  return undefined;
+}
+
 /** @returns undefined where it is no answer to this question */
 function readAnswer(bytes: Buffer, id: number, name: string, type: string): DnsMessage | undefined {
   const answer = decodeMessage(bytes);

@@ -110,22 +110,47 @@ export class WireGuardInterface {
     for (const [key, { endpoint }] of wanted) if (endpoint !== undefined) this.#endpoints.set(key, endpoint);
   }
 
-  /** Addresses of the gateway, with prefix lengths, and routes into the tunnel. */
-  async setRoutes(addresses: readonly string[], blocks: readonly string[]): Promise<void> {
+  /** Sets the key alone: the port is any, as the other sides are the ones that are found. */
+  async setKey(mark: number): Promise<void> {
+    await this.#programs.change("wg", ["set", this.name, "fwmark", String(mark), "private-key", this.#privateKeyFile]);
+  }
+
+  /** The interface's own addresses, with prefix lengths; brings it up. */
+  async setAddresses(addresses: readonly string[]): Promise<void> {
     const link = `dev ${this.name}`;
     for (const family of ["-4", "-6"] as const) {
-      const isOfFamily = (text: string) => text.includes(":") === (family === "-6");
-      const address = differenceOf(await this.#knownAddresses(family), addresses.filter(isOfFamily));
+      const address = differenceOf(await this.#knownAddresses(family), addresses.filter(isOfFamily(family)));
       const lines = address.gone.map((text) => `address del ${text} ${link}`);
       // Without detection of duplicates: nobody else is on this link, and DNS is served on the address at once.
       const nodad = family === "-6" ? " nodad" : "";
       lines.push(...address.missing.map((text) => `address replace ${text} ${link}${nodad}`));
       if (family === "-4") lines.push(`link set ${link} mtu ${mtuBytes} up`);
-      const route = differenceOf(await this.#knownRoutes(family), blocks.filter(isOfFamily));
-      lines.push(...route.gone.map((text) => `route del ${text} ${link} proto ${routeProtocol}`));
-      lines.push(...route.missing.map((text) => `route replace ${text} ${link} proto ${routeProtocol}`));
-      if (lines.length > 0) await this.#programs.change("ip", [family, "-batch", "-"], `${lines.join("\n")}\n`);
+      await this.#change(family, lines);
     }
+  }
+
+  /**
+   * Routes into the tunnel.
+   *
+   * @param table of the kernel's routing tables
+   */
+  async setRoutes(blocks: readonly string[], table = "main"): Promise<void> {
+    const own = `dev ${this.name} proto ${routeProtocol} table ${table}`;
+    for (const family of ["-4", "-6"] as const) {
+      const route = differenceOf(await this.#knownRoutes(family, table), blocks.filter(isOfFamily(family)));
+      const lines = route.gone.map((text) => `route del ${text} ${own}`);
+      lines.push(...route.missing.map((text) => `route replace ${text} ${own}`));
+      await this.#change(family, lines);
+    }
+  }
+
+  /** Takes it away with all that hangs on it; one that is not there is none to take away. */
+  async remove(): Promise<void> {
+    if (await this.#answers()) await this.#programs.change("ip", ["link", "delete", "dev", this.name]);
+  }
+
+  async #change(family: "-4" | "-6", lines: readonly string[]): Promise<void> {
+    if (lines.length > 0) await this.#programs.change("ip", [family, "-batch", "-"], `${lines.join("\n")}\n`);
   }
 
   async #answers(): Promise<boolean> {
@@ -165,19 +190,18 @@ export class WireGuardInterface {
     );
   }
 
-  async #knownRoutes(family: "-4" | "-6"): Promise<string[]> {
-    const output = await this.#programs.read("ip", [
-      "-json",
-      family,
-      "route",
-      "show",
-      "dev",
-      this.name,
-      "proto",
-      routeProtocol,
-    ]);
+  async #knownRoutes(family: "-4" | "-6", table: string): Promise<string[]> {
+    const args = ["-json", family, "route", "show", "table", table, "dev", this.name, "proto", routeProtocol];
+    let output: string;
+    try {
+      output = await this.#programs.read("ip", args);
+    } catch (error) {
+      // A table without a route is none.
+      if (error instanceof ProgramFailure && error.message.includes("table does not exist")) return [];
+      throw error;
+    }
     const routes = jsonList(output) as { dst: string }[]; // of ip's own form
-    return routes.map(({ dst }) => dst);
+    return routes.map(({ dst }) => (dst === "default" ? (family === "-4" ? "0.0.0.0/0" : "::/0") : dst));
   }
 }
 
@@ -197,6 +221,8 @@ export function tunnelBlocks({ settings, peers }: ConfigurationContent): readonl
   return [...new Set([...settings.interface.pools, ...networks])];
 }
 
+const isOfFamily = (family: "-4" | "-6") => (text: string) => text.includes(":") === (family === "-6");
+
 function sameBlocks(left: readonly string[], right: readonly string[]): boolean {
   const known = new Set(left.map(normalised));
   return known.size === new Set(right.map(normalised)).size && right.every((block) => known.has(normalised(block)));
@@ -213,7 +239,6 @@ function differenceOf(known: readonly string[], wanted: readonly string[]) {
 
 /** One text for each block, however a program writes it. */
 function normalised(text: string): string {
-  if (text === "default") return text;
   const block = parseIpBlock(text) ?? parseIpBlock(text.split("/")[0] ?? "");
   return block === undefined
     ? text

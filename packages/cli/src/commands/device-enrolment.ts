@@ -1,0 +1,77 @@
+import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type { DeviceFolder, Enrolment } from "@gatehouse/device/configuration/device-folder";
+import { isListedUser, isNewDevice, isNewDeviceToken } from "../answers.ts";
+import type { ApiClient } from "../api-client.ts";
+import { CommandFailure } from "../failure.ts";
+
+/** What a device is registered with. */
+export interface DeviceDescription {
+  readonly name: string;
+  /** The user's id or e-mail address. */
+  readonly user: string;
+  readonly hardwareId: string;
+  readonly os: string;
+  readonly osVersion: string;
+  readonly appVersion: string;
+}
+
+/**
+ * Registers this machine and gets its token. Interrupted anywhere, it is completed by doing it again.
+ *
+ * @throws CommandFailure when Gatehouse says no
+ */
+export async function enrolDevice(
+  client: ApiClient,
+  folder: DeviceFolder,
+  url: string,
+  described: () => Promise<DeviceDescription>,
+): Promise<Enrolment> {
+  await folder.make();
+  const registered = (await folder.enrolment()) ?? (await register(client, folder, url, await described()));
+  const { token } = await client.ask(
+    // @ts-expect-error until the operation is in the contract
+    (gatehouse) => gatehouse.post("/tenants/devices/{id}/rotate-token", { path: { id: registered.device } }),
+    isNewDeviceToken,
+  );
+  const enrolment = { ...registered, token };
+  await folder.keepEnrolment(enrolment);
+  return enrolment;
+}
+
+async function register(
+  client: ApiClient,
+  folder: DeviceFolder,
+  url: string,
+  { user, ...description }: DeviceDescription,
+): Promise<Enrolment> {
+  const { id: userId, label } = await userOf(client, user);
+  const body = { ...description, userId, publicKey: await folder.publicKey() };
+  const before = await folder.begunEnrolment();
+  const isSame = before?.url === url && isDeepStrictEqual(before.body, body);
+  // Asked for with the same key, a registration whose answer was lost is not made twice.
+  const begun = isSame ? before : { url, idempotencyKey: randomUUID(), body };
+  await folder.keepBegunEnrolment(begun);
+  const { idempotencyKey } = begun;
+  const made = await client.ask(
+    (gatehouse) => gatehouse.post("/tenants/devices", { body, idempotencyKey }),
+    isNewDevice,
+  );
+  const registered = { url, device: made.id, name: made.name, user: label };
+  await folder.keepEnrolment(registered);
+  return registered;
+}
+
+async function userOf(client: ApiClient, user: string): Promise<{ readonly id: string; readonly label: string }> {
+  if (!user.includes("@")) return { id: user, label: user };
+  const query = { "filter[email]": user };
+  for await (const { id, email } of client.items(
+    (gatehouse) => gatehouse.list("/tenants/users", { query }),
+    isListedUser,
+  )) {
+    if (email.toLowerCase() === user.toLowerCase()) return { id, label: email };
+  }
+  throw new CommandFailure(`No user has the e-mail address ${user}.`, {
+    details: ["Invite the user first, or give the user's id: --user."],
+  });
+}

@@ -1,0 +1,319 @@
+/**
+ * The device's agent: holds the configuration that is in use, and keeps the machine as it says. Whoever brings configurations calls
+ * `applyConfiguration`; whoever sends heartbeats calls `report`.
+ */
+
+import { explanations } from "@gatehouse/contract/device-link/device-agent-link";
+import type {
+  DeviceConfiguration,
+  DeviceGateway,
+  SignedDeviceConfiguration,
+} from "@gatehouse/contract/device-link/device-configuration";
+import {
+  deviceConfigurationFault,
+  deviceConfigurationName,
+  type UnreadConfiguration,
+} from "@gatehouse/contract/device-link/device-envelope";
+import type { DeviceFailureReason, DeviceHeartbeat } from "@gatehouse/contract/device-link/frames";
+import type { ConfigurationName } from "@gatehouse/contract/gateway-link/frames";
+import type { Clock } from "@gatehouse/gateway/clock";
+import { isSignedBy, sha256 } from "@gatehouse/gateway/configuration/signatures";
+import type { Log } from "@gatehouse/gateway/log";
+import type { ResolvedNames } from "@gatehouse/gateway/names/resolved-names";
+import { contentProblem, isDeviceConfiguration } from "./configuration/check-device-configuration.ts";
+import type { DeviceFolder, DeviceTrust } from "./configuration/device-folder.ts";
+import { type HostAddresses, hostAndPort } from "./host-addresses.ts";
+import { choiceFor, chosenWay, type EndpointChoice, watchedChoice } from "./tunnel/endpoint-choice.ts";
+import type { Tunnel } from "./tunnel/tunnel.ts";
+import { gatewaysOfNames, type Outside, plainAddress, wantedTunnel } from "./tunnel/wanted-tunnel.ts";
+
+/** What became of a configuration. After `failed`, what was in use before still is. */
+export type DeviceOutcome =
+  | { readonly state: "applied"; readonly configuration: ConfigurationName }
+  | { readonly state: "failed"; readonly reason: DeviceFailureReason; readonly message: string };
+
+interface DeviceAgentParts {
+  /** The id that this is enrolled as. */
+  readonly device: string;
+  /** Where the control plane serves: never reached through the tunnel. */
+  readonly url: string;
+  readonly tunnel: Pick<Tunnel, "bring" | "remove" | "livePeers">;
+  readonly folder: DeviceFolder;
+  readonly names: ResolvedNames;
+  readonly hosts: HostAddresses;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Peers are looked at so often, in milliseconds. */
+const watchMs = 5_000;
+/** The machine is held against what is wanted so often, in milliseconds: addresses of endpoints change, and people change routes. */
+const mendMs = 60_000;
+
+export class DeviceAgent {
+  readonly #parts: DeviceAgentParts;
+  #trust: DeviceTrust | undefined;
+  #used: SignedDeviceConfiguration | undefined;
+  /** By gateway. */
+  #choices = new Map<string, EndpointChoice>();
+  #mendedAt = 0;
+  /** Changes of the machine, one after the other. */
+  #queue: Promise<unknown> = Promise.resolve();
+  #cancelTimer: (() => void) | undefined;
+  #isStopped = false;
+  #listeners: ((configuration: DeviceConfiguration | undefined) => Promise<void> | void)[] = [];
+
+  constructor(parts: DeviceAgentParts) {
+    this.#parts = parts;
+  }
+
+  /** Goes on with what was kept, where it still may be used; else takes away what an earlier run left. Comes before anything else. */
+  async start(): Promise<void> {
+    this.#trust = await this.#parts.folder.trust();
+    await this.#inTurn(() => this.#resume());
+    this.#watchLater();
+  }
+
+  /** Pins the tenant and the key that configurations have to be signed with. @throws Error when others are pinned */
+  async trust(tenant: string, signingKey: string): Promise<void> {
+    if (this.#trust === undefined) {
+      const trust = { tenant, signingKey };
+      await this.#parts.folder.keepTrust(trust);
+      this.#trust = trust;
+    } else if (this.#trust.signingKey !== signingKey || this.#trust.tenant !== tenant) {
+      throw new Error("Another tenant or signing key than the pinned one is offered.");
+    }
+  }
+
+  /** Uses a configuration, or says why not. Never throws: `failed` is for the control plane to see. */
+  applyConfiguration(given: UnreadConfiguration): Promise<DeviceOutcome> {
+    return this.#inTurn(() => this.#apply(given, true));
+  }
+
+  /** The gateways that are peers, with their last handshakes. */
+  async report(): Promise<DeviceHeartbeat["gateways"]> {
+    const gateways = this.configuration?.gateways ?? [];
+    const live = gateways.length === 0 ? new Map() : await this.#parts.tunnel.livePeers();
+    return gateways.slice(0, mostReported).map(({ gateway, publicKey }) => {
+      const lastHandshake = live.get(publicKey)?.lastHandshake;
+      return lastHandshake === undefined ? { gateway } : { gateway, lastHandshake };
+    });
+  }
+
+  /** What is in use; undefined: nothing. */
+  get configuration(): DeviceConfiguration | undefined {
+    return this.#used?.content;
+  }
+
+  get signed(): SignedDeviceConfiguration | undefined {
+    return this.#used;
+  }
+
+  get pinned(): DeviceTrust | undefined {
+    return this.#trust;
+  }
+
+  /** Hosts that the tunnel depends on. */
+  get outsideHosts(): ReadonlySet<string> {
+    const ways = [...this.#choices.values()].flatMap((choice) => choice.ways.map((way) => hostAndPort(way).host));
+    return new Set([...ways, new URL(this.#parts.url).hostname]);
+  }
+
+  /** Sends the addresses of names through their gateways. Back when that is so. */
+  namesChanged(): Promise<void> {
+    return this.#inTurn(() => this.#mend());
+  }
+
+  /** Calls when another configuration is in use, and with undefined when none is any more. */
+  onChange(listener: (configuration: DeviceConfiguration | undefined) => Promise<void> | void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Takes the tunnel away: a device that does not run the agent is as if there never had been one. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelTimer?.();
+    await this.#inTurn(async () => {
+      await this.#tell(undefined);
+      await this.#parts.tunnel.remove();
+    });
+  }
+
+  async #resume(): Promise<void> {
+    const { folder, tunnel, log } = this.#parts;
+    const kept = this.#trust === undefined ? undefined : await folder.configuration();
+    const outcome = kept === undefined ? undefined : await this.#apply(kept, false);
+    if (outcome?.state === "applied") {
+      log(`Goes on with generation ${outcome.configuration.generation}, kept from before.`);
+      return;
+    }
+    await tunnel.remove();
+  }
+
+  async #apply(given: UnreadConfiguration, isNew: boolean): Promise<DeviceOutcome> {
+    const { device, clock, folder, log } = this.#parts;
+    const failed = (reason: DeviceFailureReason, message: string): DeviceOutcome => {
+      log(`A configuration was refused (${reason}): ${message}`);
+      return { state: "failed", reason, message };
+    };
+    const trust = this.#trust;
+    if (trust === undefined) return failed("forged", "This device trusts no signing key yet.");
+    const expected = { device, now: clock.now(), ...trust, latest: trust.latest };
+    const fault = deviceConfigurationFault(given, expected, {
+      sha256,
+      verify: isSignedBy,
+      hasForm: isDeviceConfiguration,
+    });
+    if (fault !== undefined) {
+      const detail = fault === "malformed" ? contentProblem(given.content) : undefined;
+      return failed(fault, detail === undefined ? explanations[fault] : `${explanations[fault]} ${detail}`);
+    }
+    const configuration = { ...given, content: given.content as DeviceConfiguration }; // `hasForm` was asked
+    const name = deviceConfigurationName(given.header, sha256);
+    if (this.#used !== undefined && deviceConfigurationName(this.#used.header, sha256).hash === name.hash) {
+      return { state: "applied", configuration: name };
+    }
+    const before = this.#used;
+    try {
+      this.#used = configuration;
+      await this.#mend();
+      // The configuration first: what is kept may be later than the latest, never earlier, or it would be a replay after a crash.
+      if (isNew) await folder.keepConfiguration(configuration);
+      if (trust.latest?.hash !== name.hash) {
+        const later = { ...trust, latest: name };
+        await folder.keepTrust(later);
+        this.#trust = later;
+      }
+    } catch (error) {
+      await this.#restore(before);
+      return failed("not_applied", error instanceof Error ? error.message : String(error));
+    }
+    if (isNew) log(`Uses generation ${name.generation}, with ${configuration.content.gateways.length} gateways.`);
+    await this.#tell(configuration.content);
+    return { state: "applied", configuration: name };
+  }
+
+  async #restore(before: SignedDeviceConfiguration | undefined): Promise<void> {
+    this.#used = before;
+    try {
+      if (before === undefined) await this.#parts.tunnel.remove();
+      else await this.#mend();
+    } catch (error) {
+      this.#parts.log(`What was there before could not be restored wholly; it is tried again: ${String(error)}`);
+      this.#mendedAt = 0;
+    }
+  }
+
+  /** Makes the machine as the configuration in use says. */
+  async #mend(): Promise<void> {
+    const { tunnel, names, clock } = this.#parts;
+    const content = this.#used?.content;
+    if (content === undefined) return;
+    this.#mendedAt = clock.now();
+    this.#choices = new Map(
+      content.gateways.map((gateway) => [
+        gateway.gateway,
+        choiceFor(gateway, this.#choices.get(gateway.gateway), clock.now()),
+      ]),
+    );
+    const ways = new Map(
+      await Promise.all(
+        content.gateways.map(async ({ gateway }) => [gateway, await this.#addressOfWay(gateway)] as const),
+      ),
+    );
+    await tunnel.bring(
+      wantedTunnel(content, {
+        named: names.named({ destinations: gatewaysOfNames(content) }),
+        wayTo: ({ gateway }: DeviceGateway) => ways.get(gateway),
+        controlPlane: await this.#controlPlane(),
+      }),
+    );
+  }
+
+  async #addressOfWay(gateway: string): Promise<string | undefined> {
+    const choice = this.#choices.get(gateway);
+    const way = choice === undefined ? undefined : chosenWay(choice);
+    if (way === undefined) return undefined;
+    const { host, port } = hostAndPort(way);
+    const [address] = await this.#parts.hosts.of(host);
+    if (address === undefined) return undefined;
+    return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
+  }
+
+  async #controlPlane(): Promise<readonly Outside[]> {
+    const { hostname, port, protocol } = new URL(this.#parts.url);
+    const addresses = await this.#parts.hosts.of(hostname.replace(/^\[|\]$/g, ""));
+    const number = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+    return addresses.flatMap((text) => {
+      const address = plainAddress(text);
+      return address === undefined ? [] : [{ address, protocol: "tcp" as const, port: number }];
+    });
+  }
+
+  #watchLater(): void {
+    const { clock } = this.#parts;
+    this.#cancelTimer?.();
+    if (this.#isStopped) return;
+    const left = this.#used === undefined ? watchMs : this.#used.header.expiresAt - clock.now();
+    this.#cancelTimer = clock.after(Math.max(0, Math.min(watchMs, left)), () => void this.#watch());
+  }
+
+  async #watch(): Promise<void> {
+    try {
+      await this.#inTurn(() => this.#look());
+    } catch (error) {
+      this.#parts.log(`The tunnel could not be looked after; tried again: ${String(error)}`);
+    } finally {
+      this.#watchLater();
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { tunnel, clock, log } = this.#parts;
+    const used = this.#used;
+    if (used === undefined || this.#isStopped) return;
+    const now = clock.now();
+    if (used.header.expiresAt <= now) {
+      this.#used = undefined;
+      await this.#tell(undefined);
+      await tunnel.remove();
+      log(
+        `Generation ${used.header.generation} has expired: nothing is sent through gateways until another one comes.`,
+      );
+      return;
+    }
+    const live = await tunnel.livePeers();
+    let hasMoved = false;
+    for (const { gateway, publicKey } of used.content.gateways) {
+      const choice = this.#choices.get(gateway);
+      if (choice === undefined) continue;
+      const next = watchedChoice(choice, live.get(publicKey), now);
+      this.#choices.set(gateway, next);
+      if (next.index === choice.index) continue;
+      hasMoved = true;
+      log(
+        `The gateway ${gateway} is tried at ${chosenWay(next)}: ${chosenWay(choice)} does not answer, or is no endpoint.`,
+      );
+    }
+    if (hasMoved || now - this.#mendedAt >= mendMs) await this.#mend();
+  }
+
+  async #tell(configuration: DeviceConfiguration | undefined): Promise<void> {
+    for (const listener of this.#listeners) {
+      try {
+        await listener(configuration);
+      } catch (error) {
+        this.#parts.log(`After a change of configuration: ${String(error)}`);
+      }
+    }
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#queue.then(work);
+    this.#queue = result.catch(() => {});
+    return result;
+  }
+}
+
+/** What a heartbeat has room for. */
+const mostReported = 1_000;

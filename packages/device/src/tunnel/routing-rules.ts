@@ -1,0 +1,91 @@
+/** The rules by which the kernel picks a table of routes; those of the agent are told from others' by their priorities. */
+import type { ProgramRunner } from "@gatehouse/gateway/programs/program-runner";
+import { everything, type Outside, plainAddress, type WantedTunnel } from "./wanted-tunnel.ts";
+
+/** WireGuard's own packets carry it, and never go into the tunnel. */
+export const packetMark = 0x6748;
+/** The table of what is sent into the tunnel, and the one of all that has no closer way. */
+export const tunnelTable = "26440";
+export const everythingTable = "26441";
+
+const priorities = { outside: 5200, tunnel: 5201, closer: 5202, everything: 5203 } as const;
+const ownPriorities: ReadonlySet<number> = new Set(Object.values(priorities));
+
+type Family = "-4" | "-6";
+const families: readonly Family[] = ["-4", "-6"];
+
+/** A rule as `ip` tells of it. */
+interface LiveRule {
+  readonly priority: number;
+  readonly dst?: string;
+  readonly ipproto?: string;
+  readonly dport?: number;
+  readonly not?: null;
+  readonly fwmark?: string;
+  readonly suppress_prefixlen?: number;
+  readonly table: string;
+}
+
+/** What is wanted, for `ip rule add` and `del`, by family. */
+export function wantedRules({ routes, outside }: WantedTunnel, family: Family): readonly string[] {
+  const isOfFamily = (text: string) => text.includes(":") === (family === "-6");
+  if (!routes.some(isOfFamily)) return [];
+  const rules = outside
+    .filter(({ address }) => isOfFamily(address))
+    .map(({ address, protocol, port }: Outside) =>
+      ruleText({ priority: priorities.outside, dst: address, ipproto: protocol, dport: port, table: "main" }),
+    );
+  rules.push(unmarked(priorities.tunnel, tunnelTable));
+  if (everything.some((block) => isOfFamily(block) && routes.includes(block))) {
+    rules.push(ruleText({ priority: priorities.closer, suppress_prefixlen: 0, table: "main" }));
+    rules.push(unmarked(priorities.everything, everythingTable));
+  }
+  return rules;
+}
+
+export class RoutingRules {
+  readonly #programs: ProgramRunner;
+
+  constructor(programs: ProgramRunner) {
+    this.#programs = programs;
+  }
+
+  /** New ones first: nothing that goes into the tunnel goes elsewhere in between. */
+  async set(wanted: Pick<WantedTunnel, "routes" | "outside">): Promise<void> {
+    for (const family of families) {
+      const live = await this.#live(family);
+      const rules = wantedRules({ addresses: [], peers: new Map(), ...wanted }, family);
+      const lines = [
+        ...rules.filter((rule) => !live.includes(rule)).map((rule) => `rule add ${rule}`),
+        ...live.filter((rule) => !rules.includes(rule)).map((rule) => `rule del ${rule}`),
+      ];
+      if (lines.length > 0) await this.#programs.change("ip", [family, "-batch", "-"], `${lines.join("\n")}\n`);
+    }
+  }
+
+  async #live(family: Family): Promise<readonly string[]> {
+    const output = await this.#programs.read("ip", ["-json", family, "rule", "show"]);
+    const rules = output.trim() === "" ? [] : (JSON.parse(output) as LiveRule[]); // of ip's own form
+    return rules.filter(({ priority }) => ownPriorities.has(priority)).map(ruleText);
+  }
+}
+
+function unmarked(priority: number, table: string): string {
+  return ruleText({ priority, not: null, fwmark: `0x${packetMark.toString(16)}`, table });
+}
+
+function ruleText(rule: LiveRule): string {
+  const { priority, dst, ipproto, dport, not, fwmark, suppress_prefixlen: suppressed, table } = rule;
+  return [
+    ...(not === undefined ? [] : ["not"]),
+    ...(dst === undefined ? [] : ["to", plainAddress(dst) ?? dst]),
+    ...(ipproto === undefined ? [] : ["ipproto", ipproto]),
+    ...(dport === undefined ? [] : ["dport", String(dport)]),
+    ...(fwmark === undefined ? [] : ["fwmark", fwmark]),
+    "lookup",
+    table,
+    ...(suppressed === undefined ? [] : ["suppress_prefixlength", String(suppressed)]),
+    "priority",
+    String(priority),
+  ].join(" ");
+}

@@ -1,0 +1,136 @@
+/**
+ * A WebSocket that speaks frames: what arrives has its form and is whole, what is sent goes in parts where it is long. It knows nothing of
+ * what the frames mean.
+ */
+import { heartbeatTimeoutMs, longestPart, type Part } from "@gatehouse/contract/gateway-link/frames";
+import { framesOf, PartsReader } from "@gatehouse/contract/gateway-link/message-parts";
+import { Ajv } from "ajv";
+import formats from "ajv-formats";
+import { WebSocket } from "ws";
+import type { Log } from "../log.ts";
+
+/** Bytes of one frame: a part and what is around it, and no character has more than three. */
+const longestFrameBytes = 3 * longestPart + 1024;
+const ajv = new Ajv({ strict: false, ownProperties: true });
+formats.default(ajv, ["uuid"]);
+
+export interface FrameSocketOptions<Message> {
+  /** `https://…` of the control plane; `http://` only where nothing but this machine is in between. */
+  readonly url: string;
+  readonly path: string;
+  readonly subprotocol: string;
+  /** The schema of each frame that may arrive, by its type; one of them is `part`. */
+  readonly frames: Readonly<Record<string, object>>;
+  /** Read for each connection, so that a token may be replaced without a restart. */
+  readonly token: () => Promise<string>;
+  readonly log: Log;
+  readonly connected: () => void;
+  readonly heard: (message: Message) => void;
+  /** What arrived is no frame: the connection is of no more use. */
+  readonly violated: () => void;
+  /** The connection is lost, or never came about. Not called for one that was left. */
+  readonly cut: () => void;
+}
+
+export class FrameSocket<Message extends { readonly type: string }> {
+  readonly #options: FrameSocketOptions<Message>;
+  readonly #checks: ReadonlyMap<string, (value: unknown) => boolean>;
+  #socket: WebSocket | undefined;
+  #parts = new PartsReader();
+  #isStopped = false;
+
+  constructor(options: FrameSocketOptions<Message>) {
+    this.#options = options;
+    this.#checks = new Map(Object.entries(options.frames).map(([type, schema]) => [type, ajv.compile(schema)]));
+  }
+
+  /** Which connection this is, for whoever wants to know whether it still is the same. */
+  get connection(): object | undefined {
+    return this.#socket;
+  }
+
+  async connect(): Promise<void> {
+    const { url, path, subprotocol, token, log, connected, cut } = this.#options;
+    let presented: string;
+    try {
+      presented = (await token()).trim();
+    } catch (error) {
+      log(`The token cannot be read: ${String(error)}`);
+      cut();
+      return;
+    }
+    if (this.#isStopped) return;
+    const socket = new WebSocket(new URL(path, url.replace(/^http/, "ws")), subprotocol, {
+      headers: { authorization: `Bearer ${presented}` },
+      perMessageDeflate: false,
+      maxPayload: longestFrameBytes,
+      handshakeTimeout: heartbeatTimeoutMs,
+    });
+    this.#socket = socket;
+    this.#parts = new PartsReader();
+    const isPresent = () => this.#socket === socket;
+    socket.on("open", () => {
+      if (isPresent()) connected();
+    });
+    socket.on("message", (content, isBinary) => {
+      if (isPresent()) this.#read(isBinary ? "" : content.toString());
+    });
+    socket.on("error", (error) => log(`The link failed: ${error.message}`));
+    socket.on("close", () => {
+      if (!isPresent()) return;
+      this.#socket = undefined;
+      cut();
+    });
+  }
+
+  say(message: object): void {
+    if (this.#socket?.readyState !== WebSocket.OPEN) return;
+    for (const frame of framesOf(message)) this.#socket.send(frame);
+  }
+
+  /** Ends the connection at once. */
+  leave(): void {
+    const socket = this.#socket;
+    this.#socket = undefined;
+    socket?.terminate();
+  }
+
+  /** Ends the connection in good order, and lets no other come. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#socket?.close(1001);
+  }
+
+  #read(text: string): void {
+    const frame = this.#frameOf(text);
+    if (frame === undefined) {
+      this.#options.log("The control plane sent something that is no frame.");
+      this.#options.violated();
+      return;
+    }
+    if (!isPart(frame)) {
+      this.#options.heard(frame);
+      return;
+    }
+    const whole = this.#parts.read(frame);
+    if (whole === "protocol") this.#options.violated();
+    else if (whole !== undefined) this.#read(whole.text);
+  }
+
+  /** @returns undefined for what does not have the form of a frame */
+  #frameOf(text: string): Message | Part | undefined {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return undefined;
+    }
+    const type = value !== null && typeof value === "object" && "type" in value ? value.type : undefined;
+    const check = typeof type === "string" ? this.#checks.get(type) : undefined;
+    return check?.(value) === true ? (value as Message | Part) : undefined; // as was just checked
+  }
+}
+
+function isPart(frame: { readonly type: string }): frame is Part {
+  return frame.type === "part";
+}

@@ -1,0 +1,175 @@
+/** `gatehouse device run` on real packets: what a configuration says goes where it says, and everything else as before. */
+import { existsSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { until } from "../../packages/server/src/testing/until.ts";
+import { DeviceWorld, type FarGateway, ports, site } from "./device-world.ts";
+import { obstacle } from "./namespaces.ts";
+
+const why = obstacle();
+if (why !== undefined) console.warn(`Devices are not tested on real packets: ${why}.`);
+
+const app = `${site.app}/32`;
+
+describe.skipIf(why !== undefined)("a device on real packets", () => {
+  const world = new DeviceWorld();
+  let one: FarGateway;
+  let two: FarGateway;
+
+  beforeAll(async () => {
+    await world.build();
+    [one, two] = world.gateways as [FarGateway, FarGateway];
+    await world.startControlPlane();
+    world.startAgent();
+    await world.linked();
+  });
+  afterAll(() => world.remove());
+
+  async function use(...given: Parameters<DeviceWorld["configure"]>): Promise<void> {
+    const answer = await world.configure(...given);
+    expect(answer, world.log).toMatchObject({ type: "applied" });
+  }
+
+  const says = (stream: string) => world.prober.ask("say", { stream, text: `still here? ${Math.random()}` });
+
+  test("sends through a gateway what the configuration says, over IPv4 and IPv6", async () => {
+    expect(await world.carriers()).toEqual([]);
+    await use(world.content([{ allowedIps: [app] }, {}]));
+    expect(await world.carriers()).toEqual(["one"]);
+    for (const host of [...one.addresses, ...two.addresses])
+      expect(await world.prober.ask("ping", { host })).toBe(true);
+    expect(await world.carriers(site.files)).toEqual([]);
+    await until("handshakes are reported", async () => {
+      const { heartbeat } = await world.state();
+      return heartbeat?.gateways.every(({ lastHandshake }) => lastHandshake !== undefined) === true;
+    });
+  });
+
+  test("moves what another gateway carries now, and leaves the other peer's connections alone", async () => {
+    await use(world.content([{ allowedIps: [app, `${site.files}/32`] }, {}]));
+    const host = one.addresses[0];
+    await one.prober.ask("echo", { port: 9000, hosts: [host] });
+    await world.prober.ask("open", { stream: "one", host, port: 9000 });
+    expect(await says("one")).toBe(true);
+    await use(world.content([{ allowedIps: [`${site.files}/32`] }, { allowedIps: [app] }]));
+    expect(await world.carriers()).toEqual(["two"]);
+    expect(await world.carriers(site.files)).toEqual(["one"]);
+    expect(await says("one")).toBe(true);
+  });
+
+  test("sends everything through the gateway of the internet, but for endpoints and the control plane", async () => {
+    const everywhere = { ...world.content([{ allowedIps: [app] }, {}]), internet: two.id };
+    await use(everywhere);
+    expect(world.machine.run("ip", ["route", "get", "198.51.100.7"])).toContain(world.interfaceName);
+    expect(world.machine.run("ip", ["route", "get", "2001:db8:9::7"])).toContain(world.interfaceName);
+    expect(world.machine.run("ip", ["route", "get", "192.0.2.77"])).toContain("dev wide");
+    expect(await world.carriers()).toEqual(["one"]);
+    expect((await world.state()).isLinked).toBe(true);
+    await use(world.content([{ allowedIps: [app] }, {}]));
+    expect(await world.carriers()).toEqual(["one"]);
+  });
+
+  test("reaches an endpoint outside the tunnel even where the configuration sends its network through it", async () => {
+    await use(world.content([{ allowedIps: [app, "192.0.2.0/24"] }, {}]));
+    expect(await world.carriers()).toEqual(["one"]);
+    expect(world.machine.run("ip", ["route", "get", "192.0.2.77"])).toContain(world.interfaceName);
+  });
+
+  test("asks the gateway for its names, and sends their addresses through it before it answers", async () => {
+    await use(world.content([{ allowedIps: [app] }, { names: ["*.internal.example.com"] }]));
+    expect(await world.carriers(site.files)).toEqual([]);
+    const resolve = (name: string) => world.prober.ask<unknown>("resolve", { server: "127.0.0.153", name, type: "A" });
+    expect(await resolve("files.internal.example.com")).toEqual([site.files]);
+    expect(await world.prober.ask("tcp", { host: site.files, port: ports.two })).toBe(true);
+    expect(await resolve("missing.internal.example.com")).toBe("ENOTFOUND");
+    // When another gateway carries the name, what is known of it moves along.
+    await use(world.content([{ allowedIps: [app], names: ["files.internal.example.com"] }, {}]));
+    expect(await world.carriers(site.files)).toEqual(["one"]);
+  });
+
+  test("refuses what is forged, replayed, expired or malformed, and goes on with what it had", async () => {
+    const good = world.content([{ allowedIps: [app] }, {}]);
+    await use(good);
+    const other = world.content([{}, { allowedIps: [app] }]);
+    const cases = [
+      [{ changes: { device: one.id } }, "forged"],
+      [{ changes: { tenant: one.id } }, "forged"],
+      [{ forge: { signature: `${"A".repeat(86)}==` } }, "forged"],
+      [{ changes: { format: 2 } }, "unknown_format"],
+      [{ changes: { expiresAt: Date.now() - 1 } }, "expired"],
+      [{ changes: { generation: 0 } }, "replayed"],
+      [{ forge: { content: good } }, "malformed"],
+    ] as const;
+    for (const [more, reason] of cases) {
+      expect(await world.configure(other, more)).toMatchObject({ type: "failed", reason });
+    }
+    expect(await world.carriers()).toEqual(["one"]);
+  });
+
+  test("keeps the one before as a whole when the machine refuses a part", async () => {
+    await use(world.content([{ allowedIps: [app] }, {}]));
+    await world.prober.ask("open", { stream: "atomic", host: site.app, port: ports.one });
+    expect(await says("atomic")).toBe(true);
+    // Of IPv6, after peers and IPv4 were changed already: the address of a group is nobody's own.
+    const refused = world.content([{}, { allowedIps: [app] }]);
+    const answer = await world.configure({ ...refused, ipv6: "ff02::7" });
+    expect(answer).toMatchObject({ type: "failed", reason: "not_applied" });
+    expect(await world.carriers()).toEqual(["one"]);
+    expect(await says("atomic")).toBe(true);
+  });
+
+  test("goes on without a control plane, and over its own restart", async () => {
+    await use(world.content([{ allowedIps: [app] }, {}]));
+    await world.prober.ask("open", { stream: "restart", host: site.app, port: ports.one });
+    await world.stopControlPlane();
+    await world.stopAgent("SIGKILL");
+    expect(await says("restart")).toBe(true);
+    world.startAgent();
+    await until("it goes on", () => world.log.includes("kept from before"), 50_000);
+    expect(await world.carriers()).toEqual(["one"]);
+    expect(await says("restart")).toBe(true);
+    await world.stopAgent("SIGTERM");
+    world.startAgent();
+    await until("it goes on", () => world.log.includes("kept from before"), 50_000);
+    expect(await world.carriers()).toEqual(["one"]);
+  });
+
+  test("takes no configurations of a control plane with another key", async () => {
+    await world.startControlPlane();
+    await until("it sees the other key", () => world.log.includes("another signing key"), 50_000);
+    expect(await world.carriers()).toEqual(["one"]);
+  });
+});
+
+describe.skipIf(why !== undefined)("a device's end on real packets", () => {
+  const world = new DeviceWorld();
+
+  beforeAll(async () => {
+    await world.build();
+    await world.startControlPlane();
+    world.startAgent();
+    await world.linked();
+  });
+  afterAll(() => world.remove());
+
+  test("sends nothing through gateways once the configuration has expired, and starts anew with the next", async () => {
+    const content = world.content([{ allowedIps: [app] }, {}]);
+    const expiresAt = Date.now() + 6_000;
+    expect(await world.configure(content, { changes: { expiresAt } })).toMatchObject({ type: "applied" });
+    expect(await world.carriers()).toEqual(["one"]);
+    await until("it has expired", () => world.log.includes("has expired"));
+    expect(await world.carriers()).toEqual([]);
+    expect(await world.configure(content)).toMatchObject({ type: "applied" });
+    expect(await world.carriers()).toEqual(["one"]);
+  });
+
+  test("leaves nothing behind when it is told to end", async () => {
+    const rules = (family: string) => world.machine.run("ip", [family, "rule", "show"]).split("\n").length;
+    expect(rules("-4")).toBeGreaterThan(4);
+    expect(await world.stopAgent("SIGTERM")).toBe(0);
+    expect(world.machine.run("ip", ["link", "show"])).not.toContain(world.interfaceName);
+    expect([rules("-4"), rules("-6")]).toEqual([4, 3]);
+    expect(world.machine.run("ip", ["route", "show", "table", "all"])).not.toContain("2644");
+    await until("wireguard-go has ended", () => !existsSync(`/var/run/wireguard/${world.interfaceName}.sock`));
+    expect(await world.carriers()).toEqual([]);
+  });
+});
