@@ -9,7 +9,8 @@ import { until } from "../../packages/server/src/testing/until.ts";
 import type { Administrator } from "./administrator.ts";
 import { obstacle } from "./namespaces.ts";
 import type { NetworkDevice } from "./network-device.ts";
-import { app, type NetworkGateway, NetworkWorld, ports } from "./network-world.ts";
+import { type NetworkGateway, NetworkWorld } from "./network-world.ts";
+import { app, ports } from "./targets.ts";
 import { answered, Download, expectCut, via } from "./traffic.ts";
 
 const why = obstacle();

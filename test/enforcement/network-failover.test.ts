@@ -4,7 +4,8 @@ import { until } from "../../packages/server/src/testing/until.ts";
 import type { Administrator } from "./administrator.ts";
 import { obstacle } from "./namespaces.ts";
 import type { NetworkDevice } from "./network-device.ts";
-import { app, type NetworkGateway, NetworkWorld, replicaAddress } from "./network-world.ts";
+import { type NetworkGateway, NetworkWorld, replicaAddress } from "./network-world.ts";
+import { app } from "./targets.ts";
 import { Download, expectCut, via } from "./traffic.ts";
 
 const why = obstacle();
@@ -72,6 +73,24 @@ describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
     await expectThrough(first);
     await running.end();
   }, 180_000);
+
+  test("in maintenance lets what runs finish, sends what is new elsewhere at once, and carries nothing after the drain time", async () => {
+    const file = await Download.begin(ann, app.ipv4, 8 * 50);
+    const endless = await Download.begin(ann, app.ipv6);
+    await Promise.all([file.goesOn(), endless.goesOn()]);
+    const began = Date.now();
+    await administrator.enforce("POST", `/tenants/gateways/${first.id}/enter-maintenance`);
+    await expectThrough(second);
+    const his = await Download.begin(bob, app.ipv4);
+    await until("the download is finished", async () => (await file.progress()).isWhole, drainSeconds * 1_000);
+    expect((await file.progress()).via).toBe(first.site.ipv4);
+    await endless.goesOn();
+    expect(Date.now()).toBeLessThan(began + drainSeconds * 1_000);
+    await until("the drain time is over", () => Date.now() > began + drainSeconds * 1_000, drainSeconds * 1_000);
+    await expectCut(endless, his);
+    await administrator.enforce("POST", `/tenants/gateways/${first.id}/exit-maintenance`);
+    await expectThrough(first);
+  }, 120_000);
 });
 
 /** What is said to that address, and from it, is lost; nobody is told. */

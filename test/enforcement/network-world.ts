@@ -23,13 +23,9 @@ import { Administrator } from "./administrator.ts";
 import { type Namespace, Namespaces, Prober } from "./namespaces.ts";
 import { NetworkDevice } from "./network-device.ts";
 import { ManagedProgram } from "./programs.ts";
+import { app, files, internet, names, ports } from "./targets.ts";
+import { via } from "./traffic.ts";
 
-export const app = { ipv4: "10.80.0.11", ipv6: "fd80::11" };
-export const files = { ipv4: "10.80.0.12", ipv6: "fd80::12" };
-export const names = { ipv4: "10.80.0.13", ipv6: "fd80::13" };
-export const internet = { ipv4: "203.0.113.80", ipv6: "2001:db8:113::80" };
-/** Served everywhere: echoes over TCP and UDP, and downloads over TCP. */
-export const ports = { web: 8080, admin: 9090, downloads: 7070 };
 const apiPort = 8080;
 const wireguardPort = "51820";
 
@@ -53,6 +49,7 @@ export class NetworkWorld {
   readonly groups = { staff: "", visitors: "" };
   readonly resources = { app: "", files: "", names: "" };
   readonly policies = { staff: "" };
+  readonly #apiKey = generateToken(tokenPrefixes.apiKey);
   #wide: Namespace | undefined;
   #administrator: Administrator | undefined;
   #database: { readonly connection: Connection; drop(): Promise<void> } | undefined;
@@ -77,20 +74,28 @@ export class NetworkWorld {
       ...Object.entries({ app, files, names }).map(([role, target]) => this.#serve(role, target, site)),
       this.#serve("internet", internet, wide),
     ];
-    const apiKey = generateToken(tokenPrefixes.apiKey);
-    await this.#startReplicas(wide, { ...settings, GATEHOUSE_BOOTSTRAP_API_KEY: apiKey });
+    await this.#startReplicas(wide, { ...settings, GATEHOUSE_BOOTSTRAP_API_KEY: this.#apiKey });
     const desk = this.namespaces.add("administrator");
     this.namespaces.connect(desk, wide, "wide", ["192.0.2.100/24"]);
-    this.#administrator = new Administrator(new Prober(desk), apiKey, replicaUrl);
+    this.#administrator = new Administrator(new Prober(desk), this.#apiKey, replicaUrl);
     await this.administrator.ready();
     await this.#makeRecords();
     await Promise.all([this.#startGateways(wide, site), this.#startDevices(wide), ...serving]);
+    await this.#untilGatewaysServe();
+    await Promise.all(
+      // Those of staff; a visitor's has nowhere to go.
+      this.devices
+        .slice(0, 2)
+        .map((device) => until("a device is connected", async () => (await via(device, app.ipv4)) !== null, 60_000)),
+    );
+  }
+
+  async #untilGatewaysServe(): Promise<void> {
     await Promise.all(
       this.gateways.map(({ id }) =>
         until("both gateways serve", async () => (await this.administrator.gateway(id)).status === "ONLINE", 30_000),
       ),
     );
-    await Promise.all(this.devices.map((device) => device.follow()));
   }
 
   /** @param number from 1 */
@@ -127,7 +132,7 @@ export class NetworkWorld {
 
   /** What all programs said, for a test that fails. */
   get output(): string {
-    const programs = [...this.replicas, ...this.gateways.map(({ agent }) => agent)];
+    const programs = [...this.replicas, ...[...this.gateways, ...this.devices].map(({ agent }) => agent)];
     return programs.map(({ output }, index) => `--- ${index}\n${output.slice(-4_000)}`).join("\n");
   }
 
@@ -137,7 +142,6 @@ export class NetworkWorld {
   }
 
   async remove(): Promise<void> {
-    for (const device of this.devices) device.stop();
     this.namespaces.remove();
     await this.#database?.drop();
     rmSync(this.folder, { recursive: true, force: true });
@@ -250,10 +254,13 @@ export class NetworkWorld {
       const host = 11 + index;
       this.namespaces.connect(namespace, wide, "wide", [`192.0.2.${host}/24`, `2001:db8:2::${host}/64`]);
       const device = new NetworkDevice({
-        world: this,
         namespace,
-        userId: user.id,
         interfaceName: `d${index + 1}${this.namespaces.id}`,
+        userId: user.id,
+        // Eve's comes by the other replica.
+        url: replicaUrl(index === 2 ? 2 : 1),
+        apiKey: this.#apiKey,
+        folder: this.folder,
       });
       this.devices.push(device);
     }

@@ -43,6 +43,13 @@ export class ManagedProgram {
     this.#child = child;
   }
 
+  /** @returns its exit code, once it ends by itself; null: by a signal */
+  ended(): Promise<number | null> {
+    const child = this.#child;
+    if (child === undefined) throw new Error("it was not started");
+    return new Promise((resolve) => child.once("close", resolve));
+  }
+
   /** Lets it end as it does when asked to, and waits for that. @returns its exit code */
   stop(): Promise<number | null> {
     return this.#end("SIGTERM");

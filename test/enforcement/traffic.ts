@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { until } from "../../packages/server/src/testing/until.ts";
 import type { NetworkDevice } from "./network-device.ts";
-import { ports } from "./network-world.ts";
+import { ports } from "./targets.ts";
 
 /** How many pieces of a running download tell that time has passed: it brings one each 20 ms. */
 const pieces = 25;

@@ -66,6 +66,13 @@ export const errorDefinitions = {
       "The link of gateways needs a gateway's token as `Authorization: Bearer`, and there was none, or one that is unknown, or was rotated away and whose grace is over.",
     remedy: "Give the agent the gateway's present token. Keys that hold `gateways:token` are shown it.",
   },
+  invalid_device_token: {
+    status: 401,
+    title: "The device's token is not valid",
+    explanation:
+      "The link of devices needs a device's token as `Authorization: Bearer`, and there was none, or one that is unknown, or was replaced by a newer one.",
+    remedy: "Give the device a new token, and its agent that token. It is shown once, so one that is lost is replaced.",
+  },
   permission_denied: {
     status: 403,
     title: "The API key lacks the permission for this operation",
@@ -104,13 +111,13 @@ export const errorDefinitions = {
   upgrade_required: {
     status: 426,
     title: "This address takes WebSockets only",
-    explanation: "Agents of gateways open a WebSocket here, with the subprotocol that `detail` names.",
+    explanation: "Agents of gateways or devices open a WebSocket here, with the subprotocol that `detail` names.",
     remedy: "Open a WebSocket. Proxies in between must pass on `Upgrade` and `Connection`.",
   },
   too_many_links: {
     status: 503,
-    title: "Too many gateways connect at once",
-    explanation: "This replica has as many links as it may, or too many gateways are connecting at the moment.",
+    title: "Too many agents connect at once",
+    explanation: "This replica has as many links as it may, or too many agents are connecting at the moment.",
     remedy: "Connect again after `Retry-After`, or to another replica. Agents do both by themselves.",
   },
   no_such_operation: {

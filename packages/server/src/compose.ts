@@ -1,5 +1,8 @@
 /** Puts the parts of a server together over a database that is there and migrated. */
+import { deviceLinkPath, deviceLinkSubprotocol } from "@gatehouse/contract/device-link/frames";
+import { gatewayLinkPath, gatewayLinkSubprotocol } from "@gatehouse/contract/gateway-link/frames";
 import type { FastifyInstance } from "fastify";
+import { DeviceLinks } from "./device-link/device-links.ts";
 import { Ledger, ModelStore } from "./features/access/access.api.ts";
 import { accessTestGuard } from "./features/access-tests/access-tests.api.ts";
 import { ApiKeyAuthenticator } from "./features/api-keys/api-keys.api.ts";
@@ -12,9 +15,11 @@ import {
   setUpInstallation,
 } from "./features/tenants/tenants.api.ts";
 import { deliverWebhooks, type WebhookDeliverySettings } from "./features/webhooks/webhooks.api.ts";
-import { type GatewayLinkLimits, GatewayLinks } from "./gateway-link/gateway-links.ts";
+import { GatewayLinks } from "./gateway-link/gateway-links.ts";
 import { createApp } from "./http/app.ts";
+import type { LinkSocket } from "./http/link-sockets.ts";
 import type { RateLimit } from "./http/rate-limits.ts";
+import type { LinkLimits } from "./links/link-door.ts";
 import { type EventStreamLimits, EventStreams, eventStreamLimits } from "./platform/audit/event-streams.ts";
 import { signCheckpoints } from "./platform/audit/sign-checkpoints.ts";
 import { AuditSigner } from "./platform/audit/signatures.ts";
@@ -58,18 +63,22 @@ export interface WebhookSettings extends Partial<WebhookDeliverySettings> {
   readonly intervalMs?: number;
 }
 
-/** How gateways are served. */
-export interface GatewayLinkSettings {
+/** How devices are served. */
+export interface DeviceLinkSettings {
   /** Other limits than the usual. */
-  readonly limits?: Partial<GatewayLinkLimits>;
-  /** How long configurations may be enforced without the control plane, in milliseconds. */
+  readonly limits?: Partial<LinkLimits>;
+  /** How long configurations may be used without the control plane, in milliseconds. */
   readonly lifeMs?: number;
+  /** How often it is looked what time alone brings, in milliseconds. */
+  readonly tickMs?: number;
+}
+
+/** How gateways are served. */
+export interface GatewayLinkSettings extends DeviceLinkSettings {
   /** How long connections that run may finish once their gateway is in maintenance, in milliseconds. */
   readonly drainMs?: number;
   /** False leaves it to other replicas to notice that gateways fell silent. */
   readonly watch?: boolean;
-  /** How often it is looked what time alone brings, in milliseconds. */
-  readonly tickMs?: number;
 }
 
 export interface ComposeOptions {
@@ -88,6 +97,7 @@ export interface ComposeOptions {
   readonly streams?: Partial<EventStreamLimits>;
   readonly webhooks?: WebhookSettings;
   readonly gatewayLinks?: GatewayLinkSettings;
+  readonly deviceLinks?: DeviceLinkSettings;
   /** How long a whole request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs?: number;
   /** Whether figures for Prometheus are kept. */
@@ -118,6 +128,7 @@ export interface Composition {
   /** Undefined unless they were asked for. */
   readonly metrics: Metrics | undefined;
   readonly links: GatewayLinks;
+  readonly deviceLinks: DeviceLinks;
   /** The work in the background, by its name. */
   readonly tasks: ReadonlyMap<string, Reconciler>;
   /** Drains requests, writes what is pending, and closes every connection. */
@@ -183,6 +194,8 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     ...options.gatewayLinks,
   });
   follower.subscribe(links);
+  const deviceLinks = new DeviceLinks({ runner, clock, log, ...options.deviceLinks });
+  follower.subscribe(deviceLinks);
   const installation = await setUpInstallation(runner, options.setUp, clock.now()).catch(async (error: unknown) => {
     await database.close();
     throw error;
@@ -204,6 +217,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       caches: { records: () => records.state, keys: () => apiKeys.cacheState },
       eventStreams: () => streams.size,
       gatewayLinks: () => links.state,
+      deviceLinks: () => deviceLinks.state,
     });
   }
   const waiting = new AppliedWaiting(database, clock);
@@ -216,7 +230,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     clock,
     trustedProxies: options.trustedProxies,
     rateLimits,
-    links,
+    links: socketsOf(links, deviceLinks),
     awaitApplied: (...asked) => waiting.wait(...asked),
     ...(options.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: options.requestTimeoutMs }),
     authenticator: {
@@ -237,6 +251,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     },
     { name: "idle-models", intervalMs: minuteMs, run: async () => models.dropIdle() },
     { name: "gateway-links", intervalMs: options.gatewayLinks?.tickMs ?? 1_000, run: async () => links.tick() },
+    { name: "device-links", intervalMs: options.deviceLinks?.tickMs ?? 1_000, run: async () => deviceLinks.tick() },
     ...(options.gatewayLinks?.watch === false
       ? []
       : [{ name: "gateway-silence", intervalMs: 2_000, run: () => links.noticeSilence() }]),
@@ -275,12 +290,13 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     authenticator: apiKeys,
     metrics,
     links,
+    deviceLinks,
     tasks: new Map(reconcilers.map((reconciler) => [reconciler.name, reconciler])),
     async close() {
       closing = true;
       // Live streams would keep their connections for ever.
       streams.close();
-      await links.close();
+      await Promise.all([links.close(), deviceLinks.close()]);
       await app.close();
       await Promise.all([...reconcilers.map((reconciler) => reconciler.stop()), webhooks?.jobs.stop()]);
       await apiKeys.usage.flush().catch((error: unknown) => log.warn({ err: error }, "the last uses of keys are lost"));
@@ -290,6 +306,25 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       await tracing?.close();
     },
   };
+}
+
+function socketsOf(gateways: GatewayLinks, devices: DeviceLinks): readonly LinkSocket[] {
+  return [
+    {
+      path: gatewayLinkPath,
+      subprotocol: gatewayLinkSubprotocol,
+      invalidToken: "invalid_gateway_token",
+      whose: "gateways",
+      listener: gateways,
+    },
+    {
+      path: deviceLinkPath,
+      subprotocol: deviceLinkSubprotocol,
+      invalidToken: "invalid_device_token",
+      whose: "devices",
+      listener: devices,
+    },
+  ];
 }
 
 function rateLimit(most: number, options: WindowCountsOptions): RateLimit | undefined {

@@ -30,7 +30,6 @@ export async function enrolDevice(
   await folder.make();
   const registered = (await folder.enrolment()) ?? (await register(client, folder, url, await described()));
   const { token } = await client.ask(
-    // @ts-expect-error until the operation is in the contract
     (gatehouse) => gatehouse.post("/tenants/devices/{id}/rotate-token", { path: { id: registered.device } }),
     isNewDeviceToken,
   );

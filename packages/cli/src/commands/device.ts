@@ -206,7 +206,6 @@ async function printConfiguration(options: ConfigOptions, command: Command): Pro
   if (!hasKey) return printed(options, ...(await keptConfiguration(folder, privateKey)));
   const url = isOwn && enrolment !== undefined && !isGiven(command, "url") ? enrolment.url : options.url;
   const current = await apiClient({ ...options, url }, "apiKey").ask(
-    // @ts-expect-error until the operation is in the contract
     (gatehouse) => gatehouse.get("/tenants/devices/{id}/configuration", { path: { id: device } }),
     isDeviceConfiguration,
   );

@@ -1,7 +1,8 @@
 import Type from "typebox";
+import { DeviceConfiguration } from "../device-link/device-configuration.ts";
 import { list } from "../list.ts";
 import { operation } from "../operation.ts";
-import { Device, Posture } from "../records/device.ts";
+import { Device, DeviceToken, Posture } from "../records/device.ts";
 import { closedObject, Name, shortText, Uuid } from "../schema.ts";
 
 const tag = "Devices";
@@ -122,4 +123,31 @@ export const replaceDevicePosture = operation({
   parameters: { id: "uuid" },
   body: Posture,
   success: { status: 200, kind: "record", body: Device },
+});
+
+export const rotateDeviceToken = operation({
+  id: "rotateDeviceToken",
+  method: "POST",
+  path: "/tenants/devices/{id}/rotate-token",
+  tag,
+  summary: "Give a device a new token",
+  description:
+    "With it the device's agent opens its link. It is shown this once. An earlier token ends at once, and so does the link that was opened with it.",
+  access: "devices:write",
+  changesAccess: true,
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "record", body: DeviceToken },
+});
+
+export const readDeviceConfiguration = operation({
+  id: "readDeviceConfiguration",
+  method: "GET",
+  path: "/tenants/devices/{id}/configuration",
+  tag,
+  summary: "Tell which way a device sends its packets",
+  description:
+    "What the device's agent is told now: gateways as WireGuard peers with what goes through each, and names to ask them for. A device that may reach nothing has no gateways. Follows each change, so it has no version; before `validUntil` (milliseconds since 1970) time alone changes nothing.",
+  access: "devices:read",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "report", body: DeviceConfiguration },
 });

@@ -37,3 +37,7 @@ export const Device = component("Device", "A machine that a user reaches the net
   user: Type.Optional(DeviceUser),
 });
 export type Device = Static<typeof Device>;
+
+export const DeviceToken = component("DeviceToken", "What a device's agent opens its link with.", {
+  token: Type.String({ description: "Shown this once; only its hash is kept." }),
+});

@@ -1,45 +1,290 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { decide } from "../decisions/decide.ts";
-import { compile } from "../model/model.ts";
+import type { GatewayFacts } from "../model/facts.ts";
+import { compile, type Model } from "../model/model.ts";
 import { randomLinks } from "../testing/random-links.ts";
 import { moment } from "../testing/random-request.ts";
-import { randomTenant } from "../testing/random-tenant.ts";
-import { deviceConfiguration } from "./device-routes.ts";
+import { ids, randomTenant } from "../testing/random-tenant.ts";
+import { deviceConfiguration, servingGateways, type Ways } from "./device-routes.ts";
+import type { GatewayLink, LinkFacts } from "./links.ts";
+import { addressesOf } from "./places.ts";
 
-test("a device goes to each address through the first gateway of the decision, and to nothing that it may not reach", () => {
-  let routed = 0;
+function waysOf(links: LinkFacts): Ways {
+  return {
+    devices: new Map(links.devices.map((link) => [link.deviceId, { ...link, isPeer: true }])),
+    gateways: new Map(links.gateways.map((link) => [link.gatewayId, link])),
+  };
+}
+
+/** The way to each address on its own, by the decision about the resource that was created first of those that lead anywhere. */
+function waysByDecisions(model: Model, ways: Ways, deviceId: string, now: number) {
+  const { sourceIp = null, country = null } = ways.devices.get(deviceId) ?? {};
+  const about = {
+    subject: { kind: "device", deviceId } as const,
+    now,
+    ...(sourceIp === null ? {} : { sourceIp }),
+    ...(country === null ? {} : { country }),
+  };
+  const firstOf = (gateways: readonly string[]) =>
+    gateways.find((id) => typeof ways.gateways.get(id)?.endpoint === "string" && ways.gateways.get(id)?.publicKey);
+  const found = new Map<string, string>();
+  for (const resource of [...model.resources.values()].sort((a, b) => (a.facts.id < b.facts.id ? -1 : 1))) {
+    const destination = { kind: "resource", resourceId: resource.facts.id } as const;
+    const gateway = firstOf(decide(model, { ...about, destination }).gateways);
+    if (gateway === undefined) continue;
+    for (const { key } of addressesOf(resource)) if (!found.has(key)) found.set(key, gateway);
+  }
+  const elsewhere = decide(model, { ...about, destination: { kind: "address", address: "203.0.113.250" } });
+  return { found, internet: elsewhere.resource === undefined ? firstOf(elsewhere.gateways) : undefined };
+}
+
+test("a device goes to each address as the decisions say, one address at a time, and nowhere else", () => {
+  let [routed, without] = [0, 0];
+  const somewhereUnknown = fc.subarray([...ids.gateways], { maxLength: 1 });
   fc.assert(
-    fc.property(randomTenant, randomLinks, moment, (facts, links, now) => {
+    fc.property(randomTenant, randomLinks, moment, somewhereUnknown, (facts, links, now, unknown) => {
       const model = compile(facts);
-      const known = {
-        devices: new Map(links.devices.map((link) => [link.deviceId, link])),
-        gateways: new Map(links.gateways.map((link) => [link.gatewayId, link])),
-      };
-      for (const { deviceId, sourceIp, country } of links.devices) {
-        const found = deviceConfiguration(model, known, deviceId, now);
-        const routes = (found?.gateways ?? []).flatMap(({ gateway, allowedIps, names }) =>
-          [...allowedIps, ...names].map((to): [string, string] => [to, gateway]),
-        );
-        expect(new Set(routes.map(([to]) => to)).size).toBe(routes.length);
-        const allowed = new Set<string>();
-        for (const { id } of facts.resources) {
-          const decision = decide(model, {
-            subject: { kind: "device", deviceId },
-            destination: { kind: "resource", resourceId: id },
-            now,
-            ...(sourceIp === null ? {} : { sourceIp }),
-            ...(country === null ? {} : { country }),
-          });
-          const first = decision.gateways.find((gateway) => known.gateways.has(gateway));
-          if (first !== undefined) allowed.add(first);
-        }
-        for (const [, gateway] of routes) expect(allowed).toContain(gateway);
-        for (const gateway of allowed) expect(found?.gateways.map((peer) => peer.gateway)).toContain(gateway);
+      const hidden = (link: GatewayLink) => (unknown.includes(link.gatewayId) ? { ...link, endpoint: null } : link);
+      const ways = waysOf({ ...links, gateways: links.gateways.map(hidden) });
+      for (const { deviceId } of links.devices) {
+        const told = deviceConfiguration(model, ways, deviceId, now);
+        const routes = (told?.gateways ?? []).flatMap(({ gateway, allowedIps, names }) => [
+          ...allowedIps.map((to): [string, string] => [to, gateway]),
+          ...names.map((to): [string, string] => [to, gateway]),
+        ]);
+        const { found, internet } = waysByDecisions(model, ways, deviceId, now);
+        expect(new Map(routes)).toEqual(found);
+        // No address twice, so that WireGuard never has to choose.
+        expect(routes).toHaveLength(found.size);
+        if (internet !== undefined) expect(told?.internet).toBe(internet);
         routed += routes.length;
+        if (told?.gateways.length === 0) without += 1;
       }
     }),
     { numRuns: 300, unbiased: true },
   );
   expect(routed).toBeGreaterThan(200);
+  expect(without).toBeGreaterThan(20);
+});
+
+test("what was told before changes no way where priorities decide, and time alone changes none before `validUntil`", () => {
+  let timed = 0;
+  fc.assert(
+    fc.property(randomTenant, randomLinks, moment, (facts, links, now) => {
+      const model = compile(facts);
+      const ways = waysOf(links);
+      const serving = servingGateways(model, ways);
+      for (const { deviceId } of links.devices) {
+        const configuration = deviceConfiguration(model, ways, deviceId, now);
+        if (configuration === undefined) continue;
+        const earlier = { configuration, serving, isChanged: () => false };
+        expect(deviceConfiguration(model, ways, deviceId, now, earlier)).toEqual(configuration);
+        const { validUntil } = configuration;
+        if (validUntil === undefined) continue;
+        expect(validUntil).toBeGreaterThan(now);
+        const later = deviceConfiguration(model, ways, deviceId, validUntil - 1);
+        expect(later?.gateways).toEqual(configuration.gateways);
+        timed += 1;
+      }
+    }),
+    { numRuns: 200, unbiased: true },
+  );
+  expect(timed).toBeGreaterThan(20);
+});
+
+describe("a tenant of one device and three gateways", () => {
+  const id = (kind: number, number: number) => `00000000-0000-7000-8000-0000${kind}${String(number).padStart(7, "0")}`;
+  const [one, two, three] = [id(1, 1), id(1, 2), id(1, 3)];
+  const device = id(2, 1);
+  const user = id(3, 1);
+  const resource = id(4, 1);
+  const block = "10.20.30.0/24";
+
+  const gateway = (gatewayId: string, facts: Partial<GatewayFacts> = {}): GatewayFacts => ({
+    id: gatewayId,
+    name: gatewayId,
+    status: "ONLINE",
+    load: 0.2,
+    roundTripTimeMs: 10,
+    ...facts,
+  });
+
+  function modelOf(gateways: readonly GatewayFacts[], mode: "MANUAL" | "AUTOMATIC", options: Options = {}): Model {
+    const rule = id(5, 1);
+    return compile({
+      users: [
+        {
+          id: user,
+          email: "ann@example.com",
+          firstName: "",
+          lastName: "",
+          status: options.userStatus ?? "active",
+          attributes: {},
+          groups: [],
+        },
+      ],
+      groups: [],
+      devices: [
+        {
+          id: device,
+          userId: user,
+          active: options.active ?? true,
+          name: "Laptop",
+          os: "",
+          osVersion: "",
+          appVersion: "",
+          hardwareId: "",
+          posture: {},
+        },
+      ],
+      gateways,
+      resources: [
+        {
+          id: resource,
+          name: "Web",
+          type: "PRIVATE",
+          loadBalancingMode: mode,
+          addresses: (options.addresses ?? [block]).map((address) => ({ address, protocols: [] })),
+          gateways: gateways.map((facts) => facts.id),
+        },
+      ],
+      rules: [{ id: rule, name: "Always", type: "ALLOW", text: "true" }],
+      policies: [
+        {
+          id: id(6, 1),
+          name: "Everybody",
+          type: "PRIVATE",
+          isDefault: false,
+          active: true,
+          action: true,
+          mode: null,
+          allGroups: false,
+          allUsers: true,
+          allDevices: false,
+          allResources: true,
+          sourceIps: [],
+          rule,
+          groups: [],
+          users: [],
+          devices: [],
+          resources: [],
+          gateways: [],
+        },
+      ],
+    } as Parameters<typeof compile>[0]); // with all that these decisions ask for
+  }
+
+  interface Options {
+    readonly userStatus?: "active" | "inactive" | "pending";
+    readonly active?: boolean;
+    readonly addresses?: readonly string[];
+  }
+
+  const links = (isPeer = true): Ways => ({
+    devices: new Map([[device, { ipv4: "100.64.0.1", ipv6: "fd00::1", isPeer, sourceIp: null, country: null }]]),
+    gateways: new Map(
+      [one, two, three].map((gatewayId, index): [string, GatewayLink] => [
+        gatewayId,
+        {
+          gatewayId,
+          ipv4: `100.64.1.${index}`,
+          ipv6: `fd00::1:${index}`,
+          publicKey: "E".repeat(43),
+          listenPort: 51_820,
+          endpoint: `192.0.2.${index + 1}:51820`,
+          relayEnabled: false,
+          relayPort: null,
+          drain: null,
+          dns: { resolvers: [], domains: [] },
+          networks: null,
+        },
+      ]),
+    ),
+  });
+
+  const told = (model: Model, earlier?: Parameters<typeof deviceConfiguration>[4]) => {
+    const configuration = deviceConfiguration(model, links(), device, 0, earlier);
+    if (configuration === undefined) throw new Error("the device is known");
+    return { configuration, serving: servingGateways(model, links()), isChanged: () => false };
+  };
+  const wayIn = ({ configuration }: ReturnType<typeof told>) =>
+    configuration.gateways.find(({ allowedIps }) => allowedIps.includes(block))?.gateway;
+  const all = (loads: Readonly<Record<string, number>> = {}) =>
+    [one, two, three].map((gatewayId) => gateway(gatewayId, { load: loads[gatewayId] ?? 0.2 }));
+
+  test.each<[string, Options, boolean]>([
+    ["a deactivated device", { active: false }, true],
+    ["a device of a deactivated user", { userStatus: "inactive" }, true],
+    ["a device of a user who is invited", { userStatus: "pending" }, true],
+    ["a device whose key no gateway can take", {}, false],
+  ])("%s has no gateways", (_whose, options, isPeer) => {
+    const model = modelOf(all(), "MANUAL", options);
+    expect(deviceConfiguration(model, links(isPeer), device, 0)).toEqual({
+      device,
+      ipv4: "100.64.0.1",
+      ipv6: "fd00::1",
+      gateways: [],
+    });
+  });
+
+  test("a device that is not known has no configuration", () => {
+    expect(deviceConfiguration(modelOf(all(), "MANUAL"), links(), id(2, 2), 0)).toBeUndefined();
+  });
+
+  test("addresses, blocks and names of both families each stand where they belong, once", () => {
+    const addresses = [
+      "10.0.0.1",
+      "2001:DB8::1",
+      "fd12:3456::/32",
+      "fd12:3456:0::/32",
+      "10.0.0.0/8",
+      "git.example.com",
+      "*.example.com",
+    ];
+    const { configuration } = told(modelOf(all(), "MANUAL", { addresses }));
+    expect(configuration.gateways).toEqual([
+      expect.objectContaining({
+        gateway: one,
+        allowedIps: ["10.0.0.0/8", "10.0.0.1/32", "2001:db8::1/128", "fd12:3456::/32"],
+        names: ["*.example.com", "git.example.com"],
+      }),
+    ]);
+  });
+
+  test("load alone moves nobody who is on a gateway that serves, and decides for who comes", () => {
+    const before = told(modelOf(all(), "AUTOMATIC"));
+    const present = wayIn(before) ?? "";
+    const loaded = modelOf(all({ [present]: 1 }), "AUTOMATIC");
+    expect(wayIn(told(loaded, before))).toBe(present);
+    expect(wayIn(told(loaded))).not.toBe(present);
+  });
+
+  test("a gateway that goes moves its own devices; when it comes back they are its own again", () => {
+    const before = told(modelOf(all(), "AUTOMATIC"));
+    const present = wayIn(before) ?? "";
+    const others = [one, two, three].filter((gatewayId) => gatewayId !== present);
+    const without = (gone: string) =>
+      modelOf(
+        all().map((facts) => (facts.id === gone ? { ...facts, status: "OFFLINE" } : facts)),
+        "AUTOMATIC",
+      );
+    for (const gone of others) expect(wayIn(told(without(gone), before))).toBe(present);
+    const moved = told(without(present), before);
+    expect(others).toContain(wayIn(moved));
+    expect(wayIn(told(modelOf(all(), "AUTOMATIC"), moved))).toBe(present);
+  });
+
+  test("another order of priority moves devices at once", () => {
+    const before = told(modelOf(all(), "MANUAL"));
+    expect(wayIn(before)).toBe(one);
+    expect(wayIn(told(modelOf([gateway(two), gateway(one)], "MANUAL"), before))).toBe(two);
+  });
+
+  test("a change of the resource lets load decide anew", () => {
+    const before = told(modelOf(all(), "AUTOMATIC"));
+    const present = wayIn(before) ?? "";
+    const loaded = modelOf(all({ [present]: 1 }), "AUTOMATIC");
+    expect(wayIn(told(loaded, { ...before, isChanged: () => true }))).not.toBe(present);
+  });
 });

@@ -4,12 +4,12 @@ import type { ContentTree } from "@gatehouse/contract/gateway-link/content-tree"
 import type { LinkChange } from "@gatehouse/policy/enforcement/links";
 import { type EnforcementChange, TenantEnforcement } from "@gatehouse/policy/enforcement/tenant-enforcement";
 import type { Model } from "@gatehouse/policy/model/model";
+import { giveTunnelAddresses, type LinkRows, readLinkRows, readSomeLinkRows } from "../links/link-facts.queries.ts";
+import { deviceLinkOf, gatewayLinkOf, linkFactsOf, usualDrainMs } from "../links/link-facts.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { OutboxEntry } from "../platform/outbox/outbox.queries.ts";
 import type { TenantModels } from "../platform/tenancy/tenant-models.ts";
-import { giveTunnelAddresses, type LinkRows, readLinkRows, readSomeLinkRows } from "./link-facts.queries.ts";
-import { deviceLinkOf, gatewayLinkOf, linkFactsOf, usualDrainMs } from "./link-facts.ts";
 
 /** News of more records than this is no cheaper to follow than to begin anew. */
 const mostChanges = 2_000;

@@ -21,7 +21,7 @@ import {
   type ServerLinkFunctions,
   stepServerLink,
 } from "@gatehouse/contract/gateway-link/server-link";
-import type { SigningKey } from "./signing-keys.ts";
+import type { SigningKey } from "../links/signing-keys.ts";
 
 /** After a configuration was refused, the same is offered again after this long at first, and at most, in milliseconds (SPEC.md). */
 const firstRetryMs = 30_000;

@@ -3,17 +3,18 @@ import { type ContentTree, contentRoot } from "@gatehouse/contract/gateway-link/
 import type { Applied, Failed, Heartbeat, Hello } from "@gatehouse/contract/gateway-link/frames";
 import { heartbeatIntervalMs } from "@gatehouse/contract/gateway-link/frames";
 import type { HashText } from "@gatehouse/contract/gateway-link/hash-tree";
+import { openSigningKey, type SigningKey } from "../links/signing-keys.ts";
+import type { Turns } from "../links/turns.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
 import type { Log } from "../platform/log.ts";
 import type { OutboxEntry } from "../platform/outbox/outbox.queries.ts";
 import { DesiredState } from "./desired-state.ts";
-import type { LinkConnection } from "./link-connection.ts";
+import { discoveredAddress } from "./discovered-address.ts";
+import type { GatewayConnection } from "./gateway-connection.ts";
 import { LinkSession, type SessionListener, type Wanted } from "./link-session.ts";
 import { LinkWriter } from "./link-writer.ts";
 import { tokensOfGateways } from "./presented-token.queries.ts";
-import { openSigningKey, type SigningKey } from "./signing-keys.ts";
-import type { Turns } from "./turns.ts";
 
 /** How often a replica says that it still holds gateways, in milliseconds. */
 const aliveEveryMs = 8_000;
@@ -40,7 +41,7 @@ export class TenantLinks {
   readonly #desired: DesiredState;
   readonly #writer: LinkWriter;
   /** By gateway: those that said hello. */
-  readonly #connections = new Map<string, LinkConnection>();
+  readonly #connections = new Map<string, GatewayConnection>();
   /** What gateways enforce, also of those that are gone for a moment. */
   readonly #enforced = new Map<string, ContentTree>();
   /** When tokens end that were rotated away, by gateway, in milliseconds since 1970. */
@@ -84,7 +85,7 @@ export class TenantLinks {
     return this.#connections.size;
   }
 
-  get connections(): Iterable<LinkConnection> {
+  get connections(): Iterable<GatewayConnection> {
     return this.#connections.values();
   }
 
@@ -100,7 +101,7 @@ export class TenantLinks {
    *
    * @throws AppError database_unavailable
    */
-  async join(connection: LinkConnection, hello: Hello): Promise<void> {
+  async join(connection: GatewayConnection, hello: Hello): Promise<void> {
     const { replicaId, tenantId, sha256, clock, turns } = this.#options;
     const { gatewayId } = connection.gateway;
     this.#connections.get(gatewayId)?.end("replaced");
@@ -129,7 +130,7 @@ export class TenantLinks {
       now: clock.now().getTime(),
     });
     this.#writer.heard(gatewayId, clock.now());
-    const { agentVersion, publicKey, endpoint = "" } = hello;
+    const { agentVersion, publicKey, endpoint = discoveredAddress(connection.sourceAddress) } = hello;
     this.#writer.report({ gatewayId, agentVersion, publicKey, endpoint, heardAt: clock.now() });
     turns.add(() => {
       const wanted = this.#wantedOf(connection);
@@ -146,7 +147,7 @@ export class TenantLinks {
   }
 
   /** A connection is gone. */
-  left(connection: LinkConnection): void {
+  left(connection: GatewayConnection): void {
     const { gatewayId } = connection.gateway;
     const { clock } = this.#options;
     if (this.#connections.get(gatewayId) !== connection) return;
@@ -158,7 +159,7 @@ export class TenantLinks {
     if (this.#connections.size === 0) this.#writer.noteGeneration("none");
   }
 
-  heartbeat(connection: LinkConnection, { sequence, load, roundTripTimeMs, peers }: Heartbeat): void {
+  heartbeat(connection: GatewayConnection, { sequence, load, roundTripTimeMs, peers }: Heartbeat): void {
     const { gatewayId } = connection.gateway;
     const now = this.#options.clock.now();
     connection.sendIfRead({ type: "heartbeat-answer", sequence });
@@ -188,11 +189,11 @@ export class TenantLinks {
     this.wake();
   }
 
-  applied(connection: LinkConnection, frame: Applied): void {
+  applied(connection: GatewayConnection, frame: Applied): void {
     connection.session?.applied(frame);
   }
 
-  failed(connection: LinkConnection, frame: Failed): void {
+  failed(connection: GatewayConnection, frame: Failed): void {
     connection.session?.failed(frame);
   }
 
@@ -328,12 +329,12 @@ export class TenantLinks {
     if (connection?.id === connectionId) this.#end(connection, "replaced");
   }
 
-  #noteTokenEnd({ gateway: { gatewayId, tokenEndsAt } }: LinkConnection): void {
+  #noteTokenEnd({ gateway: { gatewayId, tokenEndsAt } }: GatewayConnection): void {
     if (tokenEndsAt === undefined) this.#tokenEnds.delete(gatewayId);
     else this.#tokenEnds.set(gatewayId, tokenEndsAt);
   }
 
-  #end(connection: LinkConnection, reason: Parameters<LinkConnection["end"]>[0]): void {
+  #end(connection: GatewayConnection, reason: Parameters<GatewayConnection["end"]>[0]): void {
     connection.end(reason);
     const { gatewayId } = connection.gateway;
     if (reason === "gateway_gone") {
@@ -349,7 +350,7 @@ export class TenantLinks {
     this.#writer.noteGeneration(this.#desired.generation);
   }
 
-  #want(connection: LinkConnection): void {
+  #want(connection: GatewayConnection): void {
     const { session } = connection;
     const wanted = this.#wantedOf(connection);
     if (session === undefined || connection.isClosed || wanted === undefined) return;
@@ -358,7 +359,7 @@ export class TenantLinks {
     session.want(wanted);
   }
 
-  #wantedOf({ gateway: { gatewayId }, agentGeneration }: LinkConnection): Wanted | undefined {
+  #wantedOf({ gateway: { gatewayId }, agentGeneration }: GatewayConnection): Wanted | undefined {
     const { generation, life } = this.#desired;
     const content = this.#desired.contentOf(gatewayId);
     if (content === undefined || life === undefined) return undefined;
@@ -372,7 +373,7 @@ export class TenantLinks {
   }
 
   /** @param enforcedRoot of what is not wanted only since now */
-  #noteWanted(connection: LinkConnection, { content, generation }: Wanted, enforcedRoot: string | undefined): void {
+  #noteWanted(connection: GatewayConnection, { content, generation }: Wanted, enforcedRoot: string | undefined): void {
     const { sha256, clock } = this.#options;
     const root = contentRoot(content, sha256);
     if (root === connection.wantedRoot) return;
@@ -391,7 +392,7 @@ export class TenantLinks {
     );
   }
 
-  #listenerOf(connection: LinkConnection): SessionListener {
+  #listenerOf(connection: GatewayConnection): SessionListener {
     const { gatewayId } = connection.gateway;
     const { clock, lagged } = this.#options;
     const names = { gateway_id: gatewayId, connection_id: connection.id };

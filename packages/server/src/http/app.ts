@@ -19,8 +19,8 @@ import { mountConsole } from "./console.ts";
 import { mountConsoleSession } from "./console-session.ts";
 import { mountDecisionPoint } from "./decision-point.ts";
 import { mountDocumentation } from "./documentation.ts";
-import { type LinkListener, mountGatewayLink } from "./gateway-link-socket.ts";
 import { type HealthOptions, mountHealth } from "./health.ts";
+import { type LinkSocket, mountLinks } from "./link-sockets.ts";
 import { type MountOptions, mount } from "./mount.ts";
 import { type ObservationOptions, observeRequests, requestIdOf } from "./observation.ts";
 import { plannedRequests } from "./planned-requests.ts";
@@ -43,8 +43,8 @@ export interface AppOptions
   /** How long a whole request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs?: number;
   readonly rateLimits: Omit<RateLimitOptions, "clock">;
-  /** Takes the links of gateways; undefined where there are none. */
-  readonly links?: LinkListener | undefined;
+  /** What agents keep open. */
+  readonly links?: readonly LinkSocket[];
 }
 
 export function createApp(options: AppOptions): FastifyInstance {
@@ -96,7 +96,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   for (const route of options.routes) mount(app, route, { ...options, limits, plannedRequests: planned });
   mountConsoleSession(app, { ...options, limits });
   mountConsole(app, options.consoleFolder);
-  if (options.links !== undefined) mountGatewayLink(app, limits, options.links);
+  mountLinks(app, limits, options.links ?? []);
   mountHealth(app, options);
   mountDecisionPoint(app);
   mountDocumentation(

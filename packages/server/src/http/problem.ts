@@ -54,7 +54,7 @@ export function replyWithProblem(error: unknown, request: FastifyRequest, reply:
   }
   if (problem.status === 401) {
     const challenge =
-      problem.code === "invalid_gateway_token"
+      problem.code === "invalid_gateway_token" || problem.code === "invalid_device_token"
         ? 'Bearer realm="gatehouse"'
         : 'ApiKey realm="gatehouse", header="apikey"';
     reply.header("WWW-Authenticate", challenge);

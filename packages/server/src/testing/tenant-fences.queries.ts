@@ -96,6 +96,7 @@ const openings: Readonly<Record<string, readonly string[]>> = {
   ],
   outbox: ["operator_clears", "operator_follows"],
   // An agent that presents a token sees that token's row alone, by its hash.
+  device_tokens: ["presented_token"],
   former_gateway_tokens: ["presented_token"],
   gateways: ["presented_token"],
   // The watch for gateways that fell silent looks over all tenants; none of these rows holds a secret.
@@ -113,6 +114,7 @@ const openings: Readonly<Record<string, readonly string[]>> = {
 const uniqueEverywhere = new Set([
   "api_keys_hash_unique",
   "console_sessions_hash_unique",
+  "device_tokens_hash_unique",
   "former_gateway_tokens_hash_unique",
   "gateways_token_unique",
   "tenants_name_unique",

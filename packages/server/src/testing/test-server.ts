@@ -37,6 +37,7 @@ export interface TestServerOptions {
       | "tracing"
       | "webhooks"
       | "gatewayLinks"
+      | "deviceLinks"
     >
   >;
 }

@@ -1,5 +1,6 @@
 /** What other features may ask of devices. */
 
+export { findPresentedDevice, identitiesOfDevices } from "./device-token.queries.ts";
 export { knownDevices } from "./devices.queries.ts";
 export {
   type DeviceJson,

@@ -126,14 +126,17 @@ async function changeDevice(
 }
 
 /** @throws AppError not_found, precondition_failed */
-async function lockForChange(call: DeviceCall, tx: TenantTx): Promise<queries.LockedDevice> {
+export async function lockForChange(
+  call: Pick<DeviceCall, "parameters" | "requireVersion">,
+  tx: TenantTx,
+): Promise<queries.LockedDevice> {
   const row = await queries.lockDevice(tx, call.parameters.id);
   if (row === undefined) throw new AppError("not_found");
   call.requireVersion(row.version);
   return row;
 }
 
-async function requireDevice(tx: TenantTx, id: string): Promise<queries.DeviceRow> {
+export async function requireDevice(tx: TenantTx, id: string): Promise<queries.DeviceRow> {
   const [row] = await queries.readDevices(tx, [id]);
   if (row === undefined) throw new AppError("not_found");
   return row;

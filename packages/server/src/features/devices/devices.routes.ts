@@ -1,5 +1,7 @@
 import * as operations from "@gatehouse/contract/operations/devices.operations";
 import { type Route, route } from "../../http/route.ts";
+import { readDeviceConfiguration } from "./device-configuration.commands.ts";
+import { rotateDeviceToken } from "./device-token.commands.ts";
 import * as commands from "./devices.commands.ts";
 
 export const deviceRoutes: readonly Route[] = [
@@ -10,4 +12,6 @@ export const deviceRoutes: readonly Route[] = [
   route(operations.deactivateDevice, commands.deactivateDevice),
   route(operations.reactivateDevice, commands.reactivateDevice),
   route(operations.replaceDevicePosture, commands.replaceDevicePosture),
+  route(operations.rotateDeviceToken, rotateDeviceToken),
+  route(operations.readDeviceConfiguration, readDeviceConfiguration),
 ];

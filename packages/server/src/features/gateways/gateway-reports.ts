@@ -20,7 +20,7 @@ export interface GatewayReport {
   readonly error?: string;
   readonly publicKey?: string;
   readonly agentVersion?: string;
-  /** `host:port`, or `""`. */
+  /** `host:port`; an address alone, where its link came from; or `""`. */
   readonly endpoint?: string;
 }
 

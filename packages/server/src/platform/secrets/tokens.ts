@@ -3,11 +3,12 @@ import { crc32 } from "node:zlib";
 
 /**
  * The kinds of token, by what they start with. The prefixes are fixed and unusual, so that secret scanners can find leaked
- * tokens: `gatehouse_(key|gw|op|session)_[0-9A-Za-z]{49}`.
+ * tokens: `gatehouse_(key|gw|device|op|session)_[0-9A-Za-z]{49}`.
  */
 export const tokenPrefixes = {
   apiKey: "gatehouse_key_",
   gateway: "gatehouse_gw_",
+  device: "gatehouse_device_",
   operator: "gatehouse_op_",
   session: "gatehouse_session_",
 } as const;

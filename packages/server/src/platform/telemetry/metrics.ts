@@ -18,6 +18,8 @@ export interface MetricSources {
   readonly eventStreams: () => number;
   /** Connections of gateways, and those of them that do not enforce yet what they should. */
   readonly gatewayLinks: () => { readonly connections: number; readonly unsettled: number };
+  /** Connections of devices, and those of them that do not have yet what they should. */
+  readonly deviceLinks: () => { readonly connections: number; readonly unsettled: number };
 }
 
 /** What came of one attempt to deliver a webhook's message. */
@@ -124,7 +126,7 @@ export function openMetrics(sources: MetricSources): Metrics {
 
 /** Figures that are asked for when somebody looks. */
 function gaugesOf(
-  { pool, outboxLagMs, caches, eventStreams, gatewayLinks }: MetricSources,
+  { pool, outboxLagMs, caches, eventStreams, gatewayLinks, deviceLinks }: MetricSources,
   registers: Registry[],
 ): void {
   new Gauge({
@@ -176,6 +178,22 @@ function gaugesOf(
     registers,
     collect() {
       this.set(gatewayLinks().unsettled);
+    },
+  });
+  new Gauge({
+    name: "gatehouse_device_links",
+    help: "Devices that are connected to this replica.",
+    registers,
+    collect() {
+      this.set(deviceLinks().connections);
+    },
+  });
+  new Gauge({
+    name: "gatehouse_device_links_unsettled",
+    help: "Devices connected to this replica that do not use yet what they should.",
+    registers,
+    collect() {
+      this.set(deviceLinks().unsettled);
     },
   });
   new Gauge({

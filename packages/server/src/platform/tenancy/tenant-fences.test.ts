@@ -67,6 +67,7 @@ async function fill({ client, key }: TestTenant, url: string, now: () => number)
     gateways: [gateway],
   });
   await client.post(`/tenants/gateways/${gateway}/rotate-token`);
+  await client.post(`/tenants/devices/${await makeId("device", client)}/rotate-token`);
   await make("access-test", client);
   const policy = {
     name: unique("Policy"),

@@ -165,6 +165,8 @@ export const peopleCases: readonly OperationCase[] = [
   { operation: devices.readDevice, prepare: existing("device") },
   { operation: devices.deleteDevice, prepare: existing("device") },
   { operation: devices.deactivateDevice, prepare: existing("device") },
+  { operation: devices.rotateDeviceToken, prepare: existing("device") },
+  { operation: devices.readDeviceConfiguration, prepare: existing("device") },
   { operation: devices.reactivateDevice, prepare: deactivatedDevice, conflict: existing("device") },
   {
     operation: devices.replaceDevicePosture,

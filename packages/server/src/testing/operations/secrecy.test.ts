@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => world.server.close());
 
 const emails = /[a-z0-9.+_-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+/gi;
-const secrets = /gatehouse_(?:key|gw|op)_[0-9A-Za-z]{49}/g;
+const secrets = /gatehouse_(?:key|gw|device|op)_[0-9A-Za-z]{49}/g;
 /** WireGuard keys and the like: they are public, and still nobody's business. */
 const publicKeys = /"publicKey":"([^"]+)"/g;
 

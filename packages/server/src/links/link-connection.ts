@@ -1,21 +1,8 @@
-/** One open connection of a gateway: its transport, its limits, and what it said so far. */
+/** One open connection: its transport, its limits, and whether it said hello. */
 import { randomUUID } from "node:crypto";
-import type { Goodbye, ServerMessage } from "@gatehouse/contract/gateway-link/frames";
 import { framesOf } from "@gatehouse/contract/gateway-link/message-parts";
-import { FrameReader } from "./link-frames.ts";
-import type { LinkSession } from "./link-session.ts";
-import type { PresentedGateway } from "./presented-gateway.ts";
-
-/** What carries frames: a WebSocket, or a test. */
-export interface LinkTransport {
-  /** @param sent called when the text has left, or cannot any more */
-  send(text: string, sent: () => void): void;
-  /** Bytes that have not left yet. */
-  readonly bufferedBytes: number;
-  close(code: number, reason: string): void;
-  /** Ends it without waiting for the other side. */
-  terminate(): void;
-}
+import type { LinkTransport } from "../platform/link-transport.ts";
+import { type FrameChecks, FrameReader } from "./frame-reader.ts";
 
 /** More frames in a go, and in the long run per second, than any agent has reason to send. */
 const mostFramesAtOnce = 200;
@@ -23,39 +10,43 @@ const framesPerSecond = 20;
 /** What may wait to leave: more is of somebody who does not read. Bytes. */
 const mostBufferedBytes = 8 * 1024 * 1024;
 
+/** Why the server ends links of any kind; each kind has reasons of its own beside these. */
+export type SharedReason = "replaced" | "overloaded" | "shutting_down" | "protocol";
+
 /** Codes of RFC 6455, section 7.4.1, and of its private range. */
-const closeCodes: Readonly<Record<Goodbye["reason"], number>> = {
-  token_revoked: 4401,
-  gateway_gone: 4404,
+export const sharedCloseCodes: Readonly<Record<SharedReason, number>> = {
   replaced: 4409,
   overloaded: 1013,
   shutting_down: 1001,
   protocol: 1008,
 };
 
-export class LinkConnection {
+/** What is the same for all links of a kind. */
+export interface LinkKind<Reason extends string> {
+  readonly checks: FrameChecks;
+  readonly closeCodes: Readonly<Record<Reason | SharedReason, number>>;
+}
+
+/** `Message` is what the other end says; `Reason` is a reason to end a link. */
+export class LinkConnection<Message extends { readonly type: string }, Reason extends string> {
   readonly id = randomUUID();
-  readonly gateway: PresentedGateway;
   readonly openedAt: number;
-  readonly reader = new FrameReader();
+  readonly reader: FrameReader<Message>;
   readonly #transport: LinkTransport;
+  readonly #closeCodes: LinkKind<Reason>["closeCodes"];
   #queue: string[] = [];
   #isSending = false;
   #frames = mostFramesAtOnce;
   #framesAt: number;
   #isClosed = false;
-  /** Set once it said hello and was taken in. */
-  session: LinkSession | undefined;
   hasSaidHello = false;
   /** Milliseconds since 1970. */
   heardAt: number;
-  /** Of what its agent enforced when it said hello. */
-  agentGeneration = 0;
-  wantedRoot: string | undefined;
-  wantedSince: number | undefined;
 
-  constructor(gateway: PresentedGateway, transport: LinkTransport, now: number) {
-    this.gateway = gateway;
+  /** @param now milliseconds since 1970 */
+  constructor(kind: LinkKind<Reason>, transport: LinkTransport, now: number) {
+    this.reader = new FrameReader<Message>(kind.checks);
+    this.#closeCodes = kind.closeCodes;
     this.#transport = transport;
     this.openedAt = now;
     this.heardAt = now;
@@ -75,7 +66,7 @@ export class LinkConnection {
   }
 
   /** Sends a message. A long one goes in parts, the next when the one before has left, so that short ones come between. */
-  send(message: ServerMessage): void {
+  send(message: object): void {
     if (this.#isClosed) return;
     const [first = "", ...rest] = framesOf(message);
     if (rest.length === 0 && !this.#isSending) {
@@ -87,15 +78,15 @@ export class LinkConnection {
   }
 
   /** Sends what need not arrive, ahead of what waits; nothing to somebody who does not read. */
-  sendIfRead(message: ServerMessage): void {
+  sendIfRead(message: object): void {
     if (this.#isClosed || this.#transport.bufferedBytes > mostBufferedBytes) return;
     this.#transport.send(JSON.stringify(message), () => undefined);
   }
 
   /** Says goodbye and closes. */
-  end(reason: Goodbye["reason"], retryAfterMs?: number): void {
+  end(reason: Reason | SharedReason, retryAfterMs?: number): void {
     if (this.#isClosed) return;
-    const goodbye: Goodbye = { type: "goodbye", reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+    const goodbye = { type: "goodbye", reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
     this.#isClosed = true;
     this.#queue = [];
     if (this.#transport.bufferedBytes > mostBufferedBytes) {
@@ -103,7 +94,7 @@ export class LinkConnection {
       return;
     }
     this.#transport.send(JSON.stringify(goodbye), () => undefined);
-    this.#transport.close(closeCodes[reason], reason);
+    this.#transport.close(this.#closeCodes[reason], reason);
   }
 
   /** It went, or is given up: nobody is there to say goodbye to. */

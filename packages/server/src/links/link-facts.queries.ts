@@ -30,11 +30,11 @@ export interface LinkRows {
 }
 
 const give = statement<{ given: number }, [tenantId: string]>(
-  "gateway_link.give_addresses",
+  "link_facts.give_addresses",
   "SELECT give_tunnel_addresses($1) AS given",
 );
 const selectPrefix = statement<{ ipv6_prefix: string }, [tenantId: string]>(
-  "gateway_link.prefix",
+  "link_facts.prefix",
   "SELECT ipv6_prefix FROM tunnel_networks WHERE tenant_id = $1",
 );
 
@@ -48,14 +48,14 @@ const gateways = `SELECT item.id, address.number, item.public_key, item.wireguar
   FROM gateways AS item
   JOIN tunnel_addresses AS address ON address.tenant_id = item.tenant_id AND address.gateway_id = item.id
   WHERE item.tenant_id = $1`;
-const selectDevices = statement<DeviceLinkRow, [tenantId: string]>("gateway_link.devices", devices);
-const selectGateways = statement<GatewayLinkRow, [tenantId: string]>("gateway_link.gateways", gateways);
+const selectDevices = statement<DeviceLinkRow, [tenantId: string]>("link_facts.devices", devices);
+const selectGateways = statement<GatewayLinkRow, [tenantId: string]>("link_facts.gateways", gateways);
 const selectSomeDevices = statement<DeviceLinkRow, [tenantId: string, ids: readonly string[]]>(
-  "gateway_link.some_devices",
+  "link_facts.some_devices",
   `${devices} AND item.id = ANY ($2::uuid[])`,
 );
 const selectSomeGateways = statement<GatewayLinkRow, [tenantId: string, ids: readonly string[]]>(
-  "gateway_link.some_gateways",
+  "link_facts.some_gateways",
   `${gateways} AND item.id = ANY ($2::uuid[])`,
 );
 
@@ -88,6 +88,16 @@ export async function readSomeLinkRows(
     tx.query(selectPrefix, tx.tenantId),
     deviceIds.length === 0 ? [] : tx.query(selectSomeDevices, tx.tenantId, deviceIds),
     gatewayIds.length === 0 ? [] : tx.query(selectSomeGateways, tx.tenantId, gatewayIds),
+  ]);
+  return { prefix: prefixes[0]?.ipv6_prefix, devices: deviceRows, gateways: gatewayRows };
+}
+
+/** Those of the devices that there are, and every gateway. */
+export async function readDeviceLinkRows(tx: TenantTx, deviceIds: readonly string[]): Promise<LinkRows> {
+  const [prefixes, deviceRows, gatewayRows] = await Promise.all([
+    tx.query(selectPrefix, tx.tenantId),
+    tx.query(selectSomeDevices, tx.tenantId, deviceIds),
+    tx.query(selectGateways, tx.tenantId),
   ]);
   return { prefix: prefixes[0]?.ipv6_prefix, devices: deviceRows, gateways: gatewayRows };
 }

@@ -1,5 +1,7 @@
 /** What enforcement needs of a tenant's devices and gateways, made of what the database holds. */
+import { isIP } from "node:net";
 import { PublicKey } from "@gatehouse/contract/gateway-link/configuration";
+import type { DeviceWay, Ways } from "@gatehouse/policy/enforcement/device-routes";
 import type { DeviceLink, GatewayLink, LinkFacts } from "@gatehouse/policy/enforcement/links";
 import type { DeviceLinkRow, GatewayLinkRow, LinkRows } from "./link-facts.queries.ts";
 import { tunnelAddresses, tunnelPools } from "./tunnel-addresses.ts";
@@ -20,6 +22,21 @@ export function linkFactsOf({ prefix, devices, gateways }: LinkRows, drainMs: nu
   };
 }
 
+/** What tells the ways of some devices. */
+export function deviceWaysOf({ prefix, devices, gateways }: LinkRows): Ways {
+  if (prefix === undefined) return { devices: new Map(), gateways: new Map() };
+  return {
+    devices: new Map(devices.map((row) => [row.id, deviceWayOf(row, prefix)])),
+    gateways: new Map(gateways.map((row) => [row.id, gatewayLinkOf(row, prefix)])),
+  };
+}
+
+export function deviceWayOf(row: DeviceLinkRow, prefix: string): DeviceWay {
+  const isPeer = deviceLinkOf(row, prefix) !== undefined;
+  const { source_address: source } = row;
+  return { ...tunnelAddresses(prefix, row.number), isPeer, sourceIp: source === "" ? null : source, country: null };
+}
+
 /** Undefined for a device whose key is none of WireGuard's: no gateway could take it for a peer. */
 export function deviceLinkOf(row: DeviceLinkRow, prefix: string): DeviceLink | undefined {
   const { id, number, public_key: publicKey, source_address: source } = row;
@@ -28,7 +45,7 @@ export function deviceLinkOf(row: DeviceLinkRow, prefix: string): DeviceLink | u
   return { deviceId: id, ...tunnelAddresses(prefix, number), publicKey, sourceIp, country: null };
 }
 
-export function gatewayLinkOf(row: GatewayLinkRow, prefix: string, drainMs: number): GatewayLink {
+export function gatewayLinkOf(row: GatewayLinkRow, prefix: string, drainMs = usualDrainMs): GatewayLink {
   const { maintenance_since: since } = row;
   return {
     gatewayId: row.id,
@@ -44,8 +61,10 @@ export function gatewayLinkOf(row: GatewayLinkRow, prefix: string, drainMs: numb
   };
 }
 
-/** What the administrator set counts before what the agent was told. */
+/** What the administrator set counts before what the agent was told, or where its link came from. */
 function endpointOf({ endpoint, wireguard_port: port, reported_endpoint: reported }: GatewayLinkRow): string | null {
-  if (endpoint !== "") return endpoint.includes(":") ? `[${endpoint}]:${port}` : `${endpoint}:${port}`;
+  const isAddress = isIP(reported) !== 0;
+  const host = endpoint === "" && isAddress ? reported : endpoint;
+  if (host !== "") return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
   return reported === "" ? null : reported;
 }

@@ -1,31 +1,24 @@
-/** The WebSocket that gateways' agents open: authentication as of a request, then frames in both directions. */
+/** The WebSockets that the agents of gateways and devices open: authentication as of a request, then frames in both directions. */
 import type { IncomingMessage, Server } from "node:http";
 import { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { gatewayLinkPath, gatewayLinkSubprotocol, longestPart } from "@gatehouse/contract/gateway-link/frames";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { ErrorCode } from "@gatehouse/contract/errors";
+import { longestPart } from "@gatehouse/contract/gateway-link/frames";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type WebSocket, WebSocketServer } from "ws";
 import { AppError } from "../platform/app-error.ts";
+import type { LinkListener, LinkReceiver, LinkTransport } from "../platform/link-transport.ts";
 import type { RateLimits } from "./rate-limits.ts";
 
-/** What takes links, whatever it does with them. `Gateway` says whose link it is. */
-export interface LinkListener<Gateway = unknown> {
-  /** @throws AppError invalid_gateway_token, too_many_links, database_unavailable */
-  authenticate(token: string): Promise<Gateway>;
-  open(gateway: Gateway, transport: LinkTransport): LinkReceiver;
-}
-
-interface LinkTransport {
-  send(text: string, sent: () => void): void;
-  readonly bufferedBytes: number;
-  close(code: number, reason: string): void;
-  terminate(): void;
-}
-
-interface LinkReceiver {
-  received(text: string): void;
-  violated(): void;
-  closed(): void;
+/** One kind of link: where it is, and who serves it. */
+export interface LinkSocket {
+  readonly path: string;
+  readonly subprotocol: string;
+  /** What answers a token that is missing or not valid. */
+  readonly invalidToken: ErrorCode;
+  /** Completes "Agents of … open a WebSocket here". */
+  readonly whose: string;
+  readonly listener: LinkListener;
 }
 
 /** A frame of agents has no more characters than a part, and what is around it; each may be three bytes. */
@@ -40,26 +33,54 @@ interface Upgrade {
   readonly head: Buffer;
 }
 
-export function mountGatewayLink(app: FastifyInstance, limits: RateLimits, listener: LinkListener): void {
+export function mountLinks(app: FastifyInstance, limits: RateLimits, sockets: readonly LinkSocket[]): void {
   const upgrades = new WeakMap<IncomingMessage, Upgrade>();
+  for (const socket of sockets) mountLink(app, limits, socket, upgrades);
+  const paths = new Set(sockets.map(({ path }) => path));
+
+  // Before Node has such requests of its own kind: all that ask for another protocol come here.
+  app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (!paths.has(request.url?.split("?", 1)[0] ?? "")) {
+      serveWithout(app.server, request, socket, head);
+      return;
+    }
+    const gone = () => socket.destroy();
+    socket.on("error", gone);
+    upgrades.set(request, { socket, head });
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket as never); // it is a socket: what this event is told of
+    response.once("finish", () => socket.end());
+    app.routing(request, response);
+  });
+}
+
+function mountLink(
+  app: FastifyInstance,
+  limits: RateLimits,
+  { path, subprotocol, invalidToken, whose, listener }: LinkSocket,
+  upgrades: WeakMap<IncomingMessage, Upgrade>,
+): void {
   const webSockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
     maxPayload: longestFrameBytes,
     // What is sent is hashes, keys and addresses: compressing would cost memory for each of thousands, and hardly shorten it.
     perMessageDeflate: false,
-    handleProtocols: (offered) => (offered.has(gatewayLinkSubprotocol) ? gatewayLinkSubprotocol : false),
+    handleProtocols: (offered) => (offered.has(subprotocol) ? subprotocol : false),
   });
   const authenticated = new WeakMap<FastifyRequest, unknown>();
 
   app.route({
     method: "GET",
-    url: gatewayLinkPath,
+    url: path,
     exposeHeadRoute: false,
     onRequest: async (request, reply) => {
       await limits.requireFreshAddress(request, reply, undefined);
       try {
-        authenticated.set(request, await listener.authenticate(presentedToken(request)));
+        const token = presentedToken(request);
+        if (token === undefined) throw new AppError(invalidToken);
+        authenticated.set(request, await listener.authenticate(token));
       } catch (error) {
         if (error instanceof AppError && error.status === 401) await limits.noteFailure(request, undefined);
         throw error;
@@ -67,28 +88,20 @@ export function mountGatewayLink(app: FastifyInstance, limits: RateLimits, liste
     },
     handler: (request, reply) => {
       const upgrade = upgrades.get(request.raw);
-      if (upgrade === undefined || !offersProtocol(request)) throw upgradeRequired(reply);
+      if (upgrade === undefined || !offersProtocol(request, subprotocol)) {
+        reply.header("Upgrade", "websocket");
+        const detail = `Agents of ${whose} open a WebSocket here, with the subprotocol ${subprotocol}.`;
+        throw new AppError("upgrade_required", { detail });
+      }
+      const { ip } = request;
       reply.hijack();
       reply.raw.detachSocket(upgrade.socket as never); // it is a socket: what `upgrade` was told of
       webSockets.handleUpgrade(request.raw, upgrade.socket, upgrade.head, (webSocket) => {
         reply.raw.statusCode = 101;
         reply.raw.emit("upgraded");
-        link(webSocket, authenticated.get(request), listener);
+        serve(webSocket, (transport) => listener.open(authenticated.get(request), transport, ip));
       });
     },
-  });
-
-  // Before Node has such requests of its own kind: all that ask for another protocol come here.
-  app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (request.url?.split("?", 1)[0] !== gatewayLinkPath) return serveWithout(app.server, request, socket, head);
-    const gone = () => socket.destroy();
-    socket.on("error", gone);
-    upgrades.set(request, { socket, head });
-    const response = new ServerResponse(request);
-    response.shouldKeepAlive = false;
-    response.assignSocket(socket as never); // as above
-    response.once("finish", () => socket.end());
-    app.routing(request, response);
   });
 }
 
@@ -107,28 +120,19 @@ function serveWithout(server: Server, request: IncomingMessage, socket: Duplex, 
   server.emit("connection", socket);
 }
 
-/** @throws AppError invalid_gateway_token */
-function presentedToken(request: FastifyRequest): string {
+/** @returns undefined where there is none */
+function presentedToken(request: FastifyRequest): string | undefined {
   const { authorization = "" } = request.headers;
-  const token = authorization.length > longestAuthorization ? undefined : /^Bearer +(\S+)$/i.exec(authorization)?.[1];
-  if (token === undefined) throw new AppError("invalid_gateway_token");
-  return token;
+  return authorization.length > longestAuthorization ? undefined : /^Bearer +(\S+)$/i.exec(authorization)?.[1];
 }
 
-function offersProtocol(request: FastifyRequest): boolean {
+function offersProtocol(request: FastifyRequest, subprotocol: string): boolean {
   const offered = request.headers["sec-websocket-protocol"] ?? "";
-  return offered.split(",").some((name) => name.trim() === gatewayLinkSubprotocol);
+  return offered.split(",").some((name) => name.trim() === subprotocol);
 }
 
-function upgradeRequired(reply: FastifyReply): AppError {
-  reply.header("Upgrade", "websocket");
-  return new AppError("upgrade_required", {
-    detail: `Agents of gateways open a WebSocket here, with the subprotocol ${gatewayLinkSubprotocol}.`,
-  });
-}
-
-function link(webSocket: WebSocket, gateway: unknown, listener: LinkListener): void {
-  const receiver = listener.open(gateway, {
+function serve(webSocket: WebSocket, open: (transport: LinkTransport) => LinkReceiver): void {
+  const receiver = open({
     send: (text, sent) => webSocket.send(text, () => sent()),
     get bufferedBytes() {
       return webSocket.bufferedAmount;

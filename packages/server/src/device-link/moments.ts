@@ -1,0 +1,51 @@
+/** What is due when, the earliest first: a binary heap (Williams 1964). */
+export class Moments<Item> {
+  readonly #entries: { readonly at: number; readonly item: Item }[] = [];
+
+  /** When the first is due; Infinity: nothing is. */
+  get next(): number {
+    return this.#entries[0]?.at ?? Number.POSITIVE_INFINITY;
+  }
+
+  add(at: number, item: Item): void {
+    const entries = this.#entries;
+    let place = entries.push({ at, item }) - 1;
+    while (place > 0) {
+      const parent = (place - 1) >> 1;
+      if (!this.#isBefore(place, parent)) return;
+      this.#swap(place, parent);
+      place = parent;
+    }
+  }
+
+  /** Takes the first, where it is due. */
+  take(now: number): { readonly at: number; readonly item: Item } | undefined {
+    const entries = this.#entries;
+    const [first] = entries;
+    if (first === undefined || first.at > now) return undefined;
+    const last = entries.pop();
+    if (entries.length === 0 || last === undefined) return first;
+    entries[0] = last;
+    let place = 0;
+    for (;;) {
+      const left = 2 * place + 1;
+      const child = this.#isBefore(left + 1, left) ? left + 1 : left;
+      if (!this.#isBefore(child, place)) return first;
+      this.#swap(child, place);
+      place = child;
+    }
+  }
+
+  #isBefore(one: number, other: number): boolean {
+    return (
+      (this.#entries[one]?.at ?? Number.POSITIVE_INFINITY) < (this.#entries[other]?.at ?? Number.POSITIVE_INFINITY)
+    );
+  }
+
+  #swap(one: number, other: number): void {
+    const [a, b] = [this.#entries[one], this.#entries[other]];
+    if (a === undefined || b === undefined) return;
+    this.#entries[one] = b;
+    this.#entries[other] = a;
+  }
+}
