@@ -1,5 +1,7 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
 import packet from "dns-packet";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { exampleConfiguration } from "../testing/example-configuration.ts";
 import type { DnsMessage } from "./dns-message.ts";
 import { DnsServer } from "./dns-server.ts";
@@ -36,6 +38,46 @@ function serverWith(answers: readonly object[], { refuses = false } = {}) {
 }
 
 const record = { type: "A", name: "git.internal.example.com", ttl: 60, data: "10.90.0.7" };
+
+describe("the port for DNS", () => {
+  test("is tried again while another program has it, and names are kept fresh all the while", async () => {
+    const squatter = createServer();
+    await new Promise<void>((resolve) => squatter.listen(0, "127.0.0.1", resolve));
+    const { port } = squatter.address() as AddressInfo; // of a server that listens on TCP
+    const log: string[] = [];
+    const timers: (() => void)[] = [];
+    const example = exampleConfiguration().content;
+    const interfaceAtHome = { ...example.settings.interface, ipv4: "127.0.0.1", ipv6: "::1" };
+    const server = new DnsServer({
+      content: () => undefined,
+      names: new ResolvedNames(),
+      namesChanged: () => Promise.resolve(),
+      askUpstream: () => Promise.resolve(undefined),
+      clock: {
+        now: () => 2_000,
+        after(_, call) {
+          timers.push(call);
+          return () => {};
+        },
+      },
+      log: (message) => log.push(message),
+      port,
+    });
+    await server.follow({ ...example, settings: { ...example.settings, interface: interfaceAtHome } });
+    expect(log).toEqual([expect.stringContaining(`DNS is not answered on 127.0.0.1, port ${port}: listen EADDRINUSE`)]);
+    // One to listen again, one to look at the names again.
+    await vi.waitFor(() => expect(timers).toHaveLength(2));
+
+    await new Promise((resolve) => squatter.close(resolve));
+    for (const call of timers.splice(0)) call();
+    await vi.waitFor(() => expect(log).toHaveLength(2));
+    expect(log.at(-1)).toBe(`DNS is answered on 127.0.0.1, port ${port}, by now.`);
+    const socket = connect(port, "127.0.0.1");
+    await once(socket, "connect");
+    socket.destroy();
+    server.stop();
+  });
+});
 
 describe("DNS for devices", () => {
   test("has the addresses in the filters before it answers, and asks the resolver once", async () => {

@@ -55,6 +55,8 @@ export class DnsServer {
   #bound = "";
   readonly #sockets: DnsSockets;
   #cancelTimer: (() => void) | undefined;
+  /** Of listening, by address. */
+  readonly #cancelRetries = new Map<string, () => void>();
 
   constructor(parts: DnsServerParts) {
     this.#parts = parts;
@@ -71,8 +73,8 @@ export class DnsServer {
     this.#cache.clear();
     if (addresses.join(" ") !== this.#bound) {
       this.#closeSockets();
-      for (const address of addresses) await this.#sockets.listen(address, this.#parts.port);
       this.#bound = addresses.join(" ");
+      for (const address of addresses) await this.#listen(address, false);
     }
     this.#keepFresh();
   }
@@ -201,7 +203,30 @@ export class DnsServer {
     }
   }
 
+  /** Where another program has the port, it is tried again: filters and names do not wait for it. */
+  async #listen(address: string, isRetry: boolean): Promise<void> {
+    const { clock, log, port } = this.#parts;
+    const wanted = this.#bound;
+    try {
+      await this.#sockets.listen(address, port);
+      if (isRetry) log(`DNS is answered on ${address}, port ${port}, by now.`);
+    } catch (error) {
+      if (!isRetry) {
+        const reason = error instanceof Error ? error.message : String(error);
+        log(`DNS is not answered on ${address}, port ${port}: ${reason}. It is tried every ${retryMs / 1000} s.`);
+      }
+      const again = () => {
+        this.#cancelRetries.delete(address);
+        // Other addresses may be wanted by now.
+        if (this.#bound === wanted) void this.#listen(address, true);
+      };
+      this.#cancelRetries.set(address, clock.after(retryMs, again));
+    }
+  }
+
   #closeSockets(): void {
+    for (const cancel of this.#cancelRetries.values()) cancel();
+    this.#cancelRetries.clear();
     this.#sockets.close();
     this.#bound = "";
   }
