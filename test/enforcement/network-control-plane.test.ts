@@ -9,7 +9,7 @@ import { until } from "../../packages/server/src/testing/until.ts";
 import type { Administrator } from "./administrator.ts";
 import { obstacle } from "./namespaces.ts";
 import type { NetworkDevice } from "./network-device.ts";
-import { type NetworkGateway, NetworkWorld } from "./network-world.ts";
+import { buildMs, type NetworkGateway, NetworkWorld } from "./network-world.ts";
 import { app, ports } from "./targets.ts";
 import { answered, Download, expectCut, via } from "./traffic.ts";
 
@@ -33,7 +33,7 @@ describe.skipIf(why !== undefined)("a network whose control plane fails", () => 
     administrator = world.administrator;
     gateway = world.gateways[0] as NetworkGateway;
     [ann, bob, eve] = world.devices as [NetworkDevice, NetworkDevice, NetworkDevice];
-  }, 120_000);
+  }, buildMs);
   afterAll(() => world.remove());
 
   const isApplied = async ({ id }: NetworkGateway) =>

@@ -15,6 +15,8 @@ interface NetworkDeviceParts {
   readonly apiKey: string;
   /** Of the test. */
   readonly folder: string;
+  /** As in ManagedProgram. */
+  readonly sharedFolder: string;
 }
 
 export class NetworkDevice {
@@ -25,9 +27,9 @@ export class NetworkDevice {
   readonly #stateFolder: string;
   id = "";
 
-  constructor({ namespace, interfaceName, userId, url, apiKey, folder }: NetworkDeviceParts) {
+  constructor({ namespace, interfaceName, userId, url, apiKey, folder, sharedFolder }: NetworkDeviceParts) {
     const stateFolder = path.join(folder, interfaceName);
-    const command = { namespace, module: "packages/cli/src/main.ts", sharedFolder: folder };
+    const command = { namespace, module: "packages/cli/src/main.ts", sharedFolder };
     this.#stateFolder = stateFolder;
     this.prober = new Prober(namespace);
     this.#enrol = new ManagedProgram({

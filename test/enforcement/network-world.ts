@@ -11,9 +11,10 @@
  * through the API.
  */
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { inject } from "vitest";
 import type { Connection } from "../../packages/server/src/platform/db/database.ts";
 import { generateToken, tokenPrefixes } from "../../packages/server/src/platform/secrets/tokens.ts";
@@ -28,6 +29,10 @@ import { via } from "./traffic.ts";
 
 const apiPort = 8080;
 const wireguardPort = "51820";
+/** How long building may take where other tests keep the machine busy, in milliseconds. */
+export const buildMs = 240_000;
+/** Kept between runs: it is by the hash of each source. */
+const transpiledFolder = fileURLToPath(new URL("../../node_modules/.cache/gatehouse-sources", import.meta.url));
 
 export interface NetworkGateway {
   readonly id: string;
@@ -69,6 +74,7 @@ export class NetworkWorld {
   async #build(settings: Readonly<Record<string, string>>): Promise<void> {
     const wide = this.namespaces.addNetwork("public");
     this.#wide = wide;
+    mkdirSync(transpiledFolder, { recursive: true });
     const site = this.namespaces.addNetwork("site");
     const serving = [
       ...Object.entries({ app, files, names }).map(([role, target]) => this.#serve(role, target, site)),
@@ -93,7 +99,7 @@ export class NetworkWorld {
   async #untilGatewaysServe(): Promise<void> {
     await Promise.all(
       this.gateways.map(({ id }) =>
-        until("both gateways serve", async () => (await this.administrator.gateway(id)).status === "ONLINE", 30_000),
+        until("both gateways serve", async () => (await this.administrator.gateway(id)).status === "ONLINE", 60_000),
       ),
     );
   }
@@ -166,10 +172,10 @@ export class NetworkWorld {
         module: "packages/cli/src/main.ts",
         args: ["serve", "--host", host],
         environment,
-        sharedFolder: this.folder,
+        sharedFolder: transpiledFolder,
       });
       this.replicas.push(replica);
-      // The first one makes the tables, and transpiles for all.
+      // The first one makes the tables.
       await this.startReplica(number);
     }
   }
@@ -196,7 +202,7 @@ export class NetworkWorld {
           namespace,
           module: "packages/gateway/src/main.ts",
           args: this.agentArguments(number),
-          sharedFolder: this.folder,
+          sharedFolder: transpiledFolder,
         }),
       });
     }
@@ -261,6 +267,7 @@ export class NetworkWorld {
         url: replicaUrl(index === 2 ? 2 : 1),
         apiKey: this.#apiKey,
         folder: this.folder,
+        sharedFolder: transpiledFolder,
       });
       this.devices.push(device);
     }

@@ -4,7 +4,7 @@ import { until } from "../../packages/server/src/testing/until.ts";
 import type { Administrator } from "./administrator.ts";
 import { obstacle } from "./namespaces.ts";
 import type { NetworkDevice } from "./network-device.ts";
-import { NetworkWorld } from "./network-world.ts";
+import { buildMs, NetworkWorld } from "./network-world.ts";
 import { app, files, internet, names, ports } from "./targets.ts";
 import { answered, Download, expectCut, type Probe, via } from "./traffic.ts";
 
@@ -25,7 +25,7 @@ describe.skipIf(why !== undefined)("a network under the control plane", () => {
     [ann, bob, eve] = world.devices as [NetworkDevice, NetworkDevice, NetworkDevice];
     administrator = world.administrator;
     userOfAnn = world.users[0]?.id ?? "";
-  }, 120_000);
+  }, buildMs);
   afterAll(() => world.remove());
 
   const both = (probe: (host: string) => Probe, { ipv4, ipv6 }: typeof app) => [probe(ipv4), probe(ipv6)];

@@ -50,6 +50,14 @@ export class ManagedProgram {
     return new Promise((resolve) => child.once("close", resolve));
   }
 
+  /** Lets it do nothing for a while: it hears of nothing, and ends nothing. */
+  pause(): void {
+    this.#child?.kill("SIGSTOP");
+  }
+  resume(): void {
+    this.#child?.kill("SIGCONT");
+  }
+
   /** Lets it end as it does when asked to, and waits for that. @returns its exit code */
   stop(): Promise<number | null> {
     return this.#end("SIGTERM");
