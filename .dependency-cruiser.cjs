@@ -159,6 +159,20 @@ module.exports = {
       to: { path: server, pathNot: [`${server}platform/`, tests] },
     },
     {
+      name: "links-know-no-end",
+      comment: "What links of any kind need knows neither whose they are, nor any feature.",
+      severity: "error",
+      from: { path: `${server}links/`, pathNot: tests },
+      to: { path: server, pathNot: [`${server}(platform|links)/`, tests] },
+    },
+    {
+      name: "links-of-a-kind-stand-apart",
+      comment: "What the links of gateways and of devices share belongs to links.",
+      severity: "error",
+      from: { path: `${server}(gateway|device)-link/`, pathNot: tests },
+      to: { path: `${server}(gateway|device)-link/`, pathNot: `${server}$1-link/` },
+    },
+    {
       name: "http-knows-no-feature",
       comment: "Features reach it as routes.",
       severity: "error",

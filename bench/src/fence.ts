@@ -37,6 +37,8 @@ export async function measureFence(
 ): Promise<FenceResult> {
   const database = new Database({ connection, poolSize: workers });
   const pool = new pg.Pool({ ...connection, max: workers });
+  // Its end does not wait for its connections to be gone, and the database may go first.
+  pool.on("error", () => undefined);
   const fenced = () =>
     database.snapshot({ kind: "tenant", tenantId }, (transaction) => transaction.query(readOne, tenantId, resourceId));
   // The owner's connection: no transaction, no role, no row-level security.

@@ -185,7 +185,6 @@ export type Part = Static<typeof Part>;
 
 export type AgentMessage = Hello | Applied | Failed | Heartbeat;
 export type ServerMessage = Welcome | Whole | Difference | HeartbeatAnswer | Goodbye;
-export type AgentFrame = AgentMessage | Part;
 export type ServerFrame = ServerMessage | Part;
 
 /** By type, for whoever has to check what arrived. */

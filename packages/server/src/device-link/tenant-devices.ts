@@ -212,7 +212,8 @@ export class TenantDevices {
     });
     turns.add(() => {
       const wanted = this.#wantedOf(connection);
-      if (wanted !== undefined) connection.session = this.#sessionOf(connection, key, wanted);
+      if (wanted === undefined) this.#end(connection, "device_gone");
+      else connection.session = this.#sessionOf(connection, key, wanted);
     });
   }
 

@@ -15,7 +15,8 @@ export class GatewayConnection extends LinkConnection<AgentMessage, Goodbye["rea
   readonly gateway: PresentedGateway;
   /** Where it comes from. */
   readonly sourceAddress: string;
-  /** Set once it was taken in. */
+  /** Makes the session of a connection that was taken in, once it is known what its gateway should enforce. */
+  greet: (() => void) | undefined;
   session: LinkSession | undefined;
   /** Of what its agent enforced when it said hello. */
   agentGeneration = 0;

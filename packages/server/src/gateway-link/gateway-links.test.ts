@@ -108,6 +108,20 @@ test("a change that another replica takes reaches it", async () => {
   });
 });
 
+test("gateways that connect before their replica has heard of them are served once it has", async () => {
+  const { gateway: earlier } = await newGateway({ url: urls[1] });
+  await earlier.connect();
+  await until("the tenant is known there", () => earlier.content !== undefined);
+  const made = await Promise.all(
+    Array.from({ length: 5 }, async () => {
+      const { gateway } = await newGateway({ url: urls[1] });
+      await gateway.connect();
+      return gateway;
+    }),
+  );
+  await until("each has something to enforce", () => made.every(({ content }) => content !== undefined));
+});
+
 describe("a gateway that comes back", () => {
   test("with what it should enforce is sent nothing", async () => {
     const { id, gateway } = await newGateway();

@@ -132,9 +132,10 @@ export class TenantLinks {
     this.#writer.heard(gatewayId, clock.now());
     const { agentVersion, publicKey, endpoint = discoveredAddress(connection.sourceAddress) } = hello;
     this.#writer.report({ gatewayId, agentVersion, publicKey, endpoint, heardAt: clock.now() });
-    turns.add(() => {
+    connection.greet = () => {
       const wanted = this.#wantedOf(connection);
-      if (connection.isClosed || wanted === undefined) return;
+      // One that was made a moment ago: the news of it are on their way.
+      if (connection.isClosed || connection.session !== undefined || wanted === undefined) return;
       const send = connection.send.bind(connection);
       const told = this.#listenerOf(connection);
       const now = () => clock.now().getTime();
@@ -142,7 +143,8 @@ export class TenantLinks {
       connection.session = session;
       this.#noteWanted(connection, wanted, hello.enforces?.root);
       session.hello(hello.enforces, this.#enforced.get(gatewayId));
-    });
+    };
+    turns.add(connection.greet);
     turns.add(() => this.#noteGeneration());
   }
 
@@ -352,8 +354,12 @@ export class TenantLinks {
 
   #want(connection: GatewayConnection): void {
     const { session } = connection;
+    if (session === undefined) {
+      connection.greet?.();
+      return;
+    }
     const wanted = this.#wantedOf(connection);
-    if (session === undefined || connection.isClosed || wanted === undefined) return;
+    if (connection.isClosed || wanted === undefined) return;
     // Noted before it is sent, so that no answer comes to what was not wanted yet.
     this.#noteWanted(connection, wanted, connection.wantedRoot);
     session.want(wanted);

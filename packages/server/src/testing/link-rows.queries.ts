@@ -41,3 +41,9 @@ export async function makeGateways(
   const rows = await server.database.transaction({ kind: "tenant", tenantId }, (tx) => tx.query(insert, tokenHashes));
   return rows.map(({ id }) => id);
 }
+
+/** Takes the tenant's addresses away, as of before there were any. */
+export async function withoutTunnelAddresses(server: TestServer, tenantId: string): Promise<void> {
+  const remove = unprepared<never, []>("DELETE FROM tunnel_addresses WHERE tenant_id = current_tenant()");
+  await server.database.transaction({ kind: "tenant", tenantId }, (tx) => tx.query(remove));
+}

@@ -33,7 +33,14 @@ export async function reportStatus(
 export async function printedRows(
   server: TestServer,
   tenantId: string,
-  table: "gateways" | "former_gateway_tokens" | "audit_events" | "outbox" | "idempotent_replies",
+  table:
+    | "gateways"
+    | "former_gateway_tokens"
+    | "devices"
+    | "device_tokens"
+    | "audit_events"
+    | "outbox"
+    | "idempotent_replies",
 ): Promise<readonly string[]> {
   const select = unprepared<{ text: string }, []>(`SELECT item::text AS text FROM ${table} AS item`);
   const rows = await server.database.snapshot(inside(tenantId), (transaction) => transaction.query(select));

@@ -98,7 +98,9 @@ export class KeptModel implements TenantModel {
    * @param places all policies of the types whose order may have changed, in their order
    */
   inOrder(changes: readonly FactChange[], places: readonly PolicyPlace[]): readonly FactChange[] {
-    return places.length === 0 ? changes : [...changes, ...newOrders(update(this.model, changes), places)];
+    if (places.length === 0) return changes;
+    const ofPolicies = changes.filter(({ kind }) => kind === "policy" || kind === "policy-order");
+    return [...changes, ...newOrders(update(this.model, ofPolicies), places)];
   }
 
   /**
