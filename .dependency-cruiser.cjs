@@ -5,7 +5,7 @@
 
 const server = "^packages/server/src/";
 /** Tests, and what only they use, may reach for anything. */
-const tests = "\\.test\\.ts$|^packages/(server|client|policy|contract|gateway)/src/testing/|^test/";
+const tests = "\\.test\\.ts$|^packages/(server|client|policy|contract|gateway|device)/src/testing/|^test/";
 
 /** @param {string} name an npm package, whether it is installed or not */
 const npmPackage = (name) => `(^|/)node_modules/(@types/)?${name}/|^${name}$`;
@@ -58,10 +58,34 @@ module.exports = {
     },
     {
       name: "nobody-knows-the-gateway",
-      comment: "What it shares with others is in the contract.",
+      comment: "What it shares with others is in the contract; a device has parts of it.",
       severity: "error",
-      from: { path: "^(packages|bench)/", pathNot: [tests, "^packages/gateway/src/"] },
+      from: { path: "^(packages|bench)/", pathNot: [tests, "^packages/(gateway|device)/src/"] },
       to: { path: "^packages/gateway/" },
+    },
+    {
+      name: "device-shares-parts-of-the-gateway",
+      comment: "How to speak with the kernel, DNS and sockets; nothing that decides what a gateway lets through.",
+      severity: "error",
+      from: { path: "^packages/device/src/", pathNot: tests },
+      to: {
+        path: "^(packages|bench)/",
+        pathNot: [
+          "^packages/(device|contract)/",
+          "^packages/gateway/src/(addresses|programs|wireguard)/",
+          "^packages/gateway/src/(clock|log)\\.ts$",
+          "^packages/gateway/src/configuration/(private-file|signatures|text-checks|wireguard-key)\\.ts$",
+          "^packages/gateway/src/link/frame-socket\\.ts$",
+          "^packages/gateway/src/names/(dns-message|dns-reply|dns-sockets|named-services|resolved-names|upstream)\\.ts$",
+        ],
+      },
+    },
+    {
+      name: "only-the-command-line-knows-the-device",
+      comment: "It is a program of its own, which `gatehouse device` starts.",
+      severity: "error",
+      from: { path: "^(packages|bench)/", pathNot: [tests, "^packages/(device|cli)/src/"] },
+      to: { path: "^packages/device/" },
     },
     {
       name: "console-is-a-client",

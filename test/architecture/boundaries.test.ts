@@ -14,6 +14,7 @@ const policy = "packages/policy/src";
 const server = "packages/server/src";
 const client = "packages/client/src";
 const gateway = "packages/gateway/src";
+const device = "packages/device/src";
 const console = "packages/console/src";
 const features = `${server}/features`;
 
@@ -29,6 +30,9 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
   ["server-knows-no-client", `${server}/tasks/call.ts`, 'import "@gatehouse/client/gatehouse";'],
   ["gateway-takes-the-contract-alone", `${gateway}/addresses.ts`, 'import "@gatehouse/policy/decide";'],
   ["nobody-knows-the-gateway", `${server}/platform/agent.ts`, 'import "@gatehouse/gateway/agent";'],
+  ["device-shares-parts-of-the-gateway", `${device}/filters.ts`, 'import "@gatehouse/gateway/agent";'],
+  ["device-shares-parts-of-the-gateway", `${device}/server.ts`, 'import "@gatehouse/server/routes";'],
+  ["only-the-command-line-knows-the-device", `${gateway}/device.ts`, 'import "@gatehouse/device/run-device";'],
   ["console-is-a-client", `${console}/app/server.ts`, 'import "@gatehouse/server/routes";'],
   ["console-is-a-client", `${console}/app/contract.ts`, 'import type {} from "@gatehouse/contract/data";'],
   ["console-runs-in-browsers", `${console}/app/file.ts`, 'import "node:fs";'],
@@ -77,6 +81,8 @@ const permitted: Readonly<Record<string, string>> = {
   [`${contract}/data.ts`]: 'import "typebox";',
   [`${policy}/decide.ts`]: 'import "@gatehouse/contract/data";',
   [`${gateway}/agent.ts`]: 'import "@gatehouse/contract/data"; import "node:fs";',
+  [`${gateway}/clock.ts`]: "",
+  [`${device}/run-device.ts`]: 'import "@gatehouse/contract/data"; import "@gatehouse/gateway/clock";',
   [`${policy}/decide.test.ts`]: 'import "node:fs"; import "./decide.ts";',
   [`${policy}/testing/cases.ts`]: 'import "node:fs"; import "../decide.ts";',
   [`${server}/platform/clock.ts`]: 'import "@gatehouse/policy/decide"; import "node:timers";',
@@ -104,7 +110,8 @@ const permitted: Readonly<Record<string, string>> = {
   [`${console}/pages/groups/say-group.ts`]: "",
   [`${console}/pages/groups/group-fields.ts`]: "",
   [`${contract}/permissions.ts`]: "",
-  "packages/cli/src/main.ts": 'import "@gatehouse/server/routes"; import "@gatehouse/client/gatehouse";',
+  "packages/cli/src/main.ts":
+    'import "@gatehouse/server/routes"; import "@gatehouse/client/gatehouse"; import "@gatehouse/device/run-device";',
   "bench/src/load.ts": 'import "fastify"; import "pg"; import "@gatehouse/cli/main";',
 };
 
@@ -127,7 +134,7 @@ beforeAll(async () => {
   }
   await cp(path.join(root, "tsconfig.base.json"), path.join(folder, "tsconfig.base.json"));
   await mkdir(path.join(folder, "node_modules/@gatehouse"), { recursive: true });
-  for (const name of ["contract", "policy", "server", "client", "cli", "gateway", "console"]) {
+  for (const name of ["contract", "policy", "server", "client", "cli", "gateway", "device", "console"]) {
     const place = path.join(folder, "packages", name);
     await cp(path.join(root, "packages", name, "package.json"), path.join(place, "package.json"));
     await symlink(place, path.join(folder, "node_modules/@gatehouse", name));

@@ -44,6 +44,7 @@ export class FakeControlPlane {
     this.#server = createServer((_, response) => response.writeHead(404).end());
     this.#sockets = new WebSocketServer({ noServer: true, handleProtocols: () => deviceLinkSubprotocol });
     this.#server.on("upgrade", (request, socket, head) => {
+      socket.on("error", () => {});
       if (request.url !== deviceLinkPath || request.headers.authorization !== `Bearer ${this.token}`) {
         socket.end("HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n");
         return;

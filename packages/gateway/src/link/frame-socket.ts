@@ -75,7 +75,16 @@ export class FrameSocket<Message extends { readonly type: string }> {
     socket.on("message", (content, isBinary) => {
       if (isPresent()) this.#read(isBinary ? "" : content.toString());
     });
-    socket.on("error", (error) => log(`The link failed: ${error.message}`));
+    let isTold = false;
+    socket.on("unexpected-response", (_, { statusCode }) => {
+      isTold = true;
+      const why = statusCode === 401 ? "it does not take the token" : `it answers with status ${statusCode}`;
+      log(`The link failed: ${url} is there, and ${why}.`);
+      socket.terminate();
+    });
+    socket.on("error", (error) => {
+      if (isPresent() && !isTold) log(`The link failed: ${error.message}`);
+    });
     socket.on("close", () => {
       if (!isPresent()) return;
       this.#socket = undefined;

@@ -1,0 +1,211 @@
+/** Agent and link together, against a control plane that a test speaks for, with a tunnel that only remembers. */
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { type Clock, systemClock } from "@gatehouse/gateway/clock";
+import { ResolvedNames } from "@gatehouse/gateway/names/resolved-names";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { DeviceFolder } from "./configuration/device-folder.ts";
+import { DeviceAgent } from "./device-agent.ts";
+import { HostAddresses } from "./host-addresses.ts";
+import { DeviceLink } from "./link/device-link.ts";
+import { exampleDeviceConfiguration } from "./testing/example-device-configuration.ts";
+import { FakeControlPlane } from "./testing/fake-control-plane.ts";
+import { RememberedTunnel } from "./testing/remembered-tunnel.ts";
+
+/** Waits for nothing but what the test passes. */
+class StoppedClock implements Clock {
+  time = Date.now();
+  #calls = new Set<{ readonly at: number; readonly call: () => void }>();
+
+  now(): number {
+    return this.time;
+  }
+
+  after(delayMs: number, call: () => void): () => void {
+    const entry = { at: this.time + delayMs, call };
+    this.#calls.add(entry);
+    return () => this.#calls.delete(entry);
+  }
+
+  pass(ms: number): void {
+    this.time += ms;
+    for (const entry of [...this.#calls]) {
+      if (entry.at > this.time || !this.#calls.delete(entry)) continue;
+      entry.call();
+    }
+  }
+}
+
+const content = exampleDeviceConfiguration();
+const allowedIps = (tunnel: RememberedTunnel) =>
+  [...(tunnel.wanted?.peers.values() ?? [])].map((peer) => peer.allowedIps.slice(2));
+const ofExample = content.gateways.map((gateway) => gateway.allowedIps);
+
+describe("a device's agent", () => {
+  let state: string;
+  let controlPlane: FakeControlPlane;
+  let url: string;
+  let log: string[];
+  const running: (() => Promise<void>)[] = [];
+
+  beforeEach(async () => {
+    state = path.join(await mkdtemp(path.join(tmpdir(), "gatehouse-device-")), "state");
+    controlPlane = new FakeControlPlane(content.device);
+    url = await controlPlane.listen();
+    log = [];
+  });
+  afterEach(async () => {
+    for (const stop of running.splice(0)) await stop();
+    await controlPlane.close();
+    await rm(path.dirname(state), { recursive: true, force: true });
+  });
+
+  async function start({ clock = systemClock as Clock, links = true, token = controlPlane.token } = {}) {
+    const folder = new DeviceFolder(state);
+    await folder.make();
+    const publicKey = await folder.publicKey();
+    const tunnel = new RememberedTunnel();
+    const say = (message: string) => void log.push(message);
+    const hosts = new HostAddresses(clock, async () => ["192.0.2.9"]);
+    const { device } = content;
+    const agent = new DeviceAgent({ device, url, tunnel, folder, names: new ResolvedNames(), hosts, clock, log: say });
+    await agent.start();
+    const link = new DeviceLink({
+      url,
+      token: () => Promise.resolve(token),
+      device,
+      agent,
+      kept: { trust: agent.pinned, used: agent.signed },
+      publicKey,
+      agentVersion: "1",
+      clock: systemClock,
+      log: say,
+      random: () => 0,
+    });
+    agent.onChange((configuration) => {
+      if (configuration === undefined) link.expired();
+    });
+    const stop = async () => {
+      link.stop();
+      await agent.stop();
+    };
+    running.push(stop);
+    if (links) {
+      link.start();
+      await vi.waitUntil(() => controlPlane.isLinked, { timeout: 10_000 });
+    }
+    return { agent, tunnel, folder, link, stop, publicKey };
+  }
+
+  test("uses what it is told, reports it, and keeps it for itself alone", async () => {
+    const { tunnel, publicKey } = await start();
+    expect(controlPlane.hellos).toMatchObject([{ publicKey, uses: null, format: 1 }]);
+    expect(await controlPlane.send(controlPlane.signed(content))).toMatchObject({ type: "applied" });
+    expect(allowedIps(tunnel)).toEqual(ofExample);
+    expect([...(tunnel.wanted?.peers.values() ?? [])].map(({ endpoint }) => endpoint)).toEqual([
+      "192.0.2.1:51820",
+      "192.0.2.9:51820",
+    ]);
+    await vi.waitUntil(() => controlPlane.heartbeats.at(-1)?.gateways.length === 2, { timeout: 10_000 });
+    expect((await stat(state)).mode & 0o777).toBe(0o700);
+    for (const name of await readdir(state)) expect((await stat(path.join(state, name))).mode & 0o777).toBe(0o600);
+  });
+
+  test("goes on after a restart without a control plane, and says then what it uses", async () => {
+    const first = await start();
+    const { configuration } = await controlPlane.send(controlPlane.signed(content));
+    await first.stop();
+    expect(first.tunnel.wanted).toBeUndefined();
+    const second = await start({ links: false });
+    expect(allowedIps(second.tunnel)).toEqual(ofExample);
+    second.link.start();
+    await vi.waitUntil(() => controlPlane.hellos.length === 2, { timeout: 10_000 });
+    expect(controlPlane.hellos[1]?.uses).toEqual(configuration);
+  });
+
+  test("takes nothing older than the latest after a restart, although that has expired", async () => {
+    const clock = new StoppedClock();
+    const first = await start();
+    const old = controlPlane.signed(content);
+    expect(await controlPlane.send(controlPlane.signed(content))).toMatchObject({ type: "applied" });
+    await first.stop();
+    clock.time += 4_000_000;
+    const second = await start({ clock });
+    expect(second.tunnel.wanted).toBeUndefined();
+    expect(controlPlane.hellos.at(-1)?.uses).toBeNull();
+    expect(await controlPlane.send(old)).toMatchObject({ type: "failed", reason: "replayed" });
+  });
+
+  test("restores what was there before when the machine refuses", async () => {
+    const { tunnel } = await start();
+    await controlPlane.send(controlPlane.signed(content));
+    tunnel.refusal = "no such device";
+    const other = { ...content, gateways: content.gateways.slice(0, 1) };
+    const answer = await controlPlane.send(controlPlane.signed(other));
+    expect(answer).toMatchObject({ type: "failed", reason: "not_applied", message: "no such device" });
+    expect(allowedIps(tunnel)).toEqual(ofExample);
+    expect(await controlPlane.send(controlPlane.signed(other))).toMatchObject({ type: "applied" });
+    expect(allowedIps(tunnel)).toHaveLength(1);
+  });
+
+  test("takes the tunnel away when the configuration ends, and tries relays while a gateway is silent", async () => {
+    const clock = new StoppedClock();
+    const { tunnel, agent } = await start({ clock });
+    const expiresAt = clock.time + 60_000;
+    await controlPlane.send(controlPlane.signed(content, { expiresAt }));
+    const [, second] = content.gateways;
+    const endpoint = () => tunnel.wanted?.peers.get(second?.publicKey ?? "")?.endpoint;
+    let sentBytes = 0;
+    await vi.waitUntil(
+      () => {
+        sentBytes += 148;
+        const silent = { endpoint: undefined, allowedIps: [], lastHandshake: undefined, receivedBytes: 0, sentBytes };
+        tunnel.live = new Map([[second?.publicKey ?? "", silent]]);
+        if (clock.time + 5_000 < expiresAt) clock.pass(5_000);
+        return endpoint() === "192.0.2.1:40001";
+      },
+      { timeout: 10_000, interval: 20 },
+    );
+    clock.time = expiresAt;
+    await vi.waitUntil(
+      () => {
+        clock.pass(0);
+        clock.pass(5_000);
+        return tunnel.wanted === undefined;
+      },
+      { timeout: 10_000, interval: 20 },
+    );
+    expect(agent.configuration).toBeUndefined();
+    expect(log.join("\n")).toContain("has expired");
+  });
+
+  test("takes nobody else's configurations after it met the control plane", async () => {
+    const { stop } = await start();
+    await controlPlane.send(controlPlane.signed(content));
+    await stop();
+    await controlPlane.close();
+    controlPlane = new FakeControlPlane(content.device);
+    url = await controlPlane.listen();
+    const { tunnel, link } = await start({ links: false });
+    link.start();
+    await vi.waitUntil(() => log.some((line) => line.includes("another signing key")), { timeout: 10_000 });
+    expect(allowedIps(tunnel)).toEqual(ofExample);
+  });
+
+  test("comes back by itself after the link is lost, and says so where the token is not taken", async () => {
+    await start();
+    controlPlane.cut();
+    await vi.waitUntil(() => controlPlane.hellos.length === 2, { timeout: 10_000 });
+    const { link } = await start({ links: false, token: "another" });
+    link.start();
+    await vi.waitUntil(() => log.some((line) => line.includes("does not take the token")), { timeout: 10_000 });
+  });
+
+  test("ends the link where something is said that is no frame", async () => {
+    await start();
+    controlPlane.say({ type: "surprise" });
+    await vi.waitUntil(() => controlPlane.hellos.length === 2, { timeout: 10_000 });
+    expect(log.join("\n")).toContain("no frame");
+  });
+});

@@ -1,0 +1,143 @@
+import type { DnsMessage } from "@gatehouse/gateway/names/dns-message";
+import { ResolvedNames } from "@gatehouse/gateway/names/resolved-names";
+import packet from "dns-packet";
+import { describe, expect, test } from "vitest";
+import { exampleDeviceConfiguration } from "../testing/example-device-configuration.ts";
+import { DeviceDns } from "./device-dns.ts";
+
+const configuration = exampleDeviceConfiguration();
+
+interface World {
+  readonly answers?: readonly object[];
+  readonly rcode?: string;
+  readonly isSilent?: boolean;
+  readonly refuses?: boolean;
+  readonly outside?: readonly string[];
+  readonly hasNone?: boolean;
+}
+
+/** Gateways that say these records to every question, and the machine's own resolvers, which say nothing but that they were asked. */
+function dnsWith({ answers = [], rcode = "NOERROR", isSilent, refuses, outside = [], hasNone }: World) {
+  const events: string[] = [];
+  const names = new ResolvedNames();
+  let now = 1_000_000;
+  const dns = new DeviceDns({
+    configuration: () => (hasNone === true ? undefined : configuration),
+    outsideHosts: () => new Set(outside),
+    names,
+    namesChanged: () => {
+      events.push("tunnel");
+      return refuses === true ? Promise.reject(new Error("the kernel refuses")) : Promise.resolve();
+    },
+    askGateway: ({ name, type }, [gateway]) => {
+      events.push(`${gateway} ${type} ${name}`);
+      if (isSilent === true) return Promise.resolve(undefined);
+      const bytes = packet.encode({
+        type: "response",
+        questions: [{ name, type } as never],
+        answers: answers as never,
+      });
+      return Promise.resolve({ ...packet.decode(bytes), rcode, opcode: "QUERY" } as DnsMessage);
+    },
+    passOn: (question, over, resolvers) => {
+      events.push(`passed on over ${over} to ${resolvers.join(" ")}`);
+      return Promise.resolve(isSilent === true ? undefined : Buffer.from(question));
+    },
+    machineResolvers: () => Promise.resolve(["192.0.2.53"]),
+    clock: { now: () => now, after: () => () => {} },
+    log: () => {},
+  });
+  const question = (name: string, type: string) =>
+    packet.encode({ type: "query", id: 7, questions: [{ name, type: type as "A" }] });
+  const ask = async (name: string, type = "A") => {
+    const bytes = await dns.answer(question(name, type), "udp");
+    const answer = bytes === undefined ? undefined : (packet.decode(bytes) as DnsMessage);
+    return { id: answer?.id, rcode: answer?.rcode, answers: answer?.answers ?? [] };
+  };
+  const named = () => names.named({ destinations: { "git.internal.example.com": 1, "*.internal.example.com": 2 } });
+  return { dns, ask, events, named, question, passTime: (ms: number) => (now += ms) };
+}
+
+const record = { type: "A", name: "git.internal.example.com", ttl: 60, data: "10.90.0.7" };
+
+describe("DNS on a device", () => {
+  test("asks the gateway of the name, and has the addresses in the tunnel before it answers", async () => {
+    const { ask, events, named } = dnsWith({ answers: [record] });
+    expect(await ask("Git.Internal.example.com")).toMatchObject({
+      id: 7,
+      rcode: "NOERROR",
+      answers: [{ data: "10.90.0.7" }],
+    });
+    expect(events).toEqual(["100.64.255.1 A git.internal.example.com", "tunnel"]);
+    expect(named()).toEqual(new Map([["10.90.0.7", ["git.internal.example.com"]]]));
+  });
+
+  test("takes the longest wildcard's gateway where the name itself is not listed", async () => {
+    const { ask, events } = dnsWith({ answers: [{ ...record, name: "wiki.internal.example.com" }] });
+    await ask("wiki.internal.example.com");
+    expect(events[0]).toBe("100.64.255.2 A wiki.internal.example.com");
+  });
+
+  test("passes all other names on as they are, and gives back what is answered", async () => {
+    const { dns, question, events } = dnsWith({});
+    for (const name of ["example.org", "internal.example.com", "a.internal.example.com.example.org"]) {
+      const asked = question(name, "HTTPS");
+      expect(await dns.answer(asked, "tcp")).toEqual(asked);
+    }
+    expect(new Set(events)).toEqual(new Set(["passed on over tcp to 192.0.2.53"]));
+  });
+
+  test("passes everything on while no configuration is in use", async () => {
+    const { ask, events } = dnsWith({ hasNone: true });
+    await ask("git.internal.example.com");
+    expect(events).toEqual(["passed on over udp to 192.0.2.53"]);
+  });
+
+  test("never asks the tunnel for what the tunnel depends on", async () => {
+    const { ask, events } = dnsWith({ outside: ["gateway-2.internal.example.com"] });
+    await ask("gateway-2.internal.example.com");
+    expect(events).toEqual(["passed on over udp to 192.0.2.53"]);
+  });
+
+  test("does not tell of an address that the tunnel did not take", async () => {
+    const { ask } = dnsWith({ answers: [record], refuses: true });
+    expect(await ask("git.internal.example.com")).toMatchObject({ rcode: "SERVFAIL", answers: [] });
+  });
+
+  test.each([
+    [{ isSilent: true }, "SERVFAIL"],
+    [{ rcode: "NXDOMAIN" }, "NXDOMAIN"],
+    [{ rcode: "NOERROR" }, "NOERROR"],
+  ])("a gateway that says %j makes it %s", async (world, rcode) => {
+    expect(await dnsWith(world).ask("git.internal.example.com")).toMatchObject({ rcode, answers: [] });
+  });
+
+  test("says so when no resolver of the machine answers", async () => {
+    expect(await dnsWith({ isSilent: true }).ask("example.org")).toMatchObject({ id: 7, rcode: "SERVFAIL" });
+  });
+
+  test("answers types that could carry other addresses with nothing, and learns from none but addresses", async () => {
+    const { ask, events, named } = dnsWith({ answers: [record] });
+    expect(await ask("git.internal.example.com", "HTTPS")).toMatchObject({ rcode: "NOERROR", answers: [] });
+    await ask("git.internal.example.com", "TXT");
+    expect(events).toEqual(["100.64.255.1 TXT git.internal.example.com"]);
+    expect(named().size).toBe(0);
+  });
+
+  test("keeps addresses 10 minutes after their time, and for as long as the name is asked for and still has them", async () => {
+    const { dns, ask, named, passTime, events } = dnsWith({ answers: [record] });
+    await ask("git.internal.example.com");
+    passTime(9 * 60_000);
+    await dns.refresh();
+    expect(events.filter((event) => event.startsWith("100.64.255.1"))).toHaveLength(3);
+    passTime(9 * 60_000);
+    expect(named().size).toBe(1);
+  });
+
+  test("is silent to what is no question", async () => {
+    const { dns } = dnsWith({});
+    expect(await dns.answer(Buffer.from("no DNS"), "udp")).toBeUndefined();
+    const response = packet.encode({ type: "response", questions: [{ name: "example.org", type: "A" }] });
+    expect(await dns.answer(response, "udp")).toBeUndefined();
+  });
+});

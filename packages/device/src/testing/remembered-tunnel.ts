@@ -1,0 +1,24 @@
+import type { LivePeer } from "@gatehouse/gateway/wireguard/wireguard-interface";
+import type { WantedTunnel } from "../tunnel/wanted-tunnel.ts";
+
+/** A tunnel that only remembers what it should be like. */
+export class RememberedTunnel {
+  wanted: WantedTunnel | undefined;
+  refusal: string | undefined;
+  live = new Map<string, LivePeer>();
+
+  async bring(wanted: WantedTunnel): Promise<void> {
+    const { refusal } = this;
+    this.refusal = undefined;
+    if (refusal !== undefined) throw new Error(refusal);
+    this.wanted = wanted;
+  }
+
+  async remove(): Promise<void> {
+    this.wanted = undefined;
+  }
+
+  async livePeers() {
+    return this.live;
+  }
+}
