@@ -56,6 +56,24 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     expect(await says("one")).toBe(true);
   });
 
+  test("lets connections finish at a gateway that leaves and still answers, while new ones take the other way", async () => {
+    await use(world.content([{ allowedIps: [app] }, {}]));
+    expect(await world.carriers()).toEqual(["one"]);
+    await world.prober.ask("open", { stream: "leaving", host: site.app, port: ports.one });
+    expect(await says("leaving")).toBe(true);
+    await use(world.content([{ gateway: two.id, allowedIps: [app] }]));
+    expect(await says("leaving")).toBe(true);
+    expect(await world.carriers()).toEqual(["two"]);
+    await world.prober.ask("open", { stream: "new", host: site.app, port: ports.two });
+    expect([await says("new"), await says("leaving")]).toEqual([true, true]);
+    // It comes back: what ran through it goes on, now over the tunnel itself.
+    await use(world.content([{ allowedIps: [app] }, {}]));
+    expect(await says("leaving")).toBe(true);
+    expect(await world.carriers()).toEqual(["one"]);
+    expect(world.machine.run("ip", ["link", "show"])).not.toContain(`${world.interfaceName}d`);
+    expect(world.machine.run("nft", ["list", "tables"])).not.toContain(world.interfaceName);
+  });
+
   test("sends everything through the gateway of the internet, but for endpoints and the control plane", async () => {
     const everywhere = { ...world.content([{ allowedIps: [app] }, {}]), internet: two.id };
     await use(everywhere);

@@ -20,12 +20,21 @@ import type { Clock } from "@gatehouse/gateway/clock";
 import { isSignedBy, sha256 } from "@gatehouse/gateway/configuration/signatures";
 import type { Log } from "@gatehouse/gateway/log";
 import type { ResolvedNames } from "@gatehouse/gateway/names/resolved-names";
+import type { LivePeer } from "@gatehouse/gateway/wireguard/wireguard-interface";
 import { contentProblem, isDeviceConfiguration } from "./configuration/check-device-configuration.ts";
 import type { DeviceFolder, DeviceTrust } from "./configuration/device-folder.ts";
 import { type HostAddresses, hostAndPort } from "./host-addresses.ts";
-import { choiceFor, chosenWay, type EndpointChoice, watchedChoice } from "./tunnel/endpoint-choice.ts";
+import { choiceFor, chosenWay, type EndpointChoice, isSilent, watchedChoice } from "./tunnel/endpoint-choice.ts";
+import type { LeavingTunnel } from "./tunnel/leaving-tunnel.ts";
+import { type LeavingWay, leavingWays } from "./tunnel/leaving-ways.ts";
 import type { Tunnel } from "./tunnel/tunnel.ts";
-import { gatewaysOfNames, type Outside, plainAddress, wantedTunnel } from "./tunnel/wanted-tunnel.ts";
+import {
+  gatewaysOfNames,
+  type Outside,
+  plainAddress,
+  type WantedTunnel,
+  wantedTunnel,
+} from "./tunnel/wanted-tunnel.ts";
 
 /** What became of a configuration. After `failed`, what was in use before still is. */
 export type DeviceOutcome =
@@ -38,6 +47,8 @@ interface DeviceAgentParts {
   /** Where the control plane serves: never reached through the tunnel. */
   readonly url: string;
   readonly tunnel: Pick<Tunnel, "bring" | "remove" | "livePeers">;
+  /** Where connections finish at gateways that are leaving; absent: they break. */
+  readonly leaving?: Pick<LeavingTunnel, "bring" | "remove" | "livePeers"> | undefined;
   readonly folder: DeviceFolder;
   readonly names: ResolvedNames;
   readonly hosts: HostAddresses;
@@ -49,13 +60,19 @@ interface DeviceAgentParts {
 const watchMs = 5_000;
 /** The machine is held against what is wanted so often, in milliseconds: addresses of endpoints change, and people change routes. */
 const mendMs = 60_000;
+/** A session of WireGuard is over after this time without a handshake, in milliseconds. */
+const sessionMs = 180_000;
 
 export class DeviceAgent {
   readonly #parts: DeviceAgentParts;
   #trust: DeviceTrust | undefined;
   #used: SignedDeviceConfiguration | undefined;
-  /** By gateway. */
+  /** By the gateway's public key. */
   #choices = new Map<string, EndpointChoice>();
+  #brought: WantedTunnel | undefined;
+  #leaving: readonly LeavingWay[] = [];
+  /** Of those that are leaving, by public key. */
+  #leavingChoices = new Map<string, EndpointChoice>();
   #mendedAt = 0;
   /** Changes of the machine, one after the other. */
   #queue: Promise<unknown> = Promise.resolve();
@@ -135,19 +152,20 @@ export class DeviceAgent {
     this.#cancelTimer?.();
     await this.#inTurn(async () => {
       await this.#tell(undefined);
-      await this.#parts.tunnel.remove();
+      await this.#removeAll();
     });
   }
 
   async #resume(): Promise<void> {
-    const { folder, tunnel, log } = this.#parts;
+    const { folder, leaving, log } = this.#parts;
+    await leaving?.remove();
     const kept = this.#trust === undefined ? undefined : await folder.configuration();
     const outcome = kept === undefined ? undefined : await this.#apply(kept, false);
     if (outcome?.state === "applied") {
       log(`Goes on with generation ${outcome.configuration.generation}, kept from before.`);
       return;
     }
-    await tunnel.remove();
+    await this.#removeAll();
   }
 
   async #apply(given: UnreadConfiguration, isNew: boolean): Promise<DeviceOutcome> {
@@ -196,7 +214,7 @@ export class DeviceAgent {
   async #restore(before: SignedDeviceConfiguration | undefined): Promise<void> {
     this.#used = before;
     try {
-      if (before === undefined) await this.#parts.tunnel.remove();
+      if (before === undefined) await this.#removeAll();
       else await this.#mend();
     } catch (error) {
       this.#parts.log(`What was there before could not be restored wholly; it is tried again: ${String(error)}`);
@@ -210,28 +228,59 @@ export class DeviceAgent {
     const content = this.#used?.content;
     if (content === undefined) return;
     this.#mendedAt = clock.now();
+    const before = this.#choices;
     this.#choices = new Map(
       content.gateways.map((gateway) => [
-        gateway.gateway,
-        choiceFor(gateway, this.#choices.get(gateway.gateway), clock.now()),
+        gateway.publicKey,
+        choiceFor(gateway, before.get(gateway.publicKey), clock.now()),
       ]),
     );
     const ways = new Map(
       await Promise.all(
-        content.gateways.map(async ({ gateway }) => [gateway, await this.#addressOfWay(gateway)] as const),
+        content.gateways.map(async ({ publicKey }) => [publicKey, await this.#addressOfWay(publicKey)] as const),
       ),
     );
-    await tunnel.bring(
-      wantedTunnel(content, {
-        named: names.named({ destinations: gatewaysOfNames(content) }),
-        wayTo: ({ gateway }: DeviceGateway) => ways.get(gateway),
-        controlPlane: await this.#controlPlane(),
-      }),
-    );
+    const wanted = wantedTunnel(content, {
+      named: names.named({ destinations: gatewaysOfNames(content) }),
+      wayTo: ({ publicKey }: DeviceGateway) => ways.get(publicKey),
+      controlPlane: await this.#controlPlane(),
+    });
+    await this.#leave(wanted, before);
+    await tunnel.bring(wanted);
+    this.#brought = wanted;
   }
 
-  async #addressOfWay(gateway: string): Promise<string | undefined> {
-    const choice = this.#choices.get(gateway);
+  /** Lets connections finish where the wanted tunnel has no gateway any more. It is a courtesy: where it fails, they break. */
+  async #leave(wanted: WantedTunnel, choices: ReadonlyMap<string, EndpointChoice>): Promise<void> {
+    const { leaving, tunnel, clock, log } = this.#parts;
+    if (leaving === undefined) return;
+    const gone = [...(this.#brought?.peers.keys() ?? [])].some((key) => !wanted.peers.has(key));
+    if (!gone && this.#leaving.length === 0) return;
+    const now = clock.now();
+    try {
+      const live = gone ? await tunnel.livePeers() : new Map<string, LivePeer>();
+      const isAnswering = (key: string) =>
+        choices.get(key)?.unansweredSince === undefined && (live.get(key)?.lastHandshake ?? 0) > now - sessionMs;
+      const next = leavingWays(this.#leaving, this.#brought, wanted, isAnswering, now);
+      await leaving.bring(next);
+      this.#leaving = next;
+      this.#leavingChoices = new Map(
+        next.map(({ publicKey, endpoint }) => [
+          publicKey,
+          choiceFor({ endpoint, relays: [] }, this.#leavingChoices.get(publicKey), now),
+        ]),
+      );
+    } catch (error) {
+      log(
+        `Running connections cannot finish at the gateway they began at: ${error instanceof Error ? error.message : String(error)}`,
+      );
+      this.#leaving = [];
+      await leaving.remove().catch(() => {});
+    }
+  }
+
+  async #addressOfWay(publicKey: string): Promise<string | undefined> {
+    const choice = this.#choices.get(publicKey);
     const way = choice === undefined ? undefined : chosenWay(choice);
     if (way === undefined) return undefined;
     const { host, port } = hostAndPort(way);
@@ -276,7 +325,7 @@ export class DeviceAgent {
     if (used.header.expiresAt <= now) {
       this.#used = undefined;
       await this.#tell(undefined);
-      await tunnel.remove();
+      await this.#removeAll();
       log(
         `Generation ${used.header.generation} has expired: nothing is sent through gateways until another one comes.`,
       );
@@ -285,17 +334,42 @@ export class DeviceAgent {
     const live = await tunnel.livePeers();
     let hasMoved = false;
     for (const { gateway, publicKey } of used.content.gateways) {
-      const choice = this.#choices.get(gateway);
+      const choice = this.#choices.get(publicKey);
       if (choice === undefined) continue;
       const next = watchedChoice(choice, live.get(publicKey), now);
-      this.#choices.set(gateway, next);
+      this.#choices.set(publicKey, next);
       if (next.index === choice.index) continue;
       hasMoved = true;
       log(
         `The gateway ${gateway} is tried at ${chosenWay(next)}: ${chosenWay(choice)} does not answer, or is no endpoint.`,
       );
     }
+    await this.#endLeaving(now);
     if (hasMoved || now - this.#mendedAt >= mendMs) await this.#mend();
+  }
+
+  /** Those whose time is over, or that do not answer any more: what was left of connections goes the new way, and ends there. */
+  async #endLeaving(now: number): Promise<void> {
+    const { leaving } = this.#parts;
+    if (leaving === undefined || this.#leaving.length === 0) return;
+    const live = await leaving.livePeers();
+    for (const [key, choice] of this.#leavingChoices) {
+      this.#leavingChoices.set(key, watchedChoice(choice, live.get(key), now));
+    }
+    const staying = this.#leaving.filter(({ publicKey, until }) => {
+      const choice = this.#leavingChoices.get(publicKey);
+      return until > now && choice !== undefined && !isSilent(choice, now);
+    });
+    if (staying.length === this.#leaving.length) return;
+    await leaving.bring(staying);
+    this.#leaving = staying;
+  }
+
+  async #removeAll(): Promise<void> {
+    this.#brought = undefined;
+    this.#leaving = [];
+    const { tunnel, leaving } = this.#parts;
+    await Promise.all([tunnel.remove(), leaving?.remove()]);
   }
 
   async #tell(configuration: DeviceConfiguration | undefined): Promise<void> {

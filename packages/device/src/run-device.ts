@@ -14,6 +14,7 @@ import { DeviceLink } from "./link/device-link.ts";
 import { DeviceDns } from "./names/device-dns.ts";
 import { MachineResolvers } from "./names/machine-resolvers.ts";
 import { ResolverSetting } from "./names/resolver-setting.ts";
+import { LeavingTunnel } from "./tunnel/leaving-tunnel.ts";
 import { Tunnel } from "./tunnel/tunnel.ts";
 import { wantedTunnel } from "./tunnel/wanted-tunnel.ts";
 
@@ -64,7 +65,11 @@ export async function runDevice(
   const tunnel = new Tunnel(wireGuard, programs);
   const names = new ResolvedNames();
   const hosts = new HostAddresses(clock);
-  const agent = new DeviceAgent({ device, url, tunnel, folder, names, hosts, clock, log });
+  const leaving = new LeavingTunnel(
+    new WireGuardInterface(leavingInterface(interfaceName), programs, folder.privateKeyFile),
+    programs,
+  );
+  const agent = new DeviceAgent({ device, url, tunnel, leaving, folder, names, hosts, clock, log });
   const dns = place === undefined ? undefined : answeringAt(place, { agent, folder, names, clock, log });
   if (dns !== undefined && place !== undefined) {
     await dns.server.listen(place.address, place.port).catch((error: unknown) => {
@@ -163,6 +168,11 @@ function answeringAt(place: DnsPlace, { agent, folder, names, clock, log }: DnsP
     server.stop();
   };
   return { server, stop };
+}
+
+/** Beside the first one, with a name that the kernel takes too. */
+function leavingInterface(name: string): string {
+  return `${name.slice(0, 14)}d`;
 }
 
 function placeText({ address, port }: DnsPlace): string {

@@ -57,7 +57,7 @@ export function choiceFor(
  * the device's own keepalives alone are answered by nobody.
  */
 export function watchedChoice(choice: EndpointChoice, live: LivePeer | undefined, now: number): EndpointChoice {
-  if (live === undefined || choice.ways.length < 2) return choice;
+  if (live === undefined) return choice;
   const { receivedBytes, sentBytes, lastHandshake: handshake = 0 } = live;
   const { heard, index, since, hasEndpoint } = choice;
   const moved = (to: number): EndpointChoice => ({
@@ -82,7 +82,13 @@ export function watchedChoice(choice: EndpointChoice, live: LivePeer | undefined
   const isWaiting = choice.unansweredSince !== undefined || sentBytes - heard.sentBytes > keepalives;
   if (!isWaiting) return choice;
   const unansweredSince = choice.unansweredSince ?? now;
-  return now - unansweredSince >= patienceMs ? moved((index + 1) % choice.ways.length) : { ...choice, unansweredSince };
+  const waiting = { ...choice, unansweredSince };
+  return isSilent(waiting, now) && choice.ways.length > 1 ? moved((index + 1) % choice.ways.length) : waiting;
+}
+
+/** Whether packets that want an answer have had none for too long. */
+export function isSilent({ unansweredSince }: EndpointChoice, now: number): boolean {
+  return unansweredSince !== undefined && now - unansweredSince >= patienceMs;
 }
 
 /** @returns undefined where there is no way at all: the gateway may still find the device */

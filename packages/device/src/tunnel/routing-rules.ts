@@ -8,7 +8,11 @@ export const packetMark = 0x6748;
 export const tunnelTable = "26440";
 export const everythingTable = "26441";
 
-const priorities = { outside: 5200, tunnel: 5201, closer: 5202, everything: 5203 } as const;
+/** Packets of connections that finish at a gateway which is leaving, and the table of them: mostly empty. */
+export const leavingMark = 0x6749;
+export const leavingTable = "26442";
+
+const priorities = { leaving: 5199, outside: 5200, tunnel: 5201, closer: 5202, everything: 5203 } as const;
 const ownPriorities: ReadonlySet<number> = new Set(Object.values(priorities));
 
 type Family = "-4" | "-6";
@@ -35,6 +39,7 @@ export function wantedRules({ routes, outside }: WantedTunnel, family: Family): 
     .map(({ address, protocol, port }: Outside) =>
       ruleText({ priority: priorities.outside, dst: address, ipproto: protocol, dport: port, table: "main" }),
     );
+  rules.push(ruleText({ priority: priorities.leaving, fwmark: hexadecimal(leavingMark), table: leavingTable }));
   rules.push(unmarked(priorities.tunnel, tunnelTable));
   if (everything.some((block) => isOfFamily(block) && routes.includes(block))) {
     rules.push(ruleText({ priority: priorities.closer, suppress_prefixlen: 0, table: "main" }));
@@ -71,7 +76,11 @@ export class RoutingRules {
 }
 
 function unmarked(priority: number, table: string): string {
-  return ruleText({ priority, not: null, fwmark: `0x${packetMark.toString(16)}`, table });
+  return ruleText({ priority, not: null, fwmark: hexadecimal(packetMark), table });
+}
+
+function hexadecimal(mark: number): string {
+  return `0x${mark.toString(16)}`;
 }
 
 function ruleText(rule: LiveRule): string {
