@@ -98,16 +98,19 @@ describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
     await Promise.all([endless.end(), hers.end()]);
   }, 120_000);
 
-  // A device's way changes as a whole: its allowed IPs cannot tell connections apart.
-  test.fails("in maintenance lets finish what runs at a device that follows", async () => {
-    const file = await Download.begin(ann, app.ipv4, 4 * 50);
+  test("in maintenance lets finish what runs at a device that follows, while what is new goes elsewhere at once", async () => {
+    const file = await Download.begin(ann, app.ipv4, 8 * 50);
+    await file.goesOn();
     try {
       await administrator.enforce("POST", `/tenants/gateways/${first.id}/enter-maintenance`);
       await expectThrough(second);
-      await until("the download is finished", async () => (await file.progress()).isWhole);
+      expect((await file.progress()).isWhole).toBe(false);
+      await until("the download is finished", async () => (await file.progress()).isWhole, drainSeconds * 1_000);
+      expect((await file.progress()).via).toBe(first.site.ipv4);
     } finally {
       await administrator.enforce("POST", `/tenants/gateways/${first.id}/exit-maintenance`);
     }
+    await expectThrough(first);
   }, 120_000);
 });
 
