@@ -50,12 +50,15 @@ describe.skipIf(why !== undefined)("a network whose control plane fails", () => 
     // The replica of the first gateway, and of the devices.
     await world.replicas[0]?.stop();
     administrator.replica = 2;
+    await Promise.all([hers.goesOn(), his.goesOn()]);
+    // Back before the gateway, of which nobody hears, is OFFLINE, and devices go elsewhere.
+    const restarted = world.startReplica(1);
     const deactivated = `/tenants/users/${world.users[1]?.id}/deactivate?wait=applied&timeout=1`;
     const { headers } = await administrator.change("PATCH", deactivated);
     expect(headers["gatehouse-enforced"]).toMatch(/^incomplete/);
     expect(headers["gatehouse-not-enforced"]).toContain(gateway.id);
-    await Promise.all([hers.goesOn(), his.goesOn()]);
-    await world.startReplica(1);
+    await hers.goesOn();
+    await restarted;
     await until("the gateway is told", () => isApplied(gateway), comesBackMs);
     await expectCut(his, hers);
     expect(await via(bob, app.ipv4)).toBe(null);
