@@ -68,6 +68,7 @@ describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
     first.namespace.run("nft", ["-f", "-"], silence(replicaAddress(1)));
     await hasStatus(first, "OFFLINE", offlineMs);
     await expectThrough(second);
+    await running.goesOn();
     first.namespace.run("nft", ["delete", "table", "inet", "silence"]);
     await hasStatus(first, "ONLINE", offlineMs);
     await expectThrough(first);
