@@ -100,8 +100,9 @@ export class Prober {
   #number = 0;
   #errors = "";
 
-  constructor(namespace: Namespace) {
-    this.#child = namespace.start(process.execPath, [fileURLToPath(new URL("./prober.mjs", import.meta.url))]);
+  /** @param program beside this file, that takes orders */
+  constructor(namespace: Namespace, program = "prober.mjs") {
+    this.#child = namespace.start(process.execPath, [fileURLToPath(new URL(program, import.meta.url))]);
     const { stdout, stderr } = this.#child;
     if (stdout === null || stderr === null) throw new Error("a prober has no output");
     stderr.on("data", (text: Buffer) => {

@@ -1,14 +1,18 @@
 // Runs in a network namespace, and does there what a person at that machine would: serves, connects, pings, asks for names.
-// Orders come as lines of JSON on standard input; every one is answered by a line with its number. Ends when standard input does.
 import { execFile } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { Resolver } from "node:dns/promises";
 import { connect, createServer, isIP } from "node:net";
-import { createInterface } from "node:readline";
 import packet from "dns-packet";
+import { takeOrders } from "./take-orders.mjs";
 
 /** Open connections by number. */
 const streams = new Map();
+/** Downloads that were begun, by name. */
+const downloads = new Map();
+/** A download is pieces of this length, one so often, in bytes and milliseconds: slow enough to be cut in the middle. */
+const pieceBytes = 64;
+const pieceEveryMs = 20;
 
 const orders = {
   /** Sends back whatever arrives, over TCP and UDP. */
@@ -21,6 +25,68 @@ const orders = {
       await new Promise((resolve) => udp.bind(port, host, resolve));
     }
     return true;
+  },
+  /**
+   * Downloads over TCP: who connects says how many pieces it wants, 0 for no end, and is first told which address it comes from.
+   */
+  async serveDownloads({ port, hosts }) {
+    for (const host of hosts) {
+      const server = createServer((socket) => {
+        socket.on("error", () => {}).once("data", (line) => sendPieces(socket, Number(line)));
+      });
+      await new Promise((resolve) => server.listen({ port, host }, resolve));
+    }
+    return true;
+  },
+  /** Begins a download. Whether it began in time. */
+  async download({ stream, host, port, pieces = 0 }) {
+    const download = { via: undefined, bytes: 0, isWhole: false };
+    downloads.set(stream, download);
+    const socket = connect({ host, port }).on("error", () => {});
+    streams.set(stream, socket);
+    socket.on("connect", () => socket.write(`${pieces}\n`));
+    const begun = new Promise((resolve) => {
+      let head = "";
+      socket.on("data", (bytes) => {
+        if (download.via !== undefined) {
+          download.bytes += bytes.length;
+          return;
+        }
+        head += bytes;
+        const end = head.indexOf("\n");
+        if (end < 0) return;
+        download.via = head.slice(0, end);
+        download.bytes = head.length - end - 1;
+        resolve(true);
+      });
+    });
+    socket.on("end", () => {
+      download.isWhole = download.bytes === pieces * pieceBytes;
+    });
+    return Promise.race([begun, failsAfter(socket)]);
+  },
+  /** How a download is: from where its target sees it come, and how much of it is there. */
+  async progress({ stream }) {
+    return downloads.get(stream);
+  },
+  /** From which address a target sees this machine come; null when it does not. */
+  async via({ host, port }) {
+    const stream = Symbol(host);
+    const isAnswered = await orders.download({ stream, host, port, pieces: 1 });
+    streams.get(stream).destroy();
+    const { via } = downloads.get(stream);
+    streams.delete(stream);
+    downloads.delete(stream);
+    return isAnswered ? via : null;
+  },
+  /** An HTTP request, whose answer comes back whole; status 0 when there is none. */
+  async request({ url, method, headers, body }) {
+    try {
+      const response = await fetch(url, { method, headers, ...(body === undefined ? {} : { body }) });
+      return { status: response.status, headers: Object.fromEntries(response.headers), text: await response.text() };
+    } catch (error) {
+      return { status: 0, headers: {}, text: String(error.cause ?? error) };
+    }
   },
   /** A resolver that knows these names, by type. */
   async serveNames({ host, records }) {
@@ -88,7 +154,19 @@ const orders = {
 };
 
 /** How long something that does not come is waited for, in milliseconds. */
-let patienceMs = 1_000;
+const patienceMs = 1_000;
+
+function sendPieces(socket, pieces) {
+  socket.write(`${socket.remoteAddress}\n`);
+  let sent = 0;
+  const timer = setInterval(() => {
+    socket.write("-".repeat(pieceBytes));
+    sent += 1;
+    if (sent === pieces) socket.end();
+    if (sent === pieces || socket.destroyed) clearInterval(timer);
+  }, pieceEveryMs);
+  socket.on("close", () => clearInterval(timer));
+}
 
 function once(emitter, event) {
   return new Promise((resolve) => emitter.once(event, resolve));
@@ -113,14 +191,4 @@ function echoed(socket, text) {
   return Promise.race([arrived, failsAfter(socket)]);
 }
 
-process.on("uncaughtException", (error) => process.stderr.write(`${error.stack}\n`));
-process.stdout.write(`${JSON.stringify({ ready: true })}\n`);
-for await (const line of createInterface({ input: process.stdin })) {
-  const { number, order, within, ...rest } = JSON.parse(line);
-  if (within !== undefined) patienceMs = within;
-  orders[order](rest).then(
-    (answer) => process.stdout.write(`${JSON.stringify({ number, answer })}\n`),
-    (error) => process.stdout.write(`${JSON.stringify({ number, error: String(error) })}\n`),
-  );
-}
-process.exit(0);
+await takeOrders(orders);

@@ -75,6 +75,8 @@ export interface DeviceLinkSettings {
 
 /** How gateways are served. */
 export interface GatewayLinkSettings extends DeviceLinkSettings {
+  /** How long connections that run may finish once their gateway is in maintenance, in milliseconds. */
+  readonly drainMs?: number;
   /** False leaves it to other replicas to notice that gateways fell silent. */
   readonly watch?: boolean;
 }

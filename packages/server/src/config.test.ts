@@ -55,6 +55,7 @@ test("without any setting, everything has its default", () => {
     auditRetentionDays: undefined,
     webhookAllowedNetworks: undefined,
     webhookDisableAfterDays: 3,
+    gatewayDrainSeconds: 300,
     logLevel: "info",
     demo: false,
   });

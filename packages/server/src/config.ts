@@ -96,6 +96,11 @@ export const settings = {
     "3",
     "Days of nothing but failed attempts after which a webhook is disabled.",
   ),
+  gatewayDrainSeconds: setting(
+    wholeNumber("seconds", 0, 86_400),
+    "300",
+    "How long connections that run may finish once their gateway is in maintenance, in seconds; the same on every replica.",
+  ),
   logLevel: setting(oneOfThese("level", logLevels), "info", `How much is logged: ${logLevels.join(", ")}.`),
   demo: setting(yesOrNo, "false", "Fill the first tenant with example records, once."),
 };

@@ -122,6 +122,7 @@ async function composeWithMasterKey(config: Config, connection: Connection, log:
         networks: config.webhookAllowedNetworks ?? [],
         disableAfterMs: config.webhookDisableAfterDays * dayMs,
       },
+      gatewayLinks: { drainMs: config.gatewayDrainSeconds * 1_000 },
       setUp: {
         operatorKey: config.operatorKey,
         bootstrapApiKey: config.bootstrapApiKey,

@@ -25,32 +25,29 @@ export class DnsSockets {
     this.#log = log;
   }
 
-  /** @throws Error where the address or the port cannot be taken */
+  /** @throws Error where the address or the port cannot be taken; then nothing listens there, and it can be tried again */
   async listen(address: string, port: number): Promise<void> {
     const udp = createSocket({ type: isIP(address) === 6 ? "udp6" : "udp4", ipv6Only: isIP(address) === 6 });
     const tcp = createServer((socket) => this.#serveTcp(socket));
     tcp.maxConnections = mostTcpConnections;
-    this.#close.push(
-      () => udp.close(),
-      () => tcp.close(),
-    );
+    const closings = [() => udp.close(), () => tcp.close()];
     udp.on("message", (question, from) => void this.#serveUdp(udp, question, from));
-    await new Promise<void>((resolve, reject) => {
-      udp.once("error", reject);
-      udp.bind(port, address, resolve);
-    });
-    await listening(tcp, port, address);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        udp.once("error", reject);
+        udp.bind(port, address, resolve);
+      });
+      await listening(tcp, port, address);
+    } catch (error) {
+      closeAll(closings);
+      throw error;
+    }
+    this.#close.push(...closings);
     udp.on("error", (error) => this.#log(`DNS on ${address}: ${error.message}`));
   }
 
   close(): void {
-    for (const close of this.#close.splice(0)) {
-      try {
-        close();
-      } catch {
-        // One that never listened.
-      }
-    }
+    closeAll(this.#close.splice(0));
   }
 
   async #serveUdp(socket: UdpSocket, question: Buffer, from: RemoteInfo): Promise<void> {
@@ -86,6 +83,16 @@ export class DnsSockets {
         socket.resume();
       });
     });
+  }
+}
+
+function closeAll(closings: readonly (() => void)[]): void {
+  for (const close of closings) {
+    try {
+      close();
+    } catch {
+      // One that never listened.
+    }
   }
 }
 

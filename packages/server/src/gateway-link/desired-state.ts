@@ -5,7 +5,7 @@ import type { LinkChange } from "@gatehouse/policy/enforcement/links";
 import { type EnforcementChange, TenantEnforcement } from "@gatehouse/policy/enforcement/tenant-enforcement";
 import type { Model } from "@gatehouse/policy/model/model";
 import { giveTunnelAddresses, type LinkRows, readLinkRows, readSomeLinkRows } from "../links/link-facts.queries.ts";
-import { deviceLinkOf, gatewayLinkOf, linkFactsOf } from "../links/link-facts.ts";
+import { deviceLinkOf, gatewayLinkOf, linkFactsOf, usualDrainMs } from "../links/link-facts.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { OutboxEntry } from "../platform/outbox/outbox.queries.ts";
@@ -23,6 +23,8 @@ export interface DesiredStateOptions {
   readonly clock: Clock;
   /** How long configurations may be enforced without the control plane, in milliseconds. */
   readonly lifeMs?: number;
+  /** How long connections that run may finish once their gateway is in maintenance, in milliseconds. */
+  readonly drainMs?: number | undefined;
 }
 
 /** What became of a refreshing. */
@@ -128,13 +130,13 @@ export class DesiredState {
 
   /** @param generation of the model: whatever came later comes as news */
   async #begin(model: Model, generation: number, told: ReadonlySet<string>): Promise<Refreshed> {
-    const { clock, lifeMs = defaultLifeMs } = this.#options;
+    const { clock, lifeMs = defaultLifeMs, drainMs = usualDrainMs } = this.#options;
     this.#isLost = false;
     const rows = await this.#readAll(model);
     const from = clock.now().getTime();
     this.#prefix = rows.prefix;
     this.#forgetDeviceIds();
-    this.#enforcement = new TenantEnforcement(model, linkFactsOf(rows), { from, until: from + lifeMs });
+    this.#enforcement = new TenantEnforcement(model, linkFactsOf(rows, drainMs), { from, until: from + lifeMs });
     this.#generation = Number.isFinite(generation) ? generation : this.#generation;
     return { changed: Array.from(this.#enforcement.contents(), ([id]) => id), told: [...told] };
   }
@@ -154,6 +156,7 @@ export class DesiredState {
     const rows = await this.#read((tx) => readSomeLinkRows(tx, [...devices], [...gateways]));
     this.#prefix ??= rows.prefix;
     const prefix = this.#prefix;
+    const { drainMs = usualDrainMs } = this.#options;
     const changes: LinkChange[] = [];
     const found = new Map(rows.devices.map((row) => [row.id, row]));
     for (const id of devices) {
@@ -164,7 +167,7 @@ export class DesiredState {
     const known = new Map(rows.gateways.map((row) => [row.id, row]));
     for (const id of gateways) {
       const row = known.get(id);
-      const link = row === undefined || prefix === undefined ? undefined : gatewayLinkOf(row, prefix);
+      const link = row === undefined || prefix === undefined ? undefined : gatewayLinkOf(row, prefix, drainMs);
       if (link === undefined) changes.push({ kind: "gateway-link", gone: id });
       else if (!isSame(link, this.#enforcement?.links.gateways.get(id))) changes.push({ kind: "gateway-link", link });
     }

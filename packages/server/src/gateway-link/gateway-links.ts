@@ -32,6 +32,8 @@ export interface GatewayLinksOptions {
   readonly limits?: Partial<LinkLimits> | undefined;
   /** How long configurations may be enforced without the control plane, in milliseconds; a day where absent. */
   readonly lifeMs?: number | undefined;
+  /** How long connections that run may finish once their gateway is in maintenance, in milliseconds; five minutes where absent. */
+  readonly drainMs?: number | undefined;
   /** Told how long it took until a gateway enforced what it should. */
   readonly lagged?: (lagMs: number) => void;
 }
@@ -185,7 +187,7 @@ export class GatewayLinks implements OutboxSubscriber, LinkListener<PresentedGat
   #tenantOf(tenantId: string): TenantLinks {
     const known = this.#tenants.get(tenantId);
     if (known !== undefined) return known;
-    const { runner, clock, log, lifeMs, lagged } = this.#options;
+    const { runner, clock, log, lifeMs, drainMs, lagged } = this.#options;
     const { replicaId } = this;
     const tenant = new TenantLinks({
       tenantId,
@@ -196,6 +198,7 @@ export class GatewayLinks implements OutboxSubscriber, LinkListener<PresentedGat
       sha256,
       turns: this.#turns,
       lifeMs,
+      drainMs,
       lagged,
     });
     this.#tenants.set(tenantId, tenant);

@@ -1,3 +1,4 @@
+import type { ConfigurationName } from "@gatehouse/contract/gateway-link/frames";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { linkRowOf } from "../testing/link-rows.queries.ts";
 import { unique } from "../testing/operations/test-records.ts";
@@ -91,6 +92,26 @@ describe("a gateway that is silent for 30 seconds", () => {
     expect((await read()).status).toBe("OFFLINE");
     await beat();
     await until("it is ERROR", statusIs("ERROR"));
+  });
+
+  test("is OFFLINE also where it was last heard of by something else than a heartbeat", async () => {
+    let first: ConfigurationName | undefined;
+    gateway.verdict = (name) => {
+      first = name;
+      return undefined;
+    };
+    await gateway.connect();
+    await until("it is sent what it should enforce", () => first !== undefined);
+    clock.advance(9_000);
+    if (first !== undefined) gateway.say({ type: "applied", configuration: first });
+    await until("it is ONLINE", statusIs("ONLINE"));
+    gateway.cut();
+    clock.advance(21_001);
+    await server.links.noticeSilence();
+    expect((await read()).status).toBe("ONLINE");
+    clock.advance(9_000);
+    await server.links.noticeSilence();
+    expect((await read()).status).toBe("OFFLINE");
   });
 });
 

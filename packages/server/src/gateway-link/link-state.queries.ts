@@ -232,8 +232,12 @@ const selectSilent = statement<SilentGateway, [before: Date, limit: number]>(
 );
 const unwatch = statement<never, [tenantId: string, ids: readonly string[], before: Date]>(
   "gateway_link.unwatch",
-  `UPDATE gateway_links SET is_watched = false
-   WHERE tenant_id = $1 AND gateway_id = ANY ($2::uuid[]) AND last_heartbeat < $3`,
+  // A gateway is heard of by more than its heartbeats, and its status goes by the record: as long as that is later, it is watched on.
+  `UPDATE gateway_links AS link
+   SET is_watched = coalesce(item.last_online >= $3, false), last_heartbeat = greatest(link.last_heartbeat, item.last_online)
+   FROM gateways AS item
+   WHERE link.tenant_id = $1 AND link.gateway_id = ANY ($2::uuid[]) AND link.last_heartbeat < $3
+     AND item.tenant_id = link.tenant_id AND item.id = link.gateway_id`,
 );
 
 /** Over all tenants: gateways that were last heard of before a moment, and of which that was not noticed yet. */
@@ -241,7 +245,7 @@ export function silentGateways(tx: Transaction, before: Date, limit: number): Pr
   return tx.query(selectSilent, before, limit);
 }
 
-/** Notes that their silence was noticed. */
+/** Notes that their silence was noticed; or, of those who were heard of after all, when. */
 export async function unwatchGateways(tx: TenantTx, ids: readonly string[], before: Date): Promise<void> {
   await tx.query(unwatch, tx.tenantId, ids, before);
 }

@@ -32,6 +32,7 @@ export interface TenantLinksOptions {
   readonly sha256: HashText;
   readonly turns: Turns;
   readonly lifeMs: number | undefined;
+  readonly drainMs: number | undefined;
   readonly lagged: ((lagMs: number) => void) | undefined;
 }
 
@@ -56,7 +57,7 @@ export class TenantLinks {
   usedAt: number;
 
   constructor(options: TenantLinksOptions) {
-    const { tenantId, replicaId, runner, clock, log, lifeMs } = options;
+    const { tenantId, replicaId, runner, clock, log, lifeMs, drainMs } = options;
     this.#options = options;
     this.usedAt = clock.elapsedMs();
     const { database, models } = runner;
@@ -66,6 +67,7 @@ export class TenantLinks {
       models,
       clock,
       ...(lifeMs === undefined ? {} : { lifeMs }),
+      drainMs,
     });
     this.#writer = new LinkWriter({
       tenantId,

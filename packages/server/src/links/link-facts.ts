@@ -7,17 +7,18 @@ import type { DeviceLinkRow, GatewayLinkRow, LinkRows } from "./link-facts.queri
 import { tunnelAddresses, tunnelPools } from "./tunnel-addresses.ts";
 
 /** How long connections that run may finish once their gateway is in maintenance, in milliseconds. */
-export const drainMs = 5 * 60_000;
+export const usualDrainMs = 5 * 60_000;
 
 const wireGuardKey = new RegExp((PublicKey as unknown as { readonly pattern: string }).pattern); // a schema of strings with a pattern
 
-export function linkFactsOf({ prefix, devices, gateways }: LinkRows): LinkFacts {
+/** @param drainMs how long connections that run may finish once their gateway is in maintenance, in milliseconds */
+export function linkFactsOf({ prefix, devices, gateways }: LinkRows, drainMs: number): LinkFacts {
   // Without a prefix nobody has an address yet.
   if (prefix === undefined) return { pools: tunnelPools("0"), devices: [], gateways: [] };
   return {
     pools: tunnelPools(prefix),
     devices: devices.flatMap((row) => deviceLinkOf(row, prefix) ?? []),
-    gateways: gateways.map((row) => gatewayLinkOf(row, prefix)),
+    gateways: gateways.map((row) => gatewayLinkOf(row, prefix, drainMs)),
   };
 }
 
@@ -44,7 +45,7 @@ export function deviceLinkOf(row: DeviceLinkRow, prefix: string): DeviceLink | u
   return { deviceId: id, ...tunnelAddresses(prefix, number), publicKey, sourceIp, country: null };
 }
 
-export function gatewayLinkOf(row: GatewayLinkRow, prefix: string): GatewayLink {
+export function gatewayLinkOf(row: GatewayLinkRow, prefix: string, drainMs = usualDrainMs): GatewayLink {
   const { maintenance_since: since } = row;
   return {
     gatewayId: row.id,

@@ -1,6 +1,6 @@
 // Module hooks that let plain Node run the TypeScript sources, for tests that need a process of their own to kill.
 import { createHash } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -22,7 +22,10 @@ async function transpiled(source) {
     return await readFile(path, "utf8");
   } catch {
     const output = await transpile(source);
-    await writeFile(path, output);
+    // Whole or not at all: another process may be reading it.
+    const draft = `${path}.${process.pid}`;
+    await writeFile(draft, output);
+    await rename(draft, path);
     return output;
   }
 }

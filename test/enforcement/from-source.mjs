@@ -1,0 +1,8 @@
+// Runs a program of ours from its TypeScript sources: from-source.mjs <module, from the root of the repository> <arguments>.
+// Needs the condition gatehouse-source.
+import { register } from "node:module";
+
+register("../../packages/server/src/platform/embedded-postgres/typescript-hooks.mjs", import.meta.url);
+const [node, , module, ...args] = process.argv;
+process.argv = [node, module, ...args];
+await import(new URL(`../../${module}`, import.meta.url).href);

@@ -1,0 +1,57 @@
+/** A device in the network of a test, as a person has it: `gatehouse device enrol`, and then `gatehouse device run`. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { type Namespace, Prober } from "./namespaces.ts";
+import { ManagedProgram } from "./programs.ts";
+
+interface NetworkDeviceParts {
+  readonly namespace: Namespace;
+  /** Of WireGuard: 15 characters at most, and none that another test on this machine has. */
+  readonly interfaceName: string;
+  readonly userId: string;
+  /** Of its control plane. */
+  readonly url: string;
+  /** Who enrols it. */
+  readonly apiKey: string;
+  /** Of the test. */
+  readonly folder: string;
+  /** As in ManagedProgram. */
+  readonly sharedFolder: string;
+}
+
+export class NetworkDevice {
+  readonly prober: Prober;
+  /** `gatehouse device run`. */
+  readonly agent: ManagedProgram;
+  readonly #enrol: ManagedProgram;
+  readonly #stateFolder: string;
+  id = "";
+
+  constructor({ namespace, interfaceName, userId, url, apiKey, folder, sharedFolder }: NetworkDeviceParts) {
+    const stateFolder = path.join(folder, interfaceName);
+    const command = { namespace, module: "packages/cli/src/main.ts", sharedFolder };
+    this.#stateFolder = stateFolder;
+    this.prober = new Prober(namespace);
+    this.#enrol = new ManagedProgram({
+      ...command,
+      args: [
+        ...["device", "enrol", "--user", userId, "--name", interfaceName, "--hardware-id", interfaceName],
+        ...["--state-folder", stateFolder],
+      ],
+      environment: { GATEHOUSE_URL: url, GATEHOUSE_API_KEY: apiKey },
+    });
+    this.agent = new ManagedProgram({
+      ...command,
+      args: ["device", "run", "--interface", interfaceName, "--state-folder", stateFolder, "--dns", "off"],
+    });
+  }
+
+  async enrol(): Promise<void> {
+    await this.prober.ready;
+    this.#enrol.start();
+    const exitCode = await this.#enrol.ended();
+    if (exitCode !== 0) throw new Error(`the device was not enrolled: ${this.#enrol.output}`);
+    this.id = JSON.parse(readFileSync(path.join(this.#stateFolder, "enrolment.json"), "utf8")).device;
+    this.agent.start();
+  }
+}

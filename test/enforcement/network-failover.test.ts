@@ -1,0 +1,124 @@
+/** What becomes of traffic when a gateway goes away: at once, silently, or as its administrator wishes. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { until } from "../../packages/server/src/testing/until.ts";
+import type { Administrator } from "./administrator.ts";
+import { obstacle } from "./namespaces.ts";
+import type { NetworkDevice } from "./network-device.ts";
+import { buildMs, type NetworkGateway, NetworkWorld, replicaAddress } from "./network-world.ts";
+import { app } from "./targets.ts";
+import { Download, expectCut, via } from "./traffic.ts";
+
+const why = obstacle();
+if (why !== undefined) console.warn(`Failover is not tested on real packets: ${why}.`);
+
+/** Devices go on within 5 s of their gateway's status (contract); here they may take this long, as the machine is busy with other tests. */
+const failoverMs = 15_000;
+/** A gateway is OFFLINE 30 s after it was last heard of. */
+const offlineMs = 60_000;
+const drainSeconds = 20;
+
+describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
+  const world = new NetworkWorld();
+  let administrator: Administrator;
+  let first: NetworkGateway;
+  let second: NetworkGateway;
+  let ann: NetworkDevice;
+  let bob: NetworkDevice;
+
+  beforeAll(async () => {
+    await world.build({ GATEHOUSE_GATEWAY_DRAIN_SECONDS: String(drainSeconds) });
+    administrator = world.administrator;
+    [first, second] = world.gateways as [NetworkGateway, NetworkGateway];
+    [ann, bob] = world.devices as [NetworkDevice, NetworkDevice, NetworkDevice];
+    await expectThrough(first);
+  }, buildMs);
+  afterAll(() => world.remove());
+
+  const hasStatus = (gateway: NetworkGateway, status: string, timeoutMs: number) =>
+    until(`a gateway is ${status}`, async () => (await administrator.gateway(gateway.id)).status === status, timeoutMs);
+
+  /** New connections of these, IPv4 and IPv6, go that way. */
+  async function expectThrough(gateway: NetworkGateway, devices = [ann, bob]) {
+    const ways = devices.flatMap((device) => (["ipv4", "ipv6"] as const).map((family) => ({ device, family })));
+    await Promise.all(
+      ways.map(({ device, family }) =>
+        until(
+          "a device goes through another gateway",
+          async () => (await via(device, app[family])) === gateway.site[family],
+          failoverMs,
+        ),
+      ),
+    );
+  }
+
+  test("goes through the second gateway once the first one's power is gone, and back when it is there again", async () => {
+    await first.agent.kill();
+    for (const link of ["wide", "site"]) first.namespace.run("ip", ["link", "set", link, "down"]);
+    expect(await via(ann, app.ipv4)).toBe(null);
+    await hasStatus(first, "OFFLINE", offlineMs);
+    await expectThrough(second);
+    world.reconnect(first);
+    first.agent.start();
+    await hasStatus(first, "ONLINE", offlineMs);
+    await expectThrough(first);
+  }, 180_000);
+
+  test("goes through the second gateway while nobody hears of the first one, which enforces all the while", async () => {
+    const running = await Download.begin(ann, app.ipv4);
+    first.namespace.run("nft", ["-f", "-"], silence(replicaAddress(1)));
+    await hasStatus(first, "OFFLINE", offlineMs);
+    await expectThrough(second);
+    await running.goesOn();
+    first.namespace.run("nft", ["delete", "table", "inet", "silence"]);
+    await hasStatus(first, "ONLINE", offlineMs);
+    await expectThrough(first);
+    await running.end();
+  }, 180_000);
+
+  test("in maintenance lets what runs finish, takes nothing new, and carries nothing after the drain time", async () => {
+    const file = await Download.begin(bob, app.ipv4, 4 * 50);
+    const endless = await Download.begin(bob, app.ipv6);
+    await Promise.all([file.goesOn(), endless.goesOn()]);
+    // His device does not hear of it, as one with a file for wg-quick.
+    bob.agent.pause();
+    const began = Date.now();
+    await administrator.enforce("POST", `/tenants/gateways/${first.id}/enter-maintenance`);
+    expect(await via(bob, app.ipv4)).toBe(null);
+    await expectThrough(second, [ann]);
+    await until("the download is finished", async () => (await file.progress()).isWhole);
+    expect((await file.progress()).via).toBe(first.site.ipv4);
+    await endless.goesOn();
+    expect(Date.now()).toBeLessThan(began + drainSeconds * 1_000);
+    const hers = await Download.begin(ann, app.ipv4);
+    await until("the drain time is over", () => Date.now() > began + drainSeconds * 1_000, drainSeconds * 1_000);
+    await expectCut(endless, hers);
+    bob.agent.resume();
+    await expectThrough(second, [bob]);
+    await administrator.enforce("POST", `/tenants/gateways/${first.id}/exit-maintenance`);
+    await expectThrough(first);
+    await Promise.all([endless.end(), hers.end()]);
+  }, 120_000);
+
+  test("in maintenance lets finish what runs at a device that follows, while what is new goes elsewhere at once", async () => {
+    const file = await Download.begin(ann, app.ipv4, 8 * 50);
+    await file.goesOn();
+    try {
+      await administrator.enforce("POST", `/tenants/gateways/${first.id}/enter-maintenance`);
+      await expectThrough(second);
+      expect((await file.progress()).isWhole).toBe(false);
+      await until("the download is finished", async () => (await file.progress()).isWhole, drainSeconds * 1_000);
+      expect((await file.progress()).via).toBe(first.site.ipv4);
+    } finally {
+      await administrator.enforce("POST", `/tenants/gateways/${first.id}/exit-maintenance`);
+    }
+    await expectThrough(first);
+  }, 120_000);
+});
+
+/** What is said to that address, and from it, is lost; nobody is told. */
+function silence(address: string): string {
+  return `table inet silence {
+    chain out { type filter hook output priority 0; ip daddr ${address} tcp dport 8080 drop; }
+    chain in { type filter hook input priority 0; ip saddr ${address} tcp sport 8080 drop; }
+  }`;
+}
