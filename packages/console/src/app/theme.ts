@@ -1,4 +1,4 @@
-import { Alert, type CSSVariablesResolver, createTheme, Modal } from "@mantine/core";
+import { Alert, type CSSVariablesResolver, createTheme, Modal, Notification } from "@mantine/core";
 
 /** Shades with which text stands out from what is behind it by 4.5 to 1 at least (WCAG 2.2, 1.4.3), in both themes. */
 export const theme = createTheme({
@@ -11,6 +11,7 @@ export const theme = createTheme({
   cursorType: "pointer",
   components: {
     Modal: Modal.extend({ styles: { title: { fontWeight: 600 } } }),
+    Notification: Notification.extend({ defaultProps: { closeButtonProps: { "aria-label": "Close" } } }),
     // What has to be heard at once says so itself; its frame and icon tell of what kind it is.
     Alert: Alert.extend({
       defaultProps: { role: "note" },

@@ -1,9 +1,9 @@
 import { Button, Group, Paper, SegmentedControl, Skeleton, Stack, Text, TextInput, Title } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { skipToken, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { useEffect } from "react";
-import { api, paged } from "../../app/api.ts";
+import { api, type PageOf, paged } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
@@ -14,19 +14,45 @@ import { type Policy, type PolicyType, policyTypes } from "./say-policy.ts";
 const source = paged("/tenants/policies");
 const pageLimit = 100;
 
-/** All policies of a type: their order is one, and is stored as one. */
-async function readAll(type: PolicyType, signal: AbortSignal): Promise<readonly Policy[]> {
-  const read = (offset: number) =>
-    source.read({ "filter[type]": type, sort: "order", limit: pageLimit, offset }, signal);
-  const first = await read(0);
+const readPage = (type: PolicyType, offset: number, signal: AbortSignal) =>
+  source.read({ "filter[type]": type, sort: "order", limit: pageLimit, offset }, signal);
+
+/** All policies of a type: their order is one, and is stored as one. @param first their first page */
+async function readAll(type: PolicyType, first: PageOf<Policy>, signal: AbortSignal): Promise<readonly Policy[]> {
   const offsets = Array.from({ length: Math.ceil(first.total / pageLimit) }, (_, page) => page * pageLimit).slice(1);
   const found = [...first.data];
   for (let done = 0; done < offsets.length; done += 4) {
-    const pages = await Promise.all(offsets.slice(done, done + 4).map(read));
+    const pages = await Promise.all(offsets.slice(done, done + 4).map((offset) => readPage(type, offset, signal)));
     found.push(...pages.flatMap(({ data }) => data));
   }
   // A policy that moved meanwhile may stand on two pages.
   return [...new Map(found.map((policy) => [policy.id, policy])).values()];
+}
+
+/** The first page is shown at once; moving begins when all are there. */
+function usePolicies(type: PolicyType) {
+  const queryClient = useQueryClient();
+  const firstKey = [source.path, "order", type, "first page"];
+  const {
+    data: all,
+    error,
+    refetch,
+  } = useQuery({
+    queryKey: [source.path, "order", type],
+    queryFn: async ({ signal }) => {
+      const first = await readPage(type, 0, signal);
+      queryClient.setQueryData(firstKey, first);
+      return readAll(type, first, signal);
+    },
+  });
+  const { data: first } = useQuery<PageOf<Policy>>({ queryKey: firstKey, queryFn: skipToken });
+  return {
+    policies: all ?? first?.data,
+    total: all?.length ?? first?.total,
+    isWhole: all !== undefined,
+    error,
+    refetch,
+  };
 }
 
 export function PoliciesListPage() {
@@ -37,10 +63,7 @@ export function PoliciesListPage() {
   const text = search.q ?? "";
   const change = (next: Record<string, string | undefined>, replace = false) =>
     void navigate({ to: ".", search: { ...search, ...next }, replace, resetScroll: false });
-  const { data, error, refetch } = useQuery({
-    queryKey: [source.path, "order", value],
-    queryFn: ({ signal }) => readAll(value, signal),
-  });
+  const { policies: data, total, isWhole, error, refetch } = usePolicies(value);
   useEffect(() => {
     document.title = "Policies · Gatehouse";
   }, []);
@@ -110,7 +133,20 @@ export function PoliciesListPage() {
           </Stack>
         </Paper>
       ) : (
-        <PolicyOrder key={`${value} ${data.map(({ id }) => id).join()}`} type={value} policies={data} text={text} />
+        <>
+          {!isWhole && (
+            <Text size="sm" role="status" aria-busy>
+              The first {data.length} of {total}; the others are on their way.
+            </Text>
+          )}
+          <PolicyOrder
+            key={`${value} ${data.map(({ id }) => id).join()}`}
+            type={value}
+            policies={data}
+            text={text}
+            isWhole={isWhole}
+          />
+        </>
       )}
       {text !== "" && (
         <Group>

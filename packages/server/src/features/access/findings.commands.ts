@@ -71,17 +71,20 @@ async function unreachableOf(
   step: () => Promise<boolean>,
 ): Promise<AccessFindings["unreachableResources"]> {
   const first: UnreachableResourceFinding[] = [];
+  // Gateways come back; what was set up wrong stays wrong, and is told first.
+  const offline: UnreachableResourceFinding[] = [];
   let count = 0;
   let lookedAt = 0;
   for (const found of unreachableResources(model, sources, idle)) {
     if (found !== "policy") lookedAt += 1;
     if (typeof found === "object") {
       count += 1;
-      if (first.length < mostFindings) first.push({ ...found.resource.named, reason: found.reason });
+      const list = found.reason === "gateways_offline" ? offline : first;
+      if (list.length < mostFindings) list.push({ ...found.resource.named, reason: found.reason });
     }
     if (!(await step())) break;
   }
   let total = 0;
   for (const { type } of model.resources.values()) if (type !== "INTERNET") total += 1;
-  return { first, count, lookedAt, total };
+  return { first: [...first, ...offline].slice(0, mostFindings), count, lookedAt, total };
 }
