@@ -5,6 +5,7 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
+import type { PeerReport } from "@gatehouse/contract/gateway-link/frames";
 import { expect } from "vitest";
 import { systemClock } from "../../packages/gateway/src/clock.ts";
 import { GatewayLink } from "../../packages/gateway/src/link/gateway-link.ts";
@@ -33,10 +34,30 @@ export async function deployGateway(command: string): Promise<DeployedGateway> {
   expect(await run([...args, "--help"])).toBe(0);
   const tokenFile = path.resolve(folder, file);
   expect((await stat(tokenFile)).mode & 0o077).toBe(0);
+  const gateway = connectGateway(url, () => readFile(tokenFile, "utf8"));
+  return {
+    agent: gateway.agent,
+    async stop() {
+      await gateway.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * @param token read for each connection
+ * @param peers devices that are connected to it
+ */
+export function connectGateway(
+  url: string,
+  token: () => Promise<string>,
+  peers: readonly PeerReport[] = [],
+): DeployedGateway {
   const agent = new HoldingAgent();
+  agent.peers = peers;
   const link = new GatewayLink({
     url,
-    token: () => readFile(tokenFile, "utf8"),
+    token,
     agent,
     kept: {},
     publicKey: randomBytes(32).toString("base64"),
@@ -46,11 +67,5 @@ export async function deployGateway(command: string): Promise<DeployedGateway> {
     random: () => 0,
   });
   link.start();
-  return {
-    agent,
-    async stop() {
-      link.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
+  return { agent, stop: async () => link.stop() };
 }

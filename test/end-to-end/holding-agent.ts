@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
 import { contentRoot, contentTreeOf } from "@gatehouse/contract/gateway-link/content-tree";
 import { nameOf } from "@gatehouse/contract/gateway-link/envelope";
+import type { PeerReport } from "@gatehouse/contract/gateway-link/frames";
 import { expect } from "vitest";
 import type { LinkedAgent } from "../../packages/gateway/src/link/gateway-link.ts";
 
@@ -13,6 +14,7 @@ export class HoldingAgent implements LinkedAgent {
   signingKey: string | undefined;
   refusal: string | undefined;
   applied = 0;
+  peers: readonly PeerReport[] = [];
 
   async applyConfiguration(given: unknown) {
     const configuration = given as SignedConfiguration; // as the link hands it over
@@ -35,6 +37,6 @@ export class HoldingAgent implements LinkedAgent {
   }
 
   async report() {
-    return { enforces: null, load: 0.5, peers: [] };
+    return { enforces: null, load: 0.5, peers: [...this.peers] };
   }
 }
