@@ -5,7 +5,6 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
-import type { PeerReport } from "@gatehouse/contract/gateway-link/frames";
 import { expect } from "vitest";
 import { systemClock } from "../../packages/gateway/src/clock.ts";
 import { GatewayLink } from "../../packages/gateway/src/link/gateway-link.ts";
@@ -44,17 +43,9 @@ export async function deployGateway(command: string): Promise<DeployedGateway> {
   };
 }
 
-/**
- * @param token read for each connection
- * @param peers devices that are connected to it
- */
-export function connectGateway(
-  url: string,
-  token: () => Promise<string>,
-  peers: readonly PeerReport[] = [],
-): DeployedGateway {
+/** @param token read for each connection */
+export function connectGateway(url: string, token: () => Promise<string>): DeployedGateway {
   const agent = new HoldingAgent();
-  agent.peers = peers;
   const link = new GatewayLink({
     url,
     token,

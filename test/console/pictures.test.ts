@@ -26,28 +26,29 @@ describe.runIf(hasBrowser)("a network in use", { timeout: 90_000 }, () => {
   beforeAll(async () => {
     world = await openConsoleWorld();
     owner = await world.keyOf("OWNER");
-    const { data: devices } = (await world.client.get("/tenants/devices?limit=100")).body;
-    const active = devices.filter(({ active: isActive }: { readonly active: boolean }) => isActive);
     const gateways: readonly (Named & { readonly status: string; readonly token: string })[] = (
       await world.client.get("/tenants/gateways")
     ).body;
-    for (const [index, { token, status }] of gateways.entries()) {
-      if (status === "MAINTENANCE") continue;
-      const peers = active
-        .filter((_: unknown, place: number) => place % (gateways.length + 1) === index)
-        .map(({ publicKey }: { readonly publicKey: string }) => ({
-          peer: publicKey,
-          lastHandshake: Date.now(),
-          receivedBytes: 0,
-          sentBytes: 0,
-        }));
-      connected.push(connectGateway(world.url, async () => token, peers));
+    for (const { token, status } of gateways) {
+      if (status !== "MAINTENANCE") connected.push(connectGateway(world.url, async () => token));
     }
     const online = async () => {
       const all: readonly { readonly status: string }[] = (await world.client.get("/tenants/gateways")).body;
       return all.filter(({ status }) => status === "ONLINE").length;
     };
     await until("the gateways are ONLINE", async () => (await online()) === connected.length);
+    for (const [index, { agent }] of connected.entries()) {
+      await until("it holds a configuration", () => agent.held !== undefined);
+      const peers = Object.entries(agent.held?.content.peers ?? {}).filter(([, { kind }]) => kind === "device");
+      agent.peers = peers
+        .filter((_, place) => place % 5 === index)
+        .map(([peer]) => ({ peer, lastHandshake: Date.now(), receivedBytes: 0, sentBytes: 0 }));
+    }
+    const devicesOnline = async () => {
+      const { data } = (await world.client.get("/tenants/devices?limit=100")).body;
+      return data.some(({ status }: { readonly status: string }) => status === "Online");
+    };
+    await until("devices are Online", devicesOnline, 40_000);
     for (const [name, resource] of [
       ["Contractors never reach production", "Production databases"],
       ["Contractors never reach Payroll", "Payroll"],
