@@ -49,18 +49,18 @@ describe.runIf(hasBrowser)("a network in use", { timeout: 90_000 }, () => {
       return data.some(({ status }: { readonly status: string }) => status === "Online");
     };
     await until("devices are Online", devicesOnline, 40_000);
-    for (const [name, resource] of [
-      ["Contractors never reach production", "Production databases"],
-      ["Contractors never reach Payroll", "Payroll"],
+    for (const [name, subject, resource] of [
+      ["Contractors never reach production", { type: "user", id: "engineer-05@example.com" }, "Production databases"],
+      ["Sales never reach Payroll", { type: "group", id: "Sales" }, "Payroll"],
     ] as const) {
-      const subject = { type: "user", id: "contractor-01@example.com" };
-      await world.client.post("/tenants/access-tests", {
+      const made = await world.client.post("/tenants/access-tests", {
         name,
         subject,
         resource: { type: "resource", id: resource },
         expected: "denied",
         enforced: true,
       });
+      expect(made.status, made.text).toBe(201);
     }
   }, 120_000);
   afterAll(async () => {

@@ -101,7 +101,7 @@ function Syncs({ all }: { readonly all: readonly Gateway[] }) {
       <Table className="record-table" aria-label="What gateways enforce" aria-busy={syncs === undefined}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>Name</Table.Th>
+            <Table.Th w="32%">Name</Table.Th>
             <Table.Th>Configuration</Table.Th>
             <Table.Th visibleFrom="sm">Holds</Table.Th>
             <Table.Th visibleFrom="sm">Wanted</Table.Th>
@@ -119,7 +119,9 @@ function Syncs({ all }: { readonly all: readonly Gateway[] }) {
               </Table.Td>
               <Table.Td visibleFrom="sm">{sayGeneration(sync?.applied ?? null)}</Table.Td>
               <Table.Td visibleFrom="sm">{sayGeneration(sync?.wanted ?? null)}</Table.Td>
-              <Table.Td visibleFrom="lg">{sync === undefined ? "…" : sayLag(sync)}</Table.Td>
+              <Table.Td visibleFrom="lg" className="status">
+                {sync === undefined ? "…" : sayLag(sync)}
+              </Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>

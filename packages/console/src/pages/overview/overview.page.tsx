@@ -29,12 +29,16 @@ export function OverviewPage() {
       <Title order={1}>Overview</Title>
       {none && <Text>Your key may read none of what is shown here. The navigation has what it may.</Text>}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
-        {mayGateways && <GatewaysPanel />}
-        {mayTests && mayDecide && <AccessTests />}
-        {mayEvents && <LastChanges />}
-        {mayDecide && <UnreachableResources />}
-        {mayDecide && <NeverMatchingPolicies />}
-        {mayDevices && <Devices />}
+        <Stack>
+          {mayGateways && <GatewaysPanel />}
+          {mayEvents && <LastChanges />}
+        </Stack>
+        <Stack>
+          {mayTests && mayDecide && <AccessTests />}
+          {mayDecide && <UnreachableResources />}
+          {mayDecide && <NeverMatchingPolicies />}
+          {mayDevices && <Devices />}
+        </Stack>
       </SimpleGrid>
     </Stack>
   );
@@ -88,13 +92,17 @@ function AccessTests() {
 function LastChanges() {
   const query = useQuery({
     queryKey: [events.path, "last"],
-    queryFn: ({ signal }) => events.read({ sort: "-position", limit: 8 }, signal),
+    queryFn: async ({ signal }) => {
+      const { data } = await events.read({ sort: "-position", limit: 40 }, signal);
+      // How gateways are stands above; their reports would soon be all that is seen here.
+      return data.filter(({ operation }) => operation !== "reportGatewayState").slice(0, 8);
+    },
     refetchInterval: refreshMs,
   });
   return (
     <Panel title="What changed last" actions={<More to="/events">All events</More>}>
       <Answered query={query}>
-        {({ data }) => (
+        {(data) => (
           <Table className="record-table" aria-label="Last changes">
             <Table.Tbody>
               {data.map(({ id, operation, target, actor, createdAt }) => (
