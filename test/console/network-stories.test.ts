@@ -69,8 +69,11 @@ describe.runIf(hasBrowser)("an administrator of the network", { timeout: 60_000 
   test("shows an auditor how far a gateway is, and neither its token nor a command", async () => {
     const visit = await world.visit({ key: auditor });
     const { page } = visit;
-    await visit.open("/gateways?q=Bergen");
-    await page.getByRole("link", { name: "Bergen" }).click();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("textbox", { name: "Search" }).fill("berg");
+    await page.getByRole("button", { name: /^Bergen/ }).waitFor();
+    await page.keyboard.press("Enter");
+    await heading(visit, "Bergen").waitFor();
     await region(visit, "Configuration").getByText("Should enforce").waitFor();
     await region(visit, "Deploy").getByText("which your key may not see").waitFor();
     expect(await page.content()).not.toContain("gatehouse_gw_");

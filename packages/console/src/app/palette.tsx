@@ -1,12 +1,13 @@
 /** The command palette (Ctrl or ⌘ and K): every page, every "create", and records by their names. */
 import { useDebouncedValue } from "@mantine/hooks";
 import { createSpotlight, Spotlight, type SpotlightActionGroupData } from "@mantine/spotlight";
-import { useQuery } from "@tanstack/react-query";
+import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Plus, Search } from "lucide-react";
 import { useState } from "react";
+import { pattern } from "../lists/list-rows.ts";
 import { pageSets } from "../pages/all.ts";
-import { paged } from "./api.ts";
+import { paged, whole } from "./api.ts";
 import { useSession } from "./session.ts";
 
 export const [paletteStore, palette] = createSpotlight();
@@ -23,12 +24,13 @@ export function Palette() {
   const [asked] = useDebouncedValue(typed.trim(), 200);
   const { permissions } = useSession();
   const navigate = useNavigate();
+  const queryClient = useQueryClient();
   const sets = pageSets.filter(({ permission }) => permissions.includes(permission));
   const { data: found = [] } = useQuery({
     queryKey: ["palette", asked],
     enabled: asked.length >= 2,
     queryFn: async ({ signal }) =>
-      (await Promise.all(sets.map((set) => findRecords(set, asked, signal)))).flat() as readonly Found[],
+      (await Promise.all(sets.map((set) => findRecords(set, asked, queryClient, signal)))).flat() as readonly Found[],
   });
   const groups: SpotlightActionGroupData[] = [
     {
@@ -90,10 +92,21 @@ export function Palette() {
 async function findRecords(
   { path, title, find }: (typeof pageSets)[number],
   text: string,
+  queryClient: QueryClient,
   signal: AbortSignal,
 ): Promise<readonly Found[]> {
   if (find === undefined) return [];
-  const { data } = await paged(find.path).read({ [`filter[${find.field}][ilike]`]: `%${text}%`, limit: 4 }, signal);
+  if (!("field" in find)) {
+    const source = whole(find.path);
+    const all = await queryClient.fetchQuery({
+      queryKey: [source.path, "list", undefined],
+      queryFn: (asked) => source.read(asked.signal),
+      staleTime: 60_000,
+    });
+    const named = all.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase())).slice(0, 4);
+    return named.map(({ id, name }) => ({ id, label: name, path, kind: title }));
+  }
+  const { data } = await paged(find.path).read({ [`filter[${find.field}][ilike]`]: pattern(text), limit: 4 }, signal);
   return data.map((record) => ({
     id: record.id,
     label: "name" in record ? record.name : (record.email ?? record.id),
