@@ -5,7 +5,7 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { systemClock } from "../../packages/gateway/src/clock.ts";
 import { GatewayLink } from "../../packages/gateway/src/link/gateway-link.ts";
 import { run } from "../../packages/gateway/src/run.ts";
@@ -30,7 +30,9 @@ export async function deployGateway(command: string): Promise<DeployedGateway> {
   const [, url = "", , file = ""] = args;
   expect(args).toEqual(["--url", url, "--token-file", file]);
   // The real program takes such a command line.
+  const output = vi.spyOn(process.stdout, "write").mockReturnValue(true);
   expect(await run([...args, "--help"])).toBe(0);
+  output.mockRestore();
   const tokenFile = path.resolve(folder, file);
   expect((await stat(tokenFile)).mode & 0o077).toBe(0);
   const gateway = connectGateway(url, () => readFile(tokenFile, "utf8"));

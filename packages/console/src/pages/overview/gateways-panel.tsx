@@ -98,10 +98,15 @@ function Syncs({ all }: { readonly all: readonly Gateway[] }) {
   const shown = [...rows.filter((row) => !isFine(row)), ...rows.filter(isFine)].slice(0, mostShown);
   return (
     <>
-      <Table className="record-table" aria-label="What gateways enforce" aria-busy={syncs === undefined}>
+      <Table
+        className="record-table"
+        horizontalSpacing={6}
+        aria-label="What gateways enforce"
+        aria-busy={syncs === undefined}
+      >
         <Table.Thead>
           <Table.Tr>
-            <Table.Th w="32%">Name</Table.Th>
+            <Table.Th miw={104}>Name</Table.Th>
             <Table.Th>Configuration</Table.Th>
             <Table.Th visibleFrom="sm">Holds</Table.Th>
             <Table.Th visibleFrom="sm">Wanted</Table.Th>
