@@ -4,7 +4,7 @@ import { createSpotlight, Spotlight, type SpotlightActionGroupData } from "@mant
 import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Plus, Search } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { pattern } from "../lists/list-rows.ts";
 import { pageSets } from "../pages/all.ts";
 import { paged, whole } from "./api.ts";
@@ -32,6 +32,9 @@ export function Palette() {
     queryFn: async ({ signal }) =>
       (await Promise.all(sets.map((set) => findRecords(set, asked, queryClient, signal)))).flat() as readonly Found[],
   });
+  useEffect(() => {
+    if (found.length > 0) selectFirst();
+  }, [found]);
   const groups: SpotlightActionGroupData[] = [
     {
       group: "Records",
@@ -87,6 +90,14 @@ export function Palette() {
       }}
     />
   );
+}
+
+/** What is found comes after the palette has looked for something to select: Enter is to lead there all the same. */
+function selectFirst(): void {
+  const list = document.getElementById(paletteStore.getState().listId);
+  if (list === null || list.querySelector("[data-selected]") !== null) return;
+  list.querySelector("[data-action]")?.setAttribute("data-selected", "true");
+  paletteStore.updateState((state) => ({ ...state, selected: 0 }));
 }
 
 async function findRecords(
