@@ -2,6 +2,7 @@
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { compose } from "@gatehouse/server/compose";
 import { migrate } from "@gatehouse/server/platform/db/migrations";
 import { startEmbeddedPostgres } from "@gatehouse/server/platform/embedded-postgres/embedded-postgres";
@@ -22,6 +23,7 @@ const server = await compose({
   // Counted as in use, and never reached.
   rateLimits: { perMinute: 100_000_000, authFailures: 300, shared: false },
   log: createLog("error"),
+  consoleFolder: fileURLToPath(new URL("../../packages/console/dist", import.meta.url)),
   setUp: {
     operatorKey: undefined,
     bootstrapApiKey: undefined,

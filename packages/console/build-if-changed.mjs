@@ -19,6 +19,8 @@ const around = [
 
 const from = await fingerprint();
 if ((await readFile(stamp, "utf8").catch(() => "")) !== from) {
+  // Whoever builds, tests too, whose own word for this is another: what is served is the small and fast one.
+  process.env.NODE_ENV = "production";
   const { build } = await import("vite");
   // Beside the folder, and then in its place: who serves or builds at the same time sees a whole one.
   const outDir = path.join(folder, `.dist-${process.pid}`);

@@ -1,7 +1,7 @@
 /** The console as people meet it: Debian's Chromium, the real server, and the example organisation. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -179,4 +179,15 @@ export async function picture(page: Page, name: string): Promise<void> {
   if (folder === undefined) return;
   await mkdir(folder, { recursive: true });
   await page.screenshot({ path: path.join(folder, `${name}.png`) });
+}
+
+/** Pictures for documents, in docs/pictures; written only where GATEHOUSE_DOCUMENT_PICTURES is set. */
+export async function documentPicture(page: Page, name: string): Promise<void> {
+  await picture(page, name);
+  if (process.env.GATEHOUSE_DOCUMENT_PICTURES === undefined) return;
+  const content = await page.screenshot({ animations: "disabled", caret: "hide" });
+  expect(content.length, `${name}.png in bytes`).toBeLessThanOrEqual(200_000);
+  const folder = path.join(root, "docs/pictures");
+  await mkdir(folder, { recursive: true });
+  await writeFile(path.join(folder, `${name}.png`), content);
 }

@@ -1,14 +1,12 @@
 /** The agent's end of the link against a whole server: what it is given it hands to the agent, and what that says goes back. */
-import { createHash, randomBytes } from "node:crypto";
-import type { SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
-import { contentRoot, contentTreeOf } from "@gatehouse/contract/gateway-link/content-tree";
-import { nameOf } from "@gatehouse/contract/gateway-link/envelope";
+import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemClock } from "../../packages/gateway/src/clock.ts";
-import { GatewayLink, type LinkedAgent } from "../../packages/gateway/src/link/gateway-link.ts";
+import { GatewayLink } from "../../packages/gateway/src/link/gateway-link.ts";
 import { make, unique } from "../../packages/server/src/testing/operations/test-records.ts";
 import { startTestServer, type TestServer } from "../../packages/server/src/testing/test-server.ts";
 import { until } from "../../packages/server/src/testing/until.ts";
+import { HoldingAgent } from "./holding-agent.ts";
 
 let server: TestServer;
 let url: string;
@@ -22,40 +20,6 @@ afterAll(async () => {
   for (const link of links) link.stop();
   await server.close();
 });
-
-const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
-
-/** An agent without a kernel. */
-class HoldingAgent implements LinkedAgent {
-  held: SignedConfiguration | undefined;
-  signingKey: string | undefined;
-  refusal: string | undefined;
-  applied = 0;
-
-  async applyConfiguration(given: unknown) {
-    const configuration = given as SignedConfiguration; // as the link hands it over
-    const name = nameOf(configuration.envelope.header, sha256);
-    this.applied += 1;
-    if (this.signingKey === undefined)
-      return { state: "failed", reason: "forged", message: "nobody is trusted" } as const;
-    if (this.refusal !== undefined) {
-      return { state: "failed", reason: "not_applied", message: this.refusal } as const;
-    }
-    expect(contentRoot(contentTreeOf(configuration.content), sha256)).toBe(configuration.envelope.header.root);
-    this.held = configuration;
-    return { state: "applied", configuration: name } as const;
-  }
-
-  async trustSigningKey(signingKey: string) {
-    // As writing it to a disk takes a while.
-    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-    this.signingKey = signingKey;
-  }
-
-  async report() {
-    return { enforces: null, load: 0.5, peers: [], warnings: [] };
-  }
-}
 
 test("an agent is given what it should enforce, says so, follows changes, and comes back by itself", async () => {
   const { client } = await server.newTenant();

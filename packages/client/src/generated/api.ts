@@ -278,6 +278,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/access/findings": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Find resources that nobody reaches, and policies that never decide
+         * @description Worked out from the tenant as it is now. What is found is certain; there may be more, where it takes several policies together. Resources of type INTERNET and default policies are not looked at.
+         *
+         *     Needs a key with the permission `decisions:read`.
+         */
+        readonly get: operations["findAccessFindings"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/access-tests": {
         readonly parameters: {
             readonly query?: never;
@@ -1997,6 +2019,29 @@ export interface components {
                 readonly missing: readonly components["schemas"]["MissingAccessFact"][];
             };
         };
+        /** @description What does not do what somebody may have meant by it. */
+        readonly AccessFindings: {
+            /** @description The tenant's generation that was looked at. */
+            readonly generation: number;
+            readonly unreachableResources: {
+                /** @description How many were found; of these, the first 100 are told. */
+                readonly count: number;
+                /** @description How many were looked at. */
+                readonly lookedAt: number;
+                /** @description How many there are: more than were looked at where it takes too long. */
+                readonly total: number;
+                readonly first: readonly components["schemas"]["UnreachableResource"][];
+            };
+            readonly neverMatchingPolicies: {
+                /** @description How many were found; of these, the first 100 are told. */
+                readonly count: number;
+                /** @description How many were looked at. */
+                readonly lookedAt: number;
+                /** @description How many there are: more than were looked at where it takes too long. */
+                readonly total: number;
+                readonly first: readonly components["schemas"]["IdlePolicy"][];
+            };
+        };
         /** @description Where in the results a page is. */
         readonly AccessPage: {
             /** @description For the next page; empty on the last. */
@@ -2868,6 +2913,16 @@ export interface components {
             readonly lastName?: string;
             readonly email: string;
         };
+        /** @description An active policy that never decides anything. */
+        readonly IdlePolicy: {
+            readonly id: string;
+            readonly name: string;
+            /** @enum {string} */
+            readonly type: "PRIVATE" | "SAAS" | "INTERNET" | "SITETOSITE";
+            /** @enum {string} */
+            readonly reason: "no_sources" | "sources_cannot_ask" | "no_resources" | "rule_never_met" | "no_gateways" | "hidden";
+            readonly hiddenBy?: components["schemas"]["NamedRecord"];
+        };
         /** @description Something that is not so, and would have to be. Lists show 100 entries at most. */
         readonly MissingAccessFact: {
             /** @enum {string} */
@@ -3302,6 +3357,13 @@ export interface components {
             readonly resource: components["schemas"]["NewAccessTestResource"];
             /** @enum {string} */
             readonly expected: "allowed" | "denied";
+        };
+        /** @description A resource that nobody reaches. */
+        readonly UnreachableResource: {
+            readonly id: string;
+            readonly name: string;
+            /** @enum {string} */
+            readonly reason: "no_addresses" | "no_gateways" | "gateways_offline" | "no_policies" | "policies_let_nobody_in";
         };
         /** @description A person who reaches the network. */
         readonly User: {
@@ -4197,6 +4259,30 @@ export interface operations {
                         readonly hasNext: boolean;
                         readonly hasPrevious: boolean;
                     };
+                };
+            };
+        };
+    };
+    readonly findAccessFindings: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What was found. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AccessFindings"];
                 };
             };
         };

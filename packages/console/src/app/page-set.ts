@@ -20,14 +20,16 @@ export interface PageSet {
   readonly detail?: Loading;
   /** What `?new` on the list's page opens, for the command palette. */
   readonly create?: { readonly title: string; readonly permission: Permission };
-  /** How the command palette finds records of the kind. */
-  readonly find?: {
-    readonly path:
-      | "/tenants/users"
-      | "/tenants/groups"
-      | "/tenants/devices"
-      | "/tenants/resources"
-      | "/tenants/policies";
-    readonly field: string;
-  };
+  /** How the command palette finds records of the kind: by a field that the server filters, or by name in a list that comes whole. */
+  readonly find?:
+    | {
+        readonly path:
+          | "/tenants/users"
+          | "/tenants/groups"
+          | "/tenants/devices"
+          | "/tenants/resources"
+          | "/tenants/policies";
+        readonly field: string;
+      }
+    | { readonly path: "/tenants/gateways" };
 }

@@ -1,12 +1,13 @@
 /** The command palette (Ctrl or ⌘ and K): every page, every "create", and records by their names. */
 import { useDebouncedValue } from "@mantine/hooks";
 import { createSpotlight, Spotlight, type SpotlightActionGroupData } from "@mantine/spotlight";
-import { useQuery } from "@tanstack/react-query";
+import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Plus, Search } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
+import { pattern } from "../lists/list-rows.ts";
 import { pageSets } from "../pages/all.ts";
-import { paged } from "./api.ts";
+import { paged, whole } from "./api.ts";
 import { useSession } from "./session.ts";
 
 export const [paletteStore, palette] = createSpotlight();
@@ -23,13 +24,17 @@ export function Palette() {
   const [asked] = useDebouncedValue(typed.trim(), 200);
   const { permissions } = useSession();
   const navigate = useNavigate();
+  const queryClient = useQueryClient();
   const sets = pageSets.filter(({ permission }) => permissions.includes(permission));
   const { data: found = [] } = useQuery({
     queryKey: ["palette", asked],
     enabled: asked.length >= 2,
     queryFn: async ({ signal }) =>
-      (await Promise.all(sets.map((set) => findRecords(set, asked, signal)))).flat() as readonly Found[],
+      (await Promise.all(sets.map((set) => findRecords(set, asked, queryClient, signal)))).flat() as readonly Found[],
   });
+  useEffect(() => {
+    if (found.length > 0) selectFirst();
+  }, [found]);
   const groups: SpotlightActionGroupData[] = [
     {
       group: "Records",
@@ -87,13 +92,32 @@ export function Palette() {
   );
 }
 
+/** What is found comes after the palette has looked for something to select: Enter is to lead there all the same. */
+function selectFirst(): void {
+  const list = document.getElementById(paletteStore.getState().listId);
+  if (list === null || list.querySelector("[data-selected]") !== null) return;
+  list.querySelector("[data-action]")?.setAttribute("data-selected", "true");
+  paletteStore.updateState((state) => ({ ...state, selected: 0 }));
+}
+
 async function findRecords(
   { path, title, find }: (typeof pageSets)[number],
   text: string,
+  queryClient: QueryClient,
   signal: AbortSignal,
 ): Promise<readonly Found[]> {
   if (find === undefined) return [];
-  const { data } = await paged(find.path).read({ [`filter[${find.field}][ilike]`]: `%${text}%`, limit: 4 }, signal);
+  if (!("field" in find)) {
+    const source = whole(find.path);
+    const all = await queryClient.fetchQuery({
+      queryKey: [source.path, "list", undefined],
+      queryFn: (asked) => source.read(asked.signal),
+      staleTime: 60_000,
+    });
+    const named = all.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase())).slice(0, 4);
+    return named.map(({ id, name }) => ({ id, label: name, path, kind: title }));
+  }
+  const { data } = await paged(find.path).read({ [`filter[${find.field}][ilike]`]: pattern(text), limit: 4 }, signal);
   return data.map((record) => ({
     id: record.id,
     label: "name" in record ? record.name : (record.email ?? record.id),

@@ -1,7 +1,7 @@
 /** All policies of a type: their order is one, and what they say together is in all of them. */
 import type { ItemAt } from "@gatehouse/client/calls";
-import { queryOptions } from "@tanstack/react-query";
-import { paged } from "../app/api.ts";
+import { queryOptions, skipToken, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type PageOf, paged } from "../app/api.ts";
 
 const source = paged("/tenants/policies");
 const pageLimit = 100;
@@ -9,18 +9,44 @@ const pageLimit = 100;
 const atOnce = 4;
 
 type Policy = ItemAt<"/tenants/policies">;
+type FirstPage = PageOf<Policy>;
 
-export function allPoliciesQuery(type: Policy["type"]) {
+/** @param begun told of the first page when it is there */
+export function allPoliciesQuery(type: Policy["type"], begun: (first: FirstPage) => void = () => undefined) {
   return queryOptions({
     queryKey: [source.path, "order", type],
-    queryFn: ({ signal }) => readAll(type, signal),
+    queryFn: ({ signal }) => readAll(type, signal, begun),
   });
 }
 
-async function readAll(type: Policy["type"], signal: AbortSignal): Promise<readonly Policy[]> {
+/** The first page is there at once; what needs the whole order waits until all are. */
+export function usePolicies(type: Policy["type"]) {
+  const queryClient = useQueryClient();
+  const firstKey = [source.path, "order", type, "first page"];
+  const {
+    data: all,
+    error,
+    refetch,
+  } = useQuery(allPoliciesQuery(type, (first) => queryClient.setQueryData(firstKey, first)));
+  const { data: first } = useQuery<FirstPage>({ queryKey: firstKey, queryFn: skipToken });
+  return {
+    policies: all ?? first?.data,
+    total: all?.length ?? first?.total,
+    isWhole: all !== undefined,
+    error,
+    refetch,
+  };
+}
+
+async function readAll(
+  type: Policy["type"],
+  signal: AbortSignal,
+  begun: (first: FirstPage) => void,
+): Promise<readonly Policy[]> {
   const read = (offset: number) =>
     source.read({ "filter[type]": type, sort: "order", limit: pageLimit, offset }, signal);
   const first = await read(0);
+  begun(first);
   const offsets = Array.from({ length: Math.ceil(first.total / pageLimit) }, (_, page) => page * pageLimit).slice(1);
   const found = [...first.data];
   for (let done = 0; done < offsets.length; done += atOnce) {

@@ -2,6 +2,7 @@
 import Type, { type TProperties } from "typebox";
 import { list } from "../list.ts";
 import { operation } from "../operation.ts";
+import { AccessFindings } from "../records/access-findings.ts";
 import { AccessDecision, AccessDecisions, FoundAccess } from "../records/decision.ts";
 import { PastAccess } from "../records/past-access.ts";
 import { closedObject, component, componentKeyword, oneOf } from "../schema.ts";
@@ -256,4 +257,16 @@ export const listPastAccess = operation({
     },
   },
   errors: ["not_found", "before_history"],
+});
+
+export const findAccessFindings = operation({
+  id: "findAccessFindings",
+  method: "GET",
+  path: "/tenants/access/findings",
+  tag,
+  summary: "Find resources that nobody reaches, and policies that never decide",
+  description:
+    "Worked out from the tenant as it is now. What is found is certain; there may be more, where it takes several policies together. Resources of type INTERNET and default policies are not looked at.",
+  access: "decisions:read",
+  success: { status: 200, kind: "report", body: AccessFindings },
 });

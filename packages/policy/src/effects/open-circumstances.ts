@@ -16,6 +16,8 @@ export interface Openness {
   readonly sourceIp: boolean;
   readonly country: boolean;
   readonly now: boolean;
+  /** Whether it is open as well who asks, with which device, and for what. */
+  readonly request?: true;
 }
 
 /** Circumstances with what policies and rules read of them. */

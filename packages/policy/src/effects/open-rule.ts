@@ -51,7 +51,13 @@ export function readingOf(rule: CompiledRule): RuleReading {
 
 /** Whether what a rule gives can depend on what is open. */
 export function isOpen(reading: RuleReading, open: Openness): boolean {
-  return (reading.sourceIp && open.sourceIp) || (reading.country && open.country) || (reading.now && open.now);
+  const isRequestRead = reading.user || reading.device || reading.resource;
+  return (
+    (reading.sourceIp && open.sourceIp) ||
+    (reading.country && open.country) ||
+    (reading.now && open.now) ||
+    (isRequestRead && open.request === true)
+  );
 }
 
 /**
@@ -68,6 +74,24 @@ export function certaintyOf(rule: CompiledRule, context: RuleContext, open: Open
   return may === MET ? "yes" : "perhaps";
 }
 
+const everythingOpen: Openness = { sourceIp: true, country: true, now: true, request: true };
+
+/**
+ * Whether a rule can be met by anybody, from now on. "true" may be said of one that cannot, never the other way round.
+ *
+ * @param now in milliseconds since 1970
+ */
+export function canBeMet(rule: CompiledRule, now: number): boolean {
+  const { type } = rule.facts;
+  if (type !== "CUSTOM") return type === "ALLOW";
+  const context = { source: {}, now: new Date(now) };
+  if (certaintyOf(rule, context, everythingOpen) === "no") return false;
+  const { sourceIp, country, user, device, resource } = readingOf(rule);
+  if (sourceIp || country || user || device || resource) return true;
+  // It reads the clock alone: what was met before may be over for good.
+  return rule.evaluate(context) === true || rule.horizon(context) !== Number.POSITIVE_INFINITY;
+}
+
 /** What something may give, as a set: true, false, an error or no truth value. */
 const MET = 1;
 const UNMET = 2;
@@ -82,7 +106,7 @@ function treeOf(rule: CompiledRule, open: Openness): Possible {
     kept = new Map();
     trees.set(rule, kept);
   }
-  const key = (open.sourceIp ? 1 : 0) + (open.country ? 2 : 0) + (open.now ? 4 : 0);
+  const key = (open.sourceIp ? 1 : 0) + (open.country ? 2 : 0) + (open.now ? 4 : 0) + (open.request === true ? 8 : 0);
   const known = kept.get(key);
   if (known !== undefined) return known;
   const prepared = rule.prepared();

@@ -1,5 +1,5 @@
 /** The one command that brings a gateway into service. */
-import { Alert, Button, Code, CopyButton, Group, Stack, Text } from "@mantine/core";
+import { Alert, Button, Code, CopyButton, Group, Loader, Stack, Text } from "@mantine/core";
 import type { Gateway } from "./gateway-fields.ts";
 
 /** @param origin where Gatehouse answers, such as https://gatehouse.example.com */
@@ -21,7 +21,9 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
   const { origin } = globalThis.location;
   return (
     <Stack gap="sm">
-      <Text size="sm">Run this on the machine that is to be the gateway. This page shows when it connects.</Text>
+      <Text size="sm">
+        Run this as root on the machine that is to be the gateway: Linux, with <Code>gatehouse-gateway</Code> installed.
+      </Text>
       <Code block style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>
         {deployCommand(origin, "•".repeat(12))}
       </Code>
@@ -33,6 +35,14 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
             </Button>
           )}
         </CopyButton>
+        {gateway.status === "PENDING" && (
+          <Group gap={8} component="span">
+            <Loader size={14} aria-hidden />
+            <Text size="sm" component="span">
+              Waiting for it to connect. This page shows when it does.
+            </Text>
+          </Group>
+        )}
       </Group>
       {origin.startsWith("http://") && (
         <Alert color="yellow" variant="outline">

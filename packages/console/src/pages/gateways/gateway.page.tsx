@@ -1,4 +1,4 @@
-import { Button, Menu, Text } from "@mantine/core";
+import { Button, Menu } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
@@ -13,18 +13,28 @@ import { StatusOf } from "../../records/status.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { DeployCommand } from "./deploy-command.tsx";
 import { bodyOf, type Gateway, gatewayFields, gatewayValues } from "./gateway-fields.ts";
+import { GatewaySyncPanel } from "./gateway-sync.tsx";
 
 const path = "/tenants/gateways/{id}";
 
+/** It turns green by itself when it connects: somebody waits for that, so it is looked at often. */
+const refreshMs = 2_000;
+
 export function GatewayPage() {
   const { id = "" } = useParams({ strict: false });
-  const { data, error, refetch } = useRecord(path, id, 5_000);
+  const { data, error, refetch } = useRecord(path, id, refreshMs);
   const gateway = data?.record;
   return (
     <RecordPage
       list={{ to: "/gateways", title: "Gateways" }}
       title={gateway?.name}
-      status={gateway && <StatusOf value={gateway.status} />}
+      status={
+        gateway && (
+          <span aria-live="polite">
+            <StatusOf value={gateway.status} />
+          </span>
+        )
+      }
       actions={data && <Actions gateway={data.record} etag={data.etag} />}
       error={error}
       retry={refetch}
@@ -42,14 +52,11 @@ function About({ gateway }: { readonly gateway: Gateway }) {
   );
   return (
     <>
-      {gateway.status === "PENDING" && deployment}
+      {gateway.status === "PENDING" ? deployment : <GatewaySyncPanel id={gateway.id} refreshMs={refreshMs} />}
       <Panel title="About">
         <Facts
           facts={[
             { label: "Description", value: gateway.description },
-            ...(gateway.error === undefined
-              ? []
-              : [{ label: "What it reports", value: <Text c="red">{gateway.error}</Text> }]),
             { label: "Endpoint", value: gateway.endpoint ?? "Found by itself" },
             { label: "WireGuard port", value: gateway.wireguardPort },
             { label: "Relays traffic", value: gateway.relayEnabled === true ? "Yes" : "No" },

@@ -9,5 +9,6 @@ export const gatewayPages: PageSet = {
   permission: "gateways:read",
   list: async () => (await import("./gateways.page.tsx")).GatewaysListPage,
   detail: async () => (await import("./gateway.page.tsx")).GatewayPage,
+  find: { path: "/tenants/gateways" },
   create: { title: "Create a gateway", permission: "gateways:write" },
 };

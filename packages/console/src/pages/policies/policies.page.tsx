@@ -1,10 +1,9 @@
 import { Button, Group, Paper, SegmentedControl, Skeleton, Stack, Text, TextInput, Title } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { useEffect } from "react";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
-import { allPoliciesQuery } from "../../records/all-policies.ts";
+import { usePolicies } from "../../records/all-policies.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
 import { bodyOf, newPolicy, policyFields } from "./policy-fields.tsx";
@@ -19,7 +18,7 @@ export function PoliciesListPage() {
   const text = search.q ?? "";
   const change = (next: Record<string, string | undefined>, replace = false) =>
     void navigate({ to: ".", search: { ...search, ...next }, replace, resetScroll: false });
-  const { data, error, refetch } = useQuery(allPoliciesQuery(value));
+  const { policies: data, total, isWhole, error, refetch } = usePolicies(value);
   useEffect(() => {
     document.title = "Policies · Gatehouse";
   }, []);
@@ -81,7 +80,20 @@ export function PoliciesListPage() {
           </Stack>
         </Paper>
       ) : (
-        <PolicyOrder key={`${value} ${data.map(({ id }) => id).join()}`} type={value} policies={data} text={text} />
+        <>
+          {!isWhole && (
+            <Text size="sm" role="status" aria-busy>
+              The first {data.length} of {total}; the others are on their way.
+            </Text>
+          )}
+          <PolicyOrder
+            key={`${value} ${data.map(({ id }) => id).join()}`}
+            type={value}
+            policies={data}
+            text={text}
+            isWhole={isWhole}
+          />
+        </>
       )}
       {text !== "" && (
         <Group>

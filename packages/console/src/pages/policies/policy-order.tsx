@@ -1,10 +1,11 @@
 /** The policies of a type in their order, which is changed by dragging, or by keys. */
 import { Badge, Button, Group, Paper, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { ArrowDown, ArrowUp, GripVertical } from "lucide-react";
-import { type DragEvent, type KeyboardEvent, memo, useCallback, useState } from "react";
+import { defaultRangeExtractor, type Range, useWindowVirtualizer } from "@tanstack/react-virtual";
+import { ArrowDown, ArrowUp } from "lucide-react";
+import { memo, useCallback, useLayoutEffect, useRef, useState } from "react";
 import { useMay } from "../../app/session.ts";
-import { moved } from "../../records/moved.ts";
+import { dropTarget, focusGrip, Grip, lastPlace, type Reorder, useReorder } from "../../records/reorder.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { Status } from "../../records/status.tsx";
 import { type Policy, type PolicyType, sayWhat, sayWho } from "./say-policy.ts";
@@ -14,39 +15,18 @@ interface PolicyOrderProps {
   readonly policies: readonly Policy[];
   /** What is looked for: others are not shown, and the order stays as it is. */
   readonly text: string;
+  /** Whether these are all: an order is changed as a whole. */
+  readonly isWhole: boolean;
 }
 
-/** The default policy stays last. Is mounted anew where the stored order is another. */
-export function PolicyOrder({ type, policies, text }: PolicyOrderProps) {
-  const [order, setOrder] = useState(policies);
-  const [reviewing, setReviewing] = useState(false);
-  const [lastMoved, setLastMoved] = useState<string>();
-  const isFiltered = text !== "";
-  const may = useMay("policies:write") && !isFiltered;
-  const isChanged = order.some(({ id }, index) => id !== policies[index]?.id);
-  const last = order.length - 1 - (order.at(-1)?.isDefault === true ? 1 : 0);
+const isDefault = (policy: Policy): boolean => policy.isDefault;
 
-  const move = useCallback((id: string, to: (from: number) => number) => {
-    setLastMoved(id);
-    setOrder((now) => {
-      const end = now.length - 1 - (now.at(-1)?.isDefault === true ? 1 : 0);
-      const from = now.findIndex((policy) => policy.id === id);
-      const target = Math.min(Math.max(to(from), 0), end);
-      if (from < 0 || from > end || target === from) return now;
-      return moved(now, from, target);
-    });
-  }, []);
-  const dropAt = useCallback((id: string, target: string) => {
-    setOrder((now) => {
-      const end = now.length - 1 - (now.at(-1)?.isDefault === true ? 1 : 0);
-      const from = now.findIndex((policy) => policy.id === id);
-      const to = now.findIndex((policy) => policy.id === target);
-      return from < 0 || to < 0 || from > end ? now : moved(now, from, Math.min(to, end));
-    });
-  }, []);
-  const shown = isFiltered ? order.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase())) : order;
-  const places = isFiltered ? new Map(order.map(({ id }, index) => [id, index])) : undefined;
-  const movedTo = order.findIndex(({ id }) => id === lastMoved);
+/** The default policy stays last. Is mounted anew where the stored order is another. */
+export function PolicyOrder({ type, policies, text, isWhole }: PolicyOrderProps) {
+  const reorder = useReorder(policies, isDefault);
+  const { order, isChanged, announcement, discard } = reorder;
+  const [reviewing, setReviewing] = useState(false);
+  const may = useMay("policies:write") && text === "" && isWhole;
   const body = { type, policies: order.map(({ id }) => id) };
   return (
     <>
@@ -55,7 +35,7 @@ export function PolicyOrder({ type, policies, text }: PolicyOrderProps) {
           <Group justify="space-between">
             <Text fw={600}>The order is changed, and not saved yet.</Text>
             <Group gap="xs">
-              <Button variant="default" onClick={() => setOrder(policies)}>
+              <Button variant="default" onClick={discard}>
                 Discard
               </Button>
               <Button onClick={() => setReviewing(true)}>Review the order</Button>
@@ -64,32 +44,9 @@ export function PolicyOrder({ type, policies, text }: PolicyOrderProps) {
         </Paper>
       )}
       <div aria-live="polite" className="unseen">
-        {movedTo >= 0 && `${order[movedTo]?.name} is now number ${movedTo + 1} of ${order.length}.`}
+        {announcement}
       </div>
-      {shown.length === 0 ? (
-        <Paper withBorder p="xl">
-          <Text ta="center">No policies match</Text>
-        </Paper>
-      ) : (
-        <Paper withBorder>
-          <ol className="policies">
-            {shown.map((policy, index) => {
-              const place = places?.get(policy.id) ?? index;
-              return (
-                <PolicyRow
-                  key={policy.id}
-                  policy={policy}
-                  place={place}
-                  mayMove={may && !policy.isDefault}
-                  isLast={place >= last}
-                  move={move}
-                  dropAt={dropAt}
-                />
-              );
-            })}
-          </ol>
-        </Paper>
-      )}
+      <Rows reorder={reorder} text={text} may={may} />
       {reviewing && (
         <ReviewDialog
           title="Change the order of policies"
@@ -102,63 +59,122 @@ export function PolicyOrder({ type, policies, text }: PolicyOrderProps) {
   );
 }
 
+interface RowsProps {
+  readonly reorder: Reorder<Policy>;
+  readonly text: string;
+  readonly may: boolean;
+}
+
+/** There may be thousands: only those in sight, and what moved last, are in the page at all. */
+function Rows({ reorder: { order, lastMoved, move, dropAt }, text, may }: RowsProps) {
+  const list = useRef<HTMLOListElement>(null);
+  const [top, setTop] = useState(0);
+  const isFiltered = text !== "";
+  const shown = isFiltered ? order.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase())) : order;
+  const places = isFiltered ? new Map(order.map(({ id }, index) => [id, index])) : undefined;
+  const last = lastPlace(order, isDefault);
+  const kept = isFiltered ? undefined : lastMoved?.place;
+  const virtualizer = useWindowVirtualizer({
+    count: shown.length,
+    estimateSize: () => 47,
+    overscan: 8,
+    scrollMargin: top,
+    // Below the header and the bar with what to do.
+    scrollPaddingStart: 140,
+    scrollPaddingEnd: 16,
+    getItemKey: (index) => shown[index]?.id ?? index,
+    rangeExtractor: useCallback(
+      (range: Range) => {
+        const inSight = defaultRangeExtractor(range);
+        if (kept === undefined || kept >= range.count || inSight.includes(kept)) return inSight;
+        return [...inSight, kept].sort((a, b) => a - b);
+      },
+      [kept],
+    ),
+  });
+  useLayoutEffect(() => {
+    const { top: now = 0 } = list.current?.getBoundingClientRect() ?? {};
+    setTop(Math.round(now + window.scrollY));
+  });
+  const [movedId, movedTo] = [lastMoved?.id, lastMoved?.place];
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each move
+  useLayoutEffect(() => {
+    if (movedId === undefined || movedTo === undefined) return;
+    focusGrip(list.current, movedId);
+    virtualizer.scrollToIndex(movedTo, { align: "auto" });
+  }, [movedId, movedTo]);
+  if (shown.length === 0) {
+    return (
+      <Paper withBorder p="xl">
+        <Text ta="center">No policies match</Text>
+      </Paper>
+    );
+  }
+  return (
+    <Paper withBorder>
+      <ol className="policies" ref={list} style={{ height: virtualizer.getTotalSize() }}>
+        {virtualizer.getVirtualItems().map(({ index, start }) => {
+          const policy = shown[index];
+          if (policy === undefined) return null;
+          const place = places?.get(policy.id) ?? index;
+          return (
+            <PolicyRow
+              key={policy.id}
+              policy={policy}
+              index={index}
+              count={shown.length}
+              offset={start - top}
+              measure={virtualizer.measureElement}
+              place={place}
+              mayMove={may && !policy.isDefault}
+              isLast={place >= last}
+              move={move}
+              dropAt={dropAt}
+            />
+          );
+        })}
+      </ol>
+    </Paper>
+  );
+}
+
 interface PolicyRowProps {
   readonly policy: Policy;
+  /** Among those that are shown. */
+  readonly index: number;
+  readonly count: number;
+  /** From the top of the list, in pixels. */
+  readonly offset: number;
+  readonly measure: (row: HTMLElement | null) => void;
+  /** In the order of evaluation, from 0. */
   readonly place: number;
   readonly mayMove: boolean;
   readonly isLast: boolean;
-  readonly move: (id: string, to: (from: number) => number) => void;
-  readonly dropAt: (id: string, target: string) => void;
+  readonly move: Reorder<Policy>["move"];
+  readonly dropAt: Reorder<Policy>["dropAt"];
 }
 
-const dragged = "application/x-gatehouse-policy";
-
-/** Plain elements: there may be thousands, and only those that change are drawn anew. */
-const PolicyRow = memo(function PolicyRow({ policy, place, mayMove, isLast, move, dropAt }: PolicyRowProps) {
-  const { id, name, action, active, isDefault } = policy;
-  const onKeyDown = (event: KeyboardEvent) => {
-    const step = event.key === "ArrowUp" ? -1 : event.key === "ArrowDown" ? 1 : 0;
-    if (step !== 0 && mayMove) {
-      event.preventDefault();
-      move(id, (from) => from + step);
-    } else if ((event.key === "Home" || event.key === "End") && mayMove) {
-      event.preventDefault();
-      move(id, () => (event.key === "Home" ? 0 : Number.MAX_SAFE_INTEGER));
-    }
-  };
-  const onDragOver = (event: DragEvent) => {
-    if (event.dataTransfer.types.includes(dragged)) event.preventDefault();
-  };
+/** Plain elements: only those that change are drawn anew. */
+const PolicyRow = memo(function PolicyRow(props: PolicyRowProps) {
+  const { policy, index, count, offset, measure, place, mayMove, isLast, move, dropAt } = props;
+  const { id, name, action, active } = policy;
   return (
     <li
       className="policy"
       data-inactive={!active}
-      onDragOver={onDragOver}
-      onDrop={(event) => {
-        event.preventDefault();
-        dropAt(event.dataTransfer.getData(dragged), id);
-      }}
+      data-index={index}
+      ref={measure}
+      aria-setsize={count}
+      aria-posinset={index + 1}
+      style={{ transform: `translateY(${offset}px)` }}
+      {...dropTarget("policy", id, dropAt)}
     >
-      {mayMove && (
-        <button
-          type="button"
-          className="grip"
-          draggable
-          aria-label={`Order of ${name}: drag, or use the arrow keys`}
-          onKeyDown={onKeyDown}
-          onDragStart={(event) => {
-            event.dataTransfer.setData(dragged, id);
-            event.dataTransfer.effectAllowed = "move";
-          }}
-        >
-          <GripVertical size={18} aria-hidden />
-        </button>
-      )}
+      {mayMove && <Grip id={id} name={name} kind="policy" move={move} />}
       <span className="place">{place + 1}</span>
       <span className="policy-name">
         <Link to={`/policies/${id}`}>{name}</Link>
         {!active && " (inactive)"}
-        {isDefault && (
+        {policy.isDefault && (
           <Badge variant="default" ml="xs" size="sm">
             Default
           </Badge>

@@ -1,13 +1,13 @@
-/** The gateways of a resource. Of manual load balancing their order is the priority, changed by buttons that keys reach too. */
-import { ActionIcon, Group, SegmentedControl, Select, Stack, Table, Text } from "@mantine/core";
+/** The gateways of a resource. Of manual load balancing their order is the priority, changed by dragging, or by keys. */
+import { ActionIcon, Button, Group, SegmentedControl, Select, Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { ArrowDown, ArrowUp, X } from "lucide-react";
-import { useState } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
 import { api, whole } from "../../app/api.ts";
 import { useMay } from "../../app/session.ts";
-import { moved } from "../../records/moved.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
+import { dropTarget, focusGrip, Grip, useReorder } from "../../records/reorder.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { useAction } from "../../records/use-record.ts";
@@ -18,11 +18,30 @@ interface Balance {
   readonly gateways: readonly string[];
 }
 
-export function ResourceGateways({ resource, etag }: { readonly resource: Resource; readonly etag: string }) {
+interface ResourceGatewaysProps {
+  readonly resource: Resource;
+  readonly etag: string;
+}
+
+export function ResourceGateways(given: ResourceGatewaysProps) {
+  // What was moved and not saved is kept for as long as the stored order is the same.
+  return <GatewayOrder key={given.resource.gateways.map(({ id }) => id).join()} {...given} />;
+}
+
+function GatewayOrder({ resource, etag }: ResourceGatewaysProps) {
   const may = useMay("resources:write");
   const mayList = useMay("gateways:read");
-  const ids = resource.gateways.map(({ id }) => id);
   const mode = resource.loadBalancingMode;
+  const isByPriority = mode === "MANUAL";
+  const mayMove = may && isByPriority;
+  const { order, isChanged, lastMoved, announcement, move, dropAt, discard } = useReorder(resource.gateways);
+  const ids = order.map(({ id }) => id);
+  // Their state may have changed since.
+  const statuses = new Map(resource.gateways.map(({ id, status }) => [id, status]));
+  const rows = useRef<HTMLTableSectionElement>(null);
+  useLayoutEffect(() => {
+    if (lastMoved !== undefined) focusGrip(rows.current, lastMoved.id);
+  });
   const change = useAction({
     run: ({ loadBalancingMode, gateways }: Balance) =>
       api.post("/tenants/resources/{id}/loadBalancing", {
@@ -32,9 +51,9 @@ export function ResourceGateways({ resource, etag }: { readonly resource: Resour
       }),
     done: "Saved",
   });
+  const save = (gateways: readonly string[]) => change.mutate({ loadBalancingMode: mode, gateways });
   /** Who reaches it at all may follow from that: it is reviewed first. An order of priority is only that. */
   const [asked, setAsked] = useState<{ readonly say: string; readonly gateways: readonly string[] }>();
-  const order = (gateways: readonly string[]) => change.mutate({ loadBalancingMode: mode, gateways });
   return (
     <Panel
       title={`Gateways (${ids.length})`}
@@ -51,51 +70,79 @@ export function ResourceGateways({ resource, etag }: { readonly resource: Resour
             ]}
           />
         ) : (
-          <Text size="sm">{mode === "MANUAL" ? "By priority" : "By load"}</Text>
+          <Text size="sm">{isByPriority ? "By priority" : "By load"}</Text>
         )
       }
     >
       <Stack gap="sm">
+        {isChanged && (
+          <Group justify="space-between">
+            <Text fw={600} size="sm">
+              The priority is changed, and not saved yet.
+            </Text>
+            <Group gap="xs">
+              <Button size="xs" variant="default" onClick={discard}>
+                Discard
+              </Button>
+              <Button size="xs" loading={change.isPending} onClick={() => save(ids)}>
+                Save the priority
+              </Button>
+            </Group>
+          </Group>
+        )}
+        <div aria-live="polite" className="unseen">
+          {announcement}
+        </div>
         {ids.length === 0 ? (
           <Text c="dimmed">None. Without a gateway nobody reaches the resource.</Text>
         ) : (
           <Table className="record-table">
             <Table.Thead>
               <Table.Tr>
-                {mode === "MANUAL" && <Table.Th w={70}>Priority</Table.Th>}
+                {mayMove && (
+                  <Table.Th w={50}>
+                    <span className="unseen">Order</span>
+                  </Table.Th>
+                )}
+                {isByPriority && <Table.Th w={70}>Priority</Table.Th>}
                 <Table.Th>Name</Table.Th>
                 <Table.Th>Status</Table.Th>
                 {may && <Table.Th w={120}>Change</Table.Th>}
               </Table.Tr>
             </Table.Thead>
-            <Table.Tbody>
-              {resource.gateways.map(({ id, name, status }, index) => (
-                <Table.Tr key={id}>
-                  {mode === "MANUAL" && <Table.Td>{index + 1}</Table.Td>}
+            <Table.Tbody ref={rows}>
+              {order.map(({ id, name, status }, index) => (
+                <Table.Tr key={id} {...(mayMove ? dropTarget("gateway", id, dropAt) : {})}>
+                  {mayMove && (
+                    <Table.Td>
+                      <Grip id={id} name={name} kind="gateway" move={move} />
+                    </Table.Td>
+                  )}
+                  {isByPriority && <Table.Td>{index + 1}</Table.Td>}
                   <Table.Td>
                     <RecordLink to={`/gateways/${id}`}>{name}</RecordLink>
                   </Table.Td>
                   <Table.Td>
-                    <StatusOf value={status} />
+                    <StatusOf value={statuses.get(id) ?? status} />
                   </Table.Td>
                   {may && (
                     <Table.Td>
                       <Group gap={4} wrap="nowrap">
-                        {mode === "MANUAL" && (
+                        {isByPriority && (
                           <>
                             <ActionIcon
                               variant="default"
                               aria-label={`Move ${name} up`}
-                              disabled={index === 0 || change.isPending}
-                              onClick={() => order(moved(ids, index, index - 1))}
+                              disabled={index === 0}
+                              onClick={() => move(id, (from) => from - 1)}
                             >
                               <ArrowUp size={14} aria-hidden />
                             </ActionIcon>
                             <ActionIcon
                               variant="default"
                               aria-label={`Move ${name} down`}
-                              disabled={index === ids.length - 1 || change.isPending}
-                              onClick={() => order(moved(ids, index, index + 1))}
+                              disabled={index === ids.length - 1}
+                              onClick={() => move(id, (from) => from + 1)}
                             >
                               <ArrowDown size={14} aria-hidden />
                             </ActionIcon>

@@ -3,6 +3,7 @@ import { readEventEffect as eventEffect } from "@gatehouse/contract/operations/e
 import { type Route, route } from "../../http/route.ts";
 import * as commands from "./access.commands.ts";
 import { readEventEffect } from "./effects.commands.ts";
+import { findAccessFindings } from "./findings.commands.ts";
 import { listPastAccess } from "./past-access.commands.ts";
 
 export const accessRoutes: readonly Route[] = [
@@ -12,5 +13,6 @@ export const accessRoutes: readonly Route[] = [
   route(operations.searchResources, commands.searchResources),
   route(operations.searchActions, commands.searchActions),
   route(operations.listPastAccess, listPastAccess),
+  route(operations.findAccessFindings, findAccessFindings),
   route(eventEffect, readEventEffect),
 ];

@@ -68,4 +68,11 @@ export const accessCases: readonly OperationCase[] = [
       return { query: { user: subject.id, device: deviceId, sourceIp, country } };
     },
   },
+  {
+    operation: access.findAccessFindings,
+    prepare: async (actors) => {
+      await question(actors);
+      return {};
+    },
+  },
 ];

@@ -1,0 +1,148 @@
+/** Putting records into another order: by dragging a row, or by the keys of its grip. Saving is for whoever shows the list. */
+import { GripVertical } from "lucide-react";
+import { type DragEvent, type KeyboardEvent, useCallback, useState } from "react";
+import { moved } from "./moved.ts";
+
+interface Ordered {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface Reorder<T extends Ordered> {
+  readonly order: readonly T[];
+  readonly isChanged: boolean;
+  /** What moved last, to be told to who does not see it, and to be kept in sight. */
+  readonly lastMoved: { readonly id: string; readonly place: number } | undefined;
+  readonly announcement: string;
+  /** @param to of the place that it has, from 0, the one that it is to have; beyond the ends means the end */
+  readonly move: (id: string, to: (from: number) => number) => void;
+  /** To where another record stands. */
+  readonly dropAt: (id: string, target: string) => void;
+  readonly discard: () => void;
+}
+
+/**
+ * An order that is not saved yet. Is to be mounted anew where the stored order is another.
+ *
+ * @param stays whether a record keeps its place at the end
+ */
+export function useReorder<T extends Ordered>(stored: readonly T[], stays: (item: T) => boolean = never): Reorder<T> {
+  const [order, setOrder] = useState(stored);
+  const [lastId, setLastId] = useState<string>();
+  const move = useCallback(
+    (id: string, to: (from: number) => number) => {
+      setLastId(id);
+      setOrder((now) => {
+        const end = lastPlace(now, stays);
+        const from = now.findIndex((item) => item.id === id);
+        const target = Math.min(Math.max(to(from), 0), end);
+        return from < 0 || from > end || target === from ? now : moved(now, from, target);
+      });
+    },
+    [stays],
+  );
+  const dropAt = useCallback(
+    (id: string, target: string) => {
+      setLastId(id);
+      setOrder((now) => {
+        const end = lastPlace(now, stays);
+        const from = now.findIndex((item) => item.id === id);
+        const to = now.findIndex((item) => item.id === target);
+        return from < 0 || to < 0 || from > end ? now : moved(now, from, Math.min(to, end));
+      });
+    },
+    [stays],
+  );
+  const discard = useCallback(() => {
+    setLastId(undefined);
+    setOrder(stored);
+  }, [stored]);
+  const place = lastId === undefined ? -1 : order.findIndex(({ id }) => id === lastId);
+  return {
+    order,
+    isChanged: order.some(({ id }, index) => id !== stored[index]?.id),
+    lastMoved: lastId === undefined || place < 0 ? undefined : { id: lastId, place },
+    announcement: place < 0 ? "" : `${order[place]?.name} is now number ${place + 1} of ${order.length}.`,
+    move,
+    dropAt,
+    discard,
+  };
+}
+
+function never(): boolean {
+  return false;
+}
+
+/** The last place to which something may be moved. */
+export function lastPlace<T>(items: readonly T[], stays: (item: T) => boolean): number {
+  const last = items.at(-1);
+  return items.length - 1 - (last !== undefined && stays(last) ? 1 : 0);
+}
+
+interface GripProps {
+  readonly id: string;
+  readonly name: string;
+  /** What is dragged onto what, such as "policy": others are not taken. */
+  readonly kind: string;
+  readonly move: Reorder<Ordered>["move"];
+}
+
+export function Grip({ id, name, kind, move }: GripProps) {
+  const onKeyDown = (event: KeyboardEvent) => {
+    const to = byKey[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    move(id, to);
+  };
+  return (
+    <button
+      type="button"
+      className="grip"
+      draggable
+      data-grip={id}
+      aria-label={`Order of ${name}: drag, or use the arrow keys`}
+      onKeyDown={onKeyDown}
+      onDragStart={(event) => {
+        event.dataTransfer.setData(typeOf(kind), id);
+        event.dataTransfer.effectAllowed = "move";
+        const row = event.currentTarget.closest("li, tr");
+        if (row !== null) event.dataTransfer.setDragImage(row, 0, 0);
+      }}
+    >
+      <GripVertical size={18} aria-hidden />
+    </button>
+  );
+}
+
+const byKey: Readonly<Record<string, (from: number) => number>> = {
+  ArrowUp: (from) => from - 1,
+  ArrowDown: (from) => from + 1,
+  Home: () => 0,
+  End: () => Number.MAX_SAFE_INTEGER,
+};
+
+/** Of a row onto which others are dropped. */
+export function dropTarget(kind: string, target: string, dropAt: Reorder<Ordered>["dropAt"]) {
+  return {
+    onDragOver: (event: DragEvent) => {
+      if (event.dataTransfer.types.includes(typeOf(kind))) event.preventDefault();
+    },
+    onDrop: (event: DragEvent) => {
+      const id = event.dataTransfer.getData(typeOf(kind));
+      if (id === "") return;
+      event.preventDefault();
+      dropAt(id, target);
+    },
+  };
+}
+
+function typeOf(kind: string): string {
+  return `application/x-gatehouse-${kind}`;
+}
+
+/** A row that was moved in the document has lost the focus that it had: its grip is given it again. */
+export function focusGrip(within: HTMLElement | null, id: string): void {
+  const { activeElement } = document;
+  if (activeElement !== null && activeElement !== document.body) return;
+  within?.querySelector<HTMLElement>(`[data-grip="${CSS.escape(id)}"]`)?.focus({ preventScroll: true });
+}

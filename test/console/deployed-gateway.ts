@@ -1,0 +1,64 @@
+/** A gateway that somebody deploys with the command that the console shows: the real end of the link, without a kernel. */
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { expect, vi } from "vitest";
+import { systemClock } from "../../packages/gateway/src/clock.ts";
+import { GatewayLink } from "../../packages/gateway/src/link/gateway-link.ts";
+import { run } from "../../packages/gateway/src/run.ts";
+import { HoldingAgent } from "../end-to-end/holding-agent.ts";
+
+export interface DeployedGateway {
+  readonly agent: HoldingAgent;
+  stop(): Promise<void>;
+}
+
+/** Runs the command in a shell whose `gatehouse-gateway` tells how it was called, and connects as that one would. */
+export async function deployGateway(command: string): Promise<DeployedGateway> {
+  const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-deployed-"));
+  const program = path.join(folder, "gatehouse-gateway");
+  await writeFile(program, '#!/bin/sh\nprintf "%s\\n" "$@"\n');
+  await chmod(program, 0o755);
+  const { stdout } = await promisify(execFile)("/bin/sh", ["-c", command], {
+    cwd: folder,
+    env: { PATH: `${folder}:/usr/bin:/bin` },
+  });
+  const args = stdout.trimEnd().split("\n");
+  const [, url = "", , file = ""] = args;
+  expect(args).toEqual(["--url", url, "--token-file", file]);
+  // The real program takes such a command line.
+  const output = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  expect(await run([...args, "--help"])).toBe(0);
+  output.mockRestore();
+  const tokenFile = path.resolve(folder, file);
+  expect((await stat(tokenFile)).mode & 0o077).toBe(0);
+  const gateway = connectGateway(url, () => readFile(tokenFile, "utf8"));
+  return {
+    agent: gateway.agent,
+    async stop() {
+      await gateway.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** @param token read for each connection */
+export function connectGateway(url: string, token: () => Promise<string>): DeployedGateway {
+  const agent = new HoldingAgent();
+  const link = new GatewayLink({
+    url,
+    token,
+    agent,
+    kept: {},
+    publicKey: randomBytes(32).toString("base64"),
+    agentVersion: "0.1.0",
+    clock: systemClock,
+    log: () => undefined,
+    random: () => 0,
+  });
+  link.start();
+  return { agent, stop: async () => link.stop() };
+}

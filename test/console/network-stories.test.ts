@@ -1,0 +1,170 @@
+/** Gateways that connect, what is wrong with the network, and orders that are changed by hand. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type ConsoleWorld,
+  hasBrowser,
+  openConsoleWorld,
+  picture,
+  seriousProblems,
+  type Visit,
+  withoutBrowser,
+} from "./console-world.ts";
+import { type DeployedGateway, deployGateway } from "./deployed-gateway.ts";
+
+if (!hasBrowser) console.warn(`The console is not tested: ${withoutBrowser}.`);
+
+describe.runIf(hasBrowser)("an administrator of the network", { timeout: 60_000 }, () => {
+  let world: ConsoleWorld;
+  let owner: string;
+  let auditor: string;
+  const deployed: DeployedGateway[] = [];
+  beforeAll(async () => {
+    world = await openConsoleWorld();
+    owner = await world.keyOf("OWNER");
+    auditor = await world.keyOf("AUDITOR");
+  }, 120_000);
+  afterAll(async () => {
+    for (const gateway of deployed) await gateway.stop();
+    await world?.close();
+  });
+
+  const heading = ({ page }: Visit, name: string | RegExp) => page.getByRole("heading", { level: 1, name });
+  const button = ({ page }: Visit, name: string | RegExp) => page.getByRole("button", { name, exact: true });
+  const region = ({ page }: Visit, name: string) => page.getByRole("region", { name, exact: true });
+
+  test("deploys a gateway with its one command, sees it turn green by itself, and why it refuses something", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    await visit.open("/gateways?new=1");
+    await page.getByRole("textbox", { name: "Name" }).fill("Bergen");
+    await button(visit, "Create").click();
+    await heading(visit, "Bergen").waitFor();
+    await page.getByText("Waiting for it to connect").waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "gateway-deploy");
+    await button(visit, "Copy the command with its token").click();
+    await page.evaluate("globalThis.isSamePage = true");
+    const gateway = await deployGateway(await page.evaluate("navigator.clipboard.readText()"));
+    deployed.push(gateway);
+    await page.locator("h1 + *").getByText("Online", { exact: true }).waitFor();
+    await region(visit, "Configuration").getByText("In sync").waitFor();
+    expect(await page.evaluate("globalThis.isSamePage")).toBe(true);
+    expect(await seriousProblems(page)).toEqual([]);
+    const id = page.url().split("/").at(-1) ?? "";
+    gateway.agent.refusal = "the interface gatehouse0 is in use";
+    const wiki = (await world.client.get("/tenants/resources?filter[name]=Wiki")).body.data[0];
+    expect((await world.client.put(`/tenants/resources/${wiki.id}/gateways/${id}`)).status).toBeLessThan(300);
+    await page.locator("h1 + *").getByText("Error", { exact: true }).waitFor();
+    await region(visit, "Configuration").getByText("Refused", { exact: true }).waitFor();
+    await region(visit, "Configuration").getByText("the interface gatehouse0 is in use").waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "gateway-refused");
+    await visit.open("/overview");
+    const row = region(visit, "Gateways").getByRole("row", { name: /^Bergen/ });
+    await row.getByText("Refused").waitFor();
+    gateway.agent.refusal = undefined;
+    await visit.leave();
+  });
+
+  test("shows an auditor how far a gateway is, and neither its token nor a command", async () => {
+    const visit = await world.visit({ key: auditor });
+    const { page } = visit;
+    await page.keyboard.press("Control+k");
+    await page.getByRole("textbox", { name: "Search" }).fill("berg");
+    await page.getByRole("button", { name: /^Bergen/ }).waitFor();
+    await page.keyboard.press("Enter");
+    await heading(visit, "Bergen").waitFor();
+    await region(visit, "Configuration").getByText("Should enforce").waitFor();
+    await region(visit, "Deploy").getByText("which your key may not see").waitFor();
+    expect(await page.content()).not.toContain("gatehouse_gw_");
+    await visit.leave();
+  });
+
+  test("orders a resource's gateways by dragging and by keyboard, and saves that once", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    const { body } = await world.client.get("/tenants/resources?filter[name]=Source code");
+    const { id } = body.data[0];
+    const order = async () =>
+      (await world.client.get(`/tenants/resources/${id}`)).body.gateways.map(
+        ({ name }: { readonly name: string }) => name,
+      );
+    await visit.open(`/resources/${id}`);
+    await page.getByText("By priority", { exact: true }).click();
+    const before = await order();
+    expect(before).toEqual(["Frankfurt 1", "Frankfurt 2", "Cloud"]);
+    const grip = (name: string) => page.getByRole("button", { name: `Order of ${name}: drag, or use the arrow keys` });
+    await grip("Frankfurt 1").focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.getByText("Frankfurt 1 is now number 3 of 3.").waitFor();
+    await grip("Cloud").dragTo(grip("Frankfurt 2"));
+    const rows = page.getByRole("region", { name: /^Gateways/ }).locator("tbody tr");
+    await expect.poll(() => rows.first().textContent()).toContain("Cloud");
+    expect(await order()).toEqual(before);
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "resource-gateways-moved");
+    await button(visit, "Save the priority").click();
+    await expect.poll(order).toEqual(["Cloud", "Frankfurt 2", "Frankfurt 1"]);
+    await expect.poll(() => page.getByText("The priority is changed").count()).toBe(0);
+    await grip("Cloud").focus();
+    await page.keyboard.press("End");
+    await button(visit, "Discard").click();
+    await expect.poll(() => rows.first().textContent()).toContain("Cloud");
+    await visit.leave();
+    const other = await world.visit({ key: auditor });
+    await other.open(`/resources/${id}`);
+    await other.page.getByRole("link", { name: "Cloud" }).waitFor();
+    expect(await other.page.getByRole("button", { name: /^Order of/ }).count()).toBe(0);
+    await other.leave();
+  });
+
+  test("is told of resources that nobody reaches and policies that never match, and mends them from there", async () => {
+    const made = async (path: string, body: object): Promise<string> => {
+      const answer = await world.client.post(path, body);
+      expect(answer.status, answer.text).toBe(201);
+      return answer.body.id;
+    };
+    const group = await made("/tenants/groups", { name: "Interns" });
+    const protocols: readonly { readonly id: string; readonly name: string }[] = (
+      await world.client.get("/tenants/protocols")
+    ).body;
+    const https = protocols.find(({ name }) => name === "HTTPS")?.id;
+    const resource = await made("/tenants/resources", {
+      name: "Time sheets",
+      type: "PRIVATE",
+      addresses: [{ address: "time.corp.example.com", protocols: [https] }],
+    });
+    await made("/tenants/policies", {
+      name: "Interns write time sheets",
+      type: "PRIVATE",
+      action: true,
+      groups: [group],
+      resources: [resource],
+    });
+    for (const key of [owner, auditor]) {
+      const visit = await world.visit({ key });
+      const { page } = visit;
+      await visit.open("/overview");
+      await region(visit, "Resources nobody can reach").getByText("Time sheets: it has no gateway").waitFor();
+      await region(visit, "Policies that never match")
+        .getByText("Interns write time sheets: nobody it names is active")
+        .waitFor();
+      expect(await seriousProblems(page)).toEqual([]);
+      await region(visit, "Resources nobody can reach").getByRole("link", { name: "Time sheets" }).click();
+      await heading(visit, "Time sheets").waitFor();
+      await visit.leave();
+    }
+    const { body } = await world.client.get("/tenants/users?filter[email]=seller-02@example.com");
+    expect(body.data[0].status).toBe("active");
+    const joined = await world.client.post(`/tenants/users/${body.data[0].id}/groups`, { groupId: group });
+    expect(joined.status, joined.text).toBeLessThan(300);
+    const visit = await world.visit({ key: owner });
+    await visit.open("/overview");
+    await region(visit, "Policies that never match")
+      .getByText(/ of \d+$/)
+      .waitFor();
+    expect(await region(visit, "Policies that never match").getByText("Interns").count()).toBe(0);
+    await visit.leave();
+  });
+});
