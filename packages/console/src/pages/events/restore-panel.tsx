@@ -17,7 +17,8 @@ import { ChangedFields } from "./changed-fields-table.tsx";
 import { OrderRestoration } from "./order-restoration.tsx";
 import { pageOf } from "./record-pages.ts";
 import { referringAgain } from "./referring-again.ts";
-import { type Event, type Restoration, restorationOf, restorerOf, whyImpossible } from "./restore.ts";
+import { type Event, type Restoration, restorationOf, whyImpossible } from "./restore.ts";
+import { restorerOf } from "./restorers.ts";
 import { withoutMissing } from "./without-missing.ts";
 
 type Read = (
