@@ -12,7 +12,7 @@ export default defineConfig({
     server: { deps: { inline: [/@gatehouse\//] } },
     globalSetup: ["packages/server/src/testing/database-setup.ts"],
     reporters: report === undefined ? ["default"] : ["default", ["json", { outputFile: report }]],
-    testTimeout: 20_000,
-    hookTimeout: 60_000,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
   },
 });

@@ -1,6 +1,7 @@
 /** No secret and no e-mail address that the operations take or give is ever logged, traced or counted. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createLog } from "../../platform/log.ts";
+import { secretForms } from "../secret-forms.ts";
 import type { TestReply } from "../test-server.ts";
 import { startTestServer, TestClient } from "../test-server.ts";
 import { type Actors, callerOf, createWorld, type TestWorld, targetOf } from "./operation-case.ts";
@@ -18,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => world.server.close());
 
 const emails = /[a-z0-9.+_-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+/gi;
-const secrets = /gatehouse_(?:key|gw|device|op)_[0-9A-Za-z]{49}/g;
+const secrets = new RegExp(secretForms, "g");
 /** WireGuard keys and the like: they are public, and still nobody's business. */
 const publicKeys = /"publicKey":"([^"]+)"/g;
 
