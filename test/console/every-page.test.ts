@@ -98,12 +98,21 @@ describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
   test("needs no sideways scrolling on a screen of 360 pixels", async () => {
     const visit = await world.visit({ width: 360, key: keys.get("OWNER") ?? "" });
     const wide: string[] = [];
+    const measure = async (name: string) => {
+      const excess = await visit.page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+      if (excess > 0) wide.push(`${name} by ${excess}`);
+    };
     for (const [path, title] of lists) {
       await visit.open(`/${path}`);
       await settled(visit.page, title);
       await picture(visit.page, `${path}-narrow`);
-      const excess = await visit.page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
-      if (excess > 0) wide.push(`${path} by ${excess}`);
+      await measure(path);
+      if (!details.some((detail) => detail === path)) continue;
+      await visit.page.locator(`main a[href*="/${path}/"]`).first().click();
+      await visit.page.waitForURL(`**/${path}/*`);
+      await settled(visit.page);
+      await picture(visit.page, `${path}-one-narrow`);
+      await measure(`one of ${path}`);
     }
     expect(wide).toEqual([]);
     await visit.leave();
