@@ -60,6 +60,12 @@ describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
     await expect.poll(() => page.locator("[aria-busy=true]").count(), { timeout: 10_000 }).toBe(0);
   };
 
+  /** The list that was there before has a heading, too. */
+  const isOne = async (page: Page, path: string) => {
+    await page.waitForURL(`**/${path}/*`);
+    await page.locator(`main .mantine-Breadcrumbs-root a[href$="/${path}"]`).waitFor();
+  };
+
   describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
     test.each(["OWNER", "AUDITOR"])("is sound for the key of an %s", async (role) => {
       const visit = await world.visit({ theme, key: keys.get(role) ?? "" });
@@ -75,7 +81,7 @@ describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
         await look(path);
         if (!details.some((detail) => detail === path)) continue;
         await page.locator(`main a[href*="/${path}/"]`).first().click();
-        await page.waitForURL(`**/${path}/*`);
+        await isOne(page, path);
         await settled(page);
         await look(`${path}-one`);
       }
@@ -109,7 +115,7 @@ describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
       await measure(path);
       if (!details.some((detail) => detail === path)) continue;
       await visit.page.locator(`main a[href*="/${path}/"]`).first().click();
-      await visit.page.waitForURL(`**/${path}/*`);
+      await isOne(visit.page, path);
       await settled(visit.page);
       await picture(visit.page, `${path}-one-narrow`);
       await measure(`one of ${path}`);
@@ -130,7 +136,7 @@ describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
       expect(await page.getByRole("dialog").count(), path).toBe(0);
       if (!details.some((detail) => detail === path)) continue;
       await page.locator(`main a[href*="/${path}/"]`).first().click();
-      await page.waitForURL(`**/${path}/*`);
+      await isOne(page, path);
       await settled(page);
       expect(await page.locator("main").getByRole("button", { name: writing }).count(), `one of ${path}`).toBe(0);
     }

@@ -94,7 +94,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
         {ids.length === 0 ? (
           <Text c="dimmed">None. Without a gateway nobody reaches the resource.</Text>
         ) : (
-          <Table className="record-table">
+          <Table className="record-table" horizontalSpacing={6}>
             <Table.Thead>
               <Table.Tr>
                 {mayMove && (
