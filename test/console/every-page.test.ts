@@ -60,6 +60,12 @@ describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
     await expect.poll(() => page.locator("[aria-busy=true]").count(), { timeout: 10_000 }).toBe(0);
   };
 
+  /** The list that was there before has a heading, too. */
+  const isOne = async (page: Page, path: string) => {
+    await page.waitForURL(`**/${path}/*`);
+    await page.locator(`main .mantine-Breadcrumbs-root a[href$="/${path}"]`).waitFor();
+  };
+
   describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
     test.each(["OWNER", "AUDITOR"])("is sound for the key of an %s", async (role) => {
       const visit = await world.visit({ theme, key: keys.get(role) ?? "" });
@@ -75,7 +81,7 @@ describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
         await look(path);
         if (!details.some((detail) => detail === path)) continue;
         await page.locator(`main a[href*="/${path}/"]`).first().click();
-        await page.waitForURL(`**/${path}/*`);
+        await isOne(page, path);
         await settled(page);
         await look(`${path}-one`);
       }
@@ -98,12 +104,21 @@ describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
   test("needs no sideways scrolling on a screen of 360 pixels", async () => {
     const visit = await world.visit({ width: 360, key: keys.get("OWNER") ?? "" });
     const wide: string[] = [];
+    const measure = async (name: string) => {
+      const excess = await visit.page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+      if (excess > 0) wide.push(`${name} by ${excess}`);
+    };
     for (const [path, title] of lists) {
       await visit.open(`/${path}`);
       await settled(visit.page, title);
       await picture(visit.page, `${path}-narrow`);
-      const excess = await visit.page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
-      if (excess > 0) wide.push(`${path} by ${excess}`);
+      await measure(path);
+      if (!details.some((detail) => detail === path)) continue;
+      await visit.page.locator(`main a[href*="/${path}/"]`).first().click();
+      await isOne(visit.page, path);
+      await settled(visit.page);
+      await picture(visit.page, `${path}-one-narrow`);
+      await measure(`one of ${path}`);
     }
     expect(wide).toEqual([]);
     await visit.leave();
@@ -121,7 +136,7 @@ describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
       expect(await page.getByRole("dialog").count(), path).toBe(0);
       if (!details.some((detail) => detail === path)) continue;
       await page.locator(`main a[href*="/${path}/"]`).first().click();
-      await page.waitForURL(`**/${path}/*`);
+      await isOne(page, path);
       await settled(page);
       expect(await page.locator("main").getByRole("button", { name: writing }).count(), `one of ${path}`).toBe(0);
     }

@@ -111,6 +111,26 @@ describe.runIf(hasBrowser)("an administrator of the network", { timeout: 60_000 
     await page.keyboard.press("End");
     await button(visit, "Discard").click();
     await expect.poll(() => rows.first().textContent()).toContain("Cloud");
+    // Somebody else is faster.
+    await grip("Cloud").focus();
+    await page.keyboard.press("End");
+    await page.getByText("The priority is changed, and not saved yet.").waitFor();
+    const { body: now } = await world.client.get(`/tenants/resources/${id}`);
+    const gateways = now.gateways.map((gateway: { readonly id: string }) => gateway.id).reverse();
+    const changed = await world.client.post(`/tenants/resources/${id}/loadBalancing`, {
+      loadBalancingMode: "MANUAL",
+      gateways,
+    });
+    expect(changed.status, changed.text).toBeLessThan(300);
+    // The page reads it anew by itself.
+    const notice = page.getByRole("alert").filter({ hasText: "The stored order was changed meanwhile" });
+    await notice.waitFor({ timeout: 30_000 });
+    expect(await rows.first().textContent()).toContain("Frankfurt 1");
+    expect(await page.getByText("The priority is changed").count()).toBe(0);
+    expect(await seriousProblems(page)).toEqual([]);
+    await grip("Frankfurt 1").focus();
+    await page.keyboard.press("End");
+    await expect.poll(() => notice.count()).toBe(0);
     await visit.leave();
     const other = await world.visit({ key: auditor });
     await other.open(`/resources/${id}`);

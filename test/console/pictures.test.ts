@@ -131,6 +131,16 @@ describe.runIf(hasBrowser)("a network in use", { timeout: 90_000 }, () => {
     await visit.leave();
   });
 
+  test("who reaches what, as a graph", async () => {
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    await visit.open(`/access?view=graph&focus=group:${await idOf("groups", "Engineering")}`);
+    await page.locator(".graph-node").getByText("Tools of engineering").waitFor();
+    await settled(visit);
+    await documentPicture(page, "graph");
+    await visit.leave();
+  });
+
   test("a gateway", async () => {
     const visit = await world.visit({ key: owner });
     const { page } = visit;

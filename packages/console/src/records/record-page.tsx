@@ -12,14 +12,17 @@ interface RecordPageProps {
   readonly title: string | undefined;
   readonly status?: ReactNode;
   readonly actions?: ReactNode;
+  /** Where the graph shows what leads through it. */
+  readonly graph?: string | undefined;
   readonly error: unknown;
   readonly retry: () => unknown;
   readonly children: ReactNode;
 }
 
-export function RecordPage({ list, title, status, actions, error, retry, children }: RecordPageProps) {
+export function RecordPage({ list, title, status, actions, graph, error, retry, children }: RecordPageProps) {
   const { id = "" } = useParams({ strict: false });
   const mayReadEvents = useMay("events:read");
+  const [mayDecide, mayReadPolicies] = [useMay("decisions:read"), useMay("policies:read")];
   useEffect(() => {
     document.title = `${title ?? list.title} · Gatehouse`;
   }, [title, list.title]);
@@ -34,11 +37,18 @@ export function RecordPage({ list, title, status, actions, error, retry, childre
             {title ?? "…"}
           </Text>
         </Breadcrumbs>
-        {mayReadEvents && hasEvents(list.to) && title !== undefined && (
-          <Anchor component={Link} to={`/events?target.id=${id}`} size="sm">
-            History
-          </Anchor>
-        )}
+        <Group gap="md" wrap="nowrap">
+          {mayDecide && mayReadPolicies && graph !== undefined && (
+            <Anchor component={Link} to={graph} size="sm">
+              Graph
+            </Anchor>
+          )}
+          {mayReadEvents && hasEvents(list.to) && title !== undefined && (
+            <Anchor component={Link} to={`/events?target.id=${id}`} size="sm">
+              History
+            </Anchor>
+          )}
+        </Group>
       </Group>
       {error !== null && error !== undefined ? (
         <ProblemNotice error={error} retry={retry} />

@@ -1,4 +1,5 @@
 /** Putting records into another order: by dragging a row, or by the keys of its grip. Saving is for whoever shows the list. */
+import { Alert } from "@mantine/core";
 import { GripVertical } from "lucide-react";
 import { type DragEvent, type KeyboardEvent, useCallback, useState } from "react";
 import { moved } from "./moved.ts";
@@ -19,19 +20,30 @@ export interface Reorder<T extends Ordered> {
   /** To where another record stands. */
   readonly dropAt: (id: string, target: string) => void;
   readonly discard: () => void;
+  /** Whether moves were dropped because the stored order became another one than that. */
+  readonly isOvertaken: boolean;
 }
 
 /**
- * An order that is not saved yet. Is to be mounted anew where the stored order is another.
+ * An order that is not saved yet. Where the stored order becomes another one, that one is taken.
  *
  * @param stays whether a record keeps its place at the end
  */
 export function useReorder<T extends Ordered>(stored: readonly T[], stays: (item: T) => boolean = never): Reorder<T> {
   const [order, setOrder] = useState(stored);
   const [lastId, setLastId] = useState<string>();
+  const [base, setBase] = useState(stored);
+  const [isOvertaken, setOvertaken] = useState(false);
+  if (base !== stored && !isSameOrder(base, stored)) {
+    setBase(stored);
+    setOrder(stored);
+    setLastId(undefined);
+    setOvertaken(!isSameOrder(order, base) && !isSameOrder(order, stored));
+  }
   const move = useCallback(
     (id: string, to: (from: number) => number) => {
       setLastId(id);
+      setOvertaken(false);
       setOrder((now) => {
         const end = lastPlace(now, stays);
         const from = now.findIndex((item) => item.id === id);
@@ -44,6 +56,7 @@ export function useReorder<T extends Ordered>(stored: readonly T[], stays: (item
   const dropAt = useCallback(
     (id: string, target: string) => {
       setLastId(id);
+      setOvertaken(false);
       setOrder((now) => {
         const end = lastPlace(now, stays);
         const from = now.findIndex((item) => item.id === id);
@@ -60,13 +73,27 @@ export function useReorder<T extends Ordered>(stored: readonly T[], stays: (item
   const place = lastId === undefined ? -1 : order.findIndex(({ id }) => id === lastId);
   return {
     order,
-    isChanged: order.some(({ id }, index) => id !== stored[index]?.id),
+    isChanged: !isSameOrder(order, stored),
     lastMoved: lastId === undefined || place < 0 ? undefined : { id: lastId, place },
     announcement: place < 0 ? "" : `${order[place]?.name} is now number ${place + 1} of ${order.length}.`,
     move,
     dropAt,
     discard,
+    isOvertaken,
   };
+}
+
+function isSameOrder(one: readonly Ordered[], other: readonly Ordered[]): boolean {
+  return one.length === other.length && one.every(({ id }, index) => id === other[index]?.id);
+}
+
+/** What is said to whoever had moved something. */
+export function OvertakenNotice() {
+  return (
+    <Alert color="orange" title="The stored order was changed meanwhile" role="alert">
+      This is how it stands now. Your moves were not saved: make them again if they are still right.
+    </Alert>
+  );
 }
 
 function never(): boolean {

@@ -118,12 +118,20 @@ export const demoPolicies: readonly DemoPolicy[] = [
     resources: ["Wiki", "File shares", "Internal DNS"],
   },
   {
+    name: "Contractors share no files",
+    type: "SAAS",
+    action: false,
+    description: "First, so that no later policy lets them.",
+    users: contractors,
+    resources: ["File sharing sites"],
+  },
+  {
     name: "Customer systems",
     type: "SAAS",
     action: true,
     description: "Customers' data stays in Europe.",
     groups: ["Sales", "Support"],
-    resources: ["Customer records", "Help desk"],
+    resources: ["Customer records", "Help desk", "File sharing sites"],
     rule: inEurope,
   },
   {
@@ -133,14 +141,6 @@ export const demoPolicies: readonly DemoPolicy[] = [
     description: "From anywhere.",
     allUsers: true,
     resources: ["Mail", "Video meetings"],
-  },
-  {
-    name: "No file sharing sites",
-    type: "INTERNET",
-    action: false,
-    description: "Files go to customers through the help desk.",
-    allUsers: true,
-    resources: ["File sharing sites"],
   },
   {
     name: "Internet through Frankfurt",

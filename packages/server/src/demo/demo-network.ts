@@ -104,7 +104,7 @@ export const demoResources: readonly DemoResource[] = [
   saas("Help desk", "Customers' questions.", ["HTTPS"], spread, "helpdesk.example.com"),
   saas("Mail", "Mail and calendars.", ["HTTPS"], spread, "mail.example.com", "*.mail.example.com"),
   saas("Video meetings", "Meetings.", ["HTTPS"], spread, "meet.example.com"),
+  saas("File sharing sites", "Large files for customers.", ["HTTP/HTTPS"], spread, "*.share.example.net"),
   internet("Package registries", "Libraries for builds.", ["HTTPS"], spread, "*.packages.example.net"),
-  internet("File sharing sites", "Uploads to strangers.", ["HTTP/HTTPS"], spread, "*.share.example.net"),
   internet("Video sites", "Films and streams.", ["HTTP/HTTPS"], spread, "*.video.example.net"),
 ];

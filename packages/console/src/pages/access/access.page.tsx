@@ -17,6 +17,7 @@ import {
 import { useClipboard, useDebouncedCallback } from "@mantine/hooks";
 import { Link2 } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
+import { fromLocalTime, toLocalTime } from "../../records/local-time.ts";
 import { RecordSelect } from "../../records/record-select.tsx";
 import { type AccessSearch, protocols, useAccessSearch, views } from "./access-search.ts";
 import { DecisionAnswer } from "./decision-answer.tsx";
@@ -92,8 +93,8 @@ function Question({ asked, change }: Asking) {
           description={
             view === "can" || byAddress ? "Empty: now" : "Empty: now. Otherwise with everything as it was set up then"
           }
-          value={localOf(at)}
-          onChange={({ currentTarget: { value } }) => change({ at: isoOf(value) })}
+          value={toLocalTime(at)}
+          onChange={({ currentTarget: { value } }) => change({ at: fromLocalTime(value) || undefined })}
           inputWrapperOrder={["label", "input", "description"]}
         />
         <TypedText label="From address" placeholder="198.51.100.7" value={asked.ip} onChange={(ip) => change({ ip })} />
@@ -265,16 +266,4 @@ function Answer({ asked, change }: Asking) {
     );
   }
   return <FoundAnswer asked={asked} turnTo={(page) => change({ page: page === 1 ? undefined : String(page) }, true)} />;
-}
-
-/** As the browser's field has it: the viewer's own time, to the minute. */
-function localOf(at: string): string {
-  const moment = new Date(at);
-  if (at === "" || Number.isNaN(moment.getTime())) return "";
-  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
-function isoOf(local: string): string | undefined {
-  const moment = new Date(local);
-  return local === "" || Number.isNaN(moment.getTime()) ? undefined : moment.toISOString();
 }

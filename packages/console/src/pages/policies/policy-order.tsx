@@ -5,7 +5,15 @@ import { defaultRangeExtractor, type Range, useWindowVirtualizer } from "@tansta
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { memo, useCallback, useLayoutEffect, useRef, useState } from "react";
 import { useMay } from "../../app/session.ts";
-import { dropTarget, focusGrip, Grip, lastPlace, type Reorder, useReorder } from "../../records/reorder.tsx";
+import {
+  dropTarget,
+  focusGrip,
+  Grip,
+  lastPlace,
+  OvertakenNotice,
+  type Reorder,
+  useReorder,
+} from "../../records/reorder.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { Status } from "../../records/status.tsx";
 import { type Policy, type PolicyType, sayWhat, sayWho } from "./say-policy.ts";
@@ -21,15 +29,16 @@ interface PolicyOrderProps {
 
 const isDefault = (policy: Policy): boolean => policy.isDefault;
 
-/** The default policy stays last. Is mounted anew where the stored order is another. */
+/** The default policy stays last. */
 export function PolicyOrder({ type, policies, text, isWhole }: PolicyOrderProps) {
   const reorder = useReorder(policies, isDefault);
-  const { order, isChanged, announcement, discard } = reorder;
+  const { order, isChanged, announcement, discard, isOvertaken } = reorder;
   const [reviewing, setReviewing] = useState(false);
   const may = useMay("policies:write") && text === "" && isWhole;
   const body = { type, policies: order.map(({ id }) => id) };
   return (
     <>
+      {isOvertaken && <OvertakenNotice />}
       {isChanged && (
         <Paper withBorder p="sm" className="order-bar">
           <Group justify="space-between">
@@ -47,7 +56,7 @@ export function PolicyOrder({ type, policies, text, isWhole }: PolicyOrderProps)
         {announcement}
       </div>
       <Rows reorder={reorder} text={text} may={may} />
-      {reviewing && (
+      {reviewing && isChanged && (
         <ReviewDialog
           title="Change the order of policies"
           changes={[{ method: "POST", path: "/tenants/policies/reorder", body }]}

@@ -25,6 +25,7 @@ export function PolicyPage() {
       title={policy?.name}
       status={policy && <Status mood={policy.active ? "good" : "idle"}>{policy.active ? "Active" : "Inactive"}</Status>}
       actions={data && <Actions policy={data.record} etag={data.etag} />}
+      graph={policy?.active ? `/access?view=graph&type=${policy.type}&focus=policy:${policy.id}` : undefined}
       error={error}
       retry={refetch}
     >

@@ -7,7 +7,7 @@ import { api, whole } from "../../app/api.ts";
 import { useMay } from "../../app/session.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
-import { dropTarget, focusGrip, Grip, useReorder } from "../../records/reorder.tsx";
+import { dropTarget, focusGrip, Grip, OvertakenNotice, useReorder } from "../../records/reorder.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { useAction } from "../../records/use-record.ts";
@@ -23,18 +23,15 @@ interface ResourceGatewaysProps {
   readonly etag: string;
 }
 
-export function ResourceGateways(given: ResourceGatewaysProps) {
-  // What was moved and not saved is kept for as long as the stored order is the same.
-  return <GatewayOrder key={given.resource.gateways.map(({ id }) => id).join()} {...given} />;
-}
-
-function GatewayOrder({ resource, etag }: ResourceGatewaysProps) {
+export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
   const may = useMay("resources:write");
   const mayList = useMay("gateways:read");
   const mode = resource.loadBalancingMode;
   const isByPriority = mode === "MANUAL";
   const mayMove = may && isByPriority;
-  const { order, isChanged, lastMoved, announcement, move, dropAt, discard } = useReorder(resource.gateways);
+  const { order, isChanged, lastMoved, announcement, move, dropAt, discard, isOvertaken } = useReorder(
+    resource.gateways,
+  );
   const ids = order.map(({ id }) => id);
   // Their state may have changed since.
   const statuses = new Map(resource.gateways.map(({ id, status }) => [id, status]));
@@ -75,6 +72,7 @@ function GatewayOrder({ resource, etag }: ResourceGatewaysProps) {
       }
     >
       <Stack gap="sm">
+        {isOvertaken && <OvertakenNotice />}
         {isChanged && (
           <Group justify="space-between">
             <Text fw={600} size="sm">
@@ -96,15 +94,21 @@ function GatewayOrder({ resource, etag }: ResourceGatewaysProps) {
         {ids.length === 0 ? (
           <Text c="dimmed">None. Without a gateway nobody reaches the resource.</Text>
         ) : (
-          <Table className="record-table">
+          <Table className="record-table" horizontalSpacing={6}>
             <Table.Thead>
               <Table.Tr>
                 {mayMove && (
-                  <Table.Th w={50}>
+                  <Table.Th w={50} visibleFrom="xs">
                     <span className="unseen">Order</span>
                   </Table.Th>
                 )}
-                {isByPriority && <Table.Th w={70}>Priority</Table.Th>}
+                {isByPriority && (
+                  <Table.Th>
+                    <Text span inherit visibleFrom="xs">
+                      Priority
+                    </Text>
+                  </Table.Th>
+                )}
                 <Table.Th>Name</Table.Th>
                 <Table.Th>Status</Table.Th>
                 {may && <Table.Th w={120}>Change</Table.Th>}
@@ -114,7 +118,7 @@ function GatewayOrder({ resource, etag }: ResourceGatewaysProps) {
               {order.map(({ id, name, status }, index) => (
                 <Table.Tr key={id} {...(mayMove ? dropTarget("gateway", id, dropAt) : {})}>
                   {mayMove && (
-                    <Table.Td>
+                    <Table.Td visibleFrom="xs">
                       <Grip id={id} name={name} kind="gateway" move={move} />
                     </Table.Td>
                   )}

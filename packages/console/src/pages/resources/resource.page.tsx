@@ -25,6 +25,7 @@ export function ResourcePage() {
       title={resource?.name}
       status={resource?.status && <StatusOf value={resource.status} />}
       actions={data && <Actions resource={data.record} etag={data.etag} />}
+      graph={resource && `/access?view=graph&type=${resource.type}&focus=resource:${resource.id}`}
       error={error}
       retry={refetch}
     >

@@ -27,6 +27,7 @@ export function UserPage() {
       title={user === undefined ? undefined : (user.email ?? user.id)}
       status={user && <StatusOf value={user.status} />}
       actions={data && <Actions user={data.record} etag={data.etag} />}
+      graph={user && `/access?view=graph&focus=user:${user.id}`}
       error={error}
       retry={refetch}
     >

@@ -19,7 +19,12 @@ const definition: ListDefinition<Webhook> = {
   columns: [
     nameColumn("webhooks", "whole"),
     { key: "state", title: "State", cell: (webhook) => <StateOfWebhook webhook={webhook} /> },
-    { key: "url", title: "URL", from: "sm", cell: ({ url }) => url },
+    {
+      key: "url",
+      title: "URL",
+      from: "sm",
+      cell: ({ url }) => <span style={{ overflowWrap: "anywhere" }}>{url}</span>,
+    },
     {
       key: "events",
       title: "Events",

@@ -132,7 +132,7 @@ interface DrawnProps {
 
 function Drawn({ paths, gateways, focus, question, change }: DrawnProps) {
   const { type, shown, opened, form, page } = question;
-  const isWide = useMediaQuery("(min-width: 48em)", undefined, { getInitialValueInEffect: false });
+  const isWide = useMediaQuery("(min-width: 62em)", undefined, { getInitialValueInEffect: false });
   const navigate = useNavigate();
   const members = useMembers(opened);
   const said = useMemo(
