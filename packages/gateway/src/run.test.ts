@@ -51,12 +51,21 @@ describe("gatehouse-gateway", () => {
     expect(errors).toContain("does not have its form");
   });
 
+  test("does not repeat a password that is in a URL", async () => {
+    expect(await run(["--url", "https://ann:letmein@gatehouse.example.com", "--token-file", "t"])).toBe(2);
+    expect(errors).toContain("--url must be an address");
+    expect(errors).not.toContain("letmein");
+  });
+
   test.each([
     [[], "--url and --token-file"],
     [["--dry-run", "--url", "http://127.0.0.1", "--token-file", "t"], "needs a --configuration"],
     [["--configuration", "c", "--interface", "a; reboot"], "letters and digits"],
     [["--configuration", "c", "--interface", "way-too-long-for-the-kernel"], "letters and digits"],
     [["--configuration", "c", "--signing-key", "short"], "not an Ed25519 key"],
+    [["--url", "gatehouse.example.com", "--token-file", "t"], "--url must be an address"],
+    [["--url", "ftp://gatehouse.example.com", "--token-file", "t"], "--url must be an address"],
+    [["--url", "https://", "--token-file", "t"], "--url must be an address"],
     [["--colour"], "Unknown option"],
   ])("refuses %j", async (args, message) => {
     expect(await run(args)).toBe(2);

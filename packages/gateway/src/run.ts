@@ -131,6 +131,12 @@ function readOptions(args: readonly string[]): Options {
       `--interface ${JSON.stringify(interfaceName)}: a letter, then letters and digits, 15 at most.`,
     );
   }
+  if (values.url !== undefined && !isCallable(values.url)) {
+    // Without the URL, which may hold a secret.
+    throw new UsageError(
+      "--url must be an address alone, such as https://gatehouse.example.com: without user name, password, ? and #.",
+    );
+  }
   const signingKey = values["signing-key"];
   if (signingKey !== undefined && !isSigningKey(signingKey)) {
     throw new UsageError("--signing-key is not an Ed25519 key: 32 bytes in base64.");
@@ -146,6 +152,10 @@ function readOptions(args: readonly string[]): Options {
     dryRun: values["dry-run"] === true,
     help: values.help === true,
   };
+}
+
+function isCallable(url: string): boolean {
+  return /^https?:\/\/[^@?#]+$/.test(url) && URL.canParse(url);
 }
 
 function parse(args: readonly string[]) {

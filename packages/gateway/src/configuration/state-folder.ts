@@ -34,7 +34,7 @@ export class StateFolder {
   async trust(): Promise<Trust | undefined> {
     const text = await readIfThere(this.#trustFile);
     if (text === undefined) return undefined;
-    const value: unknown = JSON.parse(text);
+    const value = jsonOf(text);
     if (
       typeof value !== "object" ||
       value === null ||
@@ -71,5 +71,14 @@ export class StateFolder {
 
   get #configurationFile(): string {
     return join(this.#path, "configuration.json");
+  }
+}
+
+/** @returns undefined where the text is not JSON */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }

@@ -62,12 +62,24 @@ export class FrameSocket<Message extends { readonly type: string }> {
       return;
     }
     if (this.#isStopped) return;
-    const socket = new WebSocket(new URL(path, url.replace(/^http/, "ws")), subprotocol, {
-      headers: { authorization: `Bearer ${presented}` },
-      perMessageDeflate: false,
-      maxPayload: longestFrameBytes,
-      handshakeTimeout: heartbeatTimeoutMs,
-    });
+    if (!/^[\u0021-\u007e]+$/.test(presented)) {
+      log("The link failed: what is kept as the token holds no token.");
+      cut();
+      return;
+    }
+    let socket: WebSocket;
+    try {
+      socket = new WebSocket(new URL(path, url.replace(/^http/, "ws")), subprotocol, {
+        headers: { authorization: `Bearer ${presented}` },
+        perMessageDeflate: false,
+        maxPayload: longestFrameBytes,
+        handshakeTimeout: heartbeatTimeoutMs,
+      });
+    } catch (error) {
+      log(`The link failed: ${error instanceof Error ? error.message : String(error)}.`);
+      cut();
+      return;
+    }
     this.#socket = socket;
     this.#parts = new PartsReader();
     const isPresent = () => this.#socket === socket;

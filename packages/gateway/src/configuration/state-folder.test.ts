@@ -1,0 +1,23 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { StateFolder } from "./state-folder.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), "gatehouse-state-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+test.each(["{", "null", "{}", '{"signingKey": "short"}'])(
+  "what cannot be trusted is named with its file: %s",
+  async (text) => {
+    await writeFile(path.join(folder, "trust.json"), text);
+    await expect(new StateFolder(folder).trust()).rejects.toThrow(`${folder}/trust.json does not say whom to trust`);
+  },
+);
+
+test("nobody is trusted before anybody was", async () => {
+  expect(await new StateFolder(folder).trust()).toBeUndefined();
+});
