@@ -12,7 +12,7 @@ const leavingMs = 5 * 60_000;
 /** So many at once are more than any maintenance needs. */
 const mostLeaving = 16;
 
-export interface LeavingWay {
+interface LeavingWay {
   readonly publicKey: string;
   readonly endpoint: string;
   /** What went through it, and goes through others now. */
