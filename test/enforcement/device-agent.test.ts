@@ -76,6 +76,26 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     expect(world.machine.run("nft", ["list", "tables"])).not.toContain(world.interfaceName);
   });
 
+  test("keeps each connection with the gateway that it began at, over any leaving and coming back of two", async () => {
+    const only = ({ id }: typeof one) => use(world.content([{ gateway: id, allowedIps: [app] }]));
+    const begun: string[] = [];
+    const streams = [
+      { gateway: one, carrier: "one", port: ports.one },
+      { gateway: two, carrier: "two", port: ports.two },
+      { gateway: one, carrier: "one", port: ports.one },
+      { gateway: two, carrier: "two", port: ports.two },
+    ];
+    for (const [index, { gateway, carrier, port }] of streams.entries()) {
+      await only(gateway);
+      await until("new connections go there", async () => (await world.carriers()).join() === carrier);
+      const stream = `after move ${index}`;
+      await world.prober.ask("open", { stream, host: site.app, port });
+      begun.push(stream);
+      for (const each of begun) await until(`the connection ${each} goes on`, () => says(each));
+    }
+    await use(world.content([{ allowedIps: [app] }, {}]));
+  });
+
   test("sends everything through the gateway of the internet, but for endpoints and the control plane", async () => {
     const everywhere = { ...world.content([{ allowedIps: [app] }, {}]), internet: two.id };
     await use(everywhere);

@@ -7,13 +7,12 @@ import { nameOf, signedText } from "@gatehouse/contract/gateway-link/envelope";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../packages/server/src/testing/until.ts";
 import type { Administrator } from "./administrator.ts";
-import { obstacle } from "./namespaces.ts";
 import type { NetworkDevice } from "./network-device.ts";
-import { buildMs, type NetworkGateway, NetworkWorld } from "./network-world.ts";
+import { buildMs, type NetworkGateway, NetworkWorld, networkObstacle } from "./network-world.ts";
 import { app, ports } from "./targets.ts";
 import { answered, Download, expectCut, via } from "./traffic.ts";
 
-const why = obstacle();
+const why = networkObstacle();
 if (why !== undefined) console.warn(`A failing control plane is not tested on real packets: ${why}.`);
 
 /** Until what was away is back: agents wait a random time of up to 30 s before they come again. */
@@ -80,6 +79,12 @@ describe.skipIf(why !== undefined)("a network whose control plane fails", () => 
     await Promise.all([hers.goesOn(), his.goesOn()]);
     expect(await via(ann, app.ipv6)).toBe(before);
     expect(await via(eve, app.ipv6)).toBe(null);
+    await ann.agent.stop();
+    expect(await via(ann, app.ipv6)).toBe(null);
+    ann.agent.start();
+    await until("the device has started", () => ann.agent.output.includes("kept from before"), 30_000);
+    await Promise.all([hers.goesOn(), his.goesOn()]);
+    expect(await via(ann, app.ipv6)).toBe(before);
 
     await Promise.all([world.startReplica(1), world.startReplica(2)]);
     // Gateways come back when they do: whoever waits for a change is told which are away.

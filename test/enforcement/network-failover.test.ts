@@ -2,13 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../packages/server/src/testing/until.ts";
 import type { Administrator } from "./administrator.ts";
-import { obstacle } from "./namespaces.ts";
 import type { NetworkDevice } from "./network-device.ts";
-import { buildMs, type NetworkGateway, NetworkWorld, replicaAddress } from "./network-world.ts";
+import { buildMs, type NetworkGateway, NetworkWorld, networkObstacle, replicaAddress } from "./network-world.ts";
 import { app } from "./targets.ts";
 import { Download, expectCut, via } from "./traffic.ts";
 
-const why = obstacle();
+const why = networkObstacle();
 if (why !== undefined) console.warn(`Failover is not tested on real packets: ${why}.`);
 
 /** Devices go on within 5 s of their gateway's status (contract); here they may take this long, as the machine is busy with other tests. */
@@ -72,6 +71,7 @@ describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
     first.namespace.run("nft", ["delete", "table", "inet", "silence"]);
     await hasStatus(first, "ONLINE", offlineMs);
     await expectThrough(first);
+    await running.goesOn();
     await running.end();
   }, 180_000);
 

@@ -21,7 +21,7 @@ import { generateToken, tokenPrefixes } from "../../packages/server/src/platform
 import { createDatabase } from "../../packages/server/src/testing/database-setup.ts";
 import { until } from "../../packages/server/src/testing/until.ts";
 import { Administrator } from "./administrator.ts";
-import { type Namespace, Namespaces, Prober } from "./namespaces.ts";
+import { type Namespace, Namespaces, obstacle, Prober } from "./namespaces.ts";
 import { NetworkDevice } from "./network-device.ts";
 import { ManagedProgram } from "./programs.ts";
 import { app, files, internet, names, ports } from "./targets.ts";
@@ -33,6 +33,20 @@ const wireguardPort = "51820";
 export const buildMs = 240_000;
 /** Kept between runs: it is by the hash of each source. */
 const transpiledFolder = fileURLToPath(new URL("../../node_modules/.cache/gatehouse-sources", import.meta.url));
+
+/** Why this world cannot be built here; undefined: it can. */
+export function networkObstacle(): string | undefined {
+  const { connectionString } = inject("server");
+  if (connectionString !== undefined && !isSocket(connectionString)) {
+    return "GATEHOUSE_TEST_DATABASE_URL is a TCP address, which machines in network namespaces do not reach: name a socket's folder with ?host=";
+  }
+  return obstacle();
+}
+
+function isSocket(connectionString: string): boolean {
+  const { hostname, searchParams } = new URL(connectionString);
+  return (searchParams.get("host") ?? decodeURIComponent(hostname)).startsWith("/");
+}
 
 export interface NetworkGateway {
   readonly id: string;

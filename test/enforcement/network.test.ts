@@ -2,13 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../packages/server/src/testing/until.ts";
 import type { Administrator } from "./administrator.ts";
-import { obstacle } from "./namespaces.ts";
 import type { NetworkDevice } from "./network-device.ts";
-import { buildMs, NetworkWorld } from "./network-world.ts";
+import { buildMs, NetworkWorld, networkObstacle } from "./network-world.ts";
 import { app, files, internet, names, ports } from "./targets.ts";
 import { answered, Download, expectCut, type Probe, via } from "./traffic.ts";
 
-const why = obstacle();
+const why = networkObstacle();
 if (why !== undefined) console.warn(`A network under the control plane is not tested on real packets: ${why}.`);
 
 describe.skipIf(why !== undefined)("a network under the control plane", () => {

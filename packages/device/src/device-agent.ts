@@ -26,7 +26,7 @@ import type { DeviceFolder, DeviceTrust } from "./configuration/device-folder.ts
 import { type HostAddresses, hostAndPort } from "./host-addresses.ts";
 import { choiceFor, chosenWay, type EndpointChoice, isSilent, watchedChoice } from "./tunnel/endpoint-choice.ts";
 import type { LeavingTunnel } from "./tunnel/leaving-tunnel.ts";
-import { type LeavingWay, leavingWays } from "./tunnel/leaving-ways.ts";
+import { carriers, type Leaving, nextLeaving, nothingLeaves } from "./tunnel/leaving-ways.ts";
 import type { Tunnel } from "./tunnel/tunnel.ts";
 import {
   gatewaysOfNames,
@@ -70,7 +70,7 @@ export class DeviceAgent {
   /** By the gateway's public key. */
   #choices = new Map<string, EndpointChoice>();
   #brought: WantedTunnel | undefined;
-  #leaving: readonly LeavingWay[] = [];
+  #leaving: Leaving = nothingLeaves;
   /** Of those that are leaving, by public key. */
   #leavingChoices = new Map<string, EndpointChoice>();
   #mendedAt = 0;
@@ -246,43 +246,41 @@ export class DeviceAgent {
       controlPlane: await this.#controlPlane(),
     });
     const leaving = await this.#nextLeaving(wanted, before);
-    const begins = leaving.some((way) => !this.#leaving.includes(way));
+    const begins = leaving.ways.some((way) => !this.#leaving.ways.includes(way));
+    const isExchange = begins && this.#leaving.ways.some(({ publicKey }) => wanted.peers.has(publicKey));
     // A gateway that leaves has its second way before it loses the first, and one that is back the other way round.
-    if (begins) await this.#bringLeaving(leaving);
+    if (begins) await this.#bringLeaving(leaving, wanted, isExchange);
     await tunnel.bring(wanted);
     this.#brought = wanted;
-    if (!begins) await this.#bringLeaving(leaving);
+    if (!begins || (isExchange && this.#leaving === leaving)) await this.#bringLeaving(leaving, wanted);
   }
 
-  async #nextLeaving(
-    wanted: WantedTunnel,
-    choices: ReadonlyMap<string, EndpointChoice>,
-  ): Promise<readonly LeavingWay[]> {
+  async #nextLeaving(wanted: WantedTunnel, choices: ReadonlyMap<string, EndpointChoice>): Promise<Leaving> {
     const { leaving, tunnel, clock } = this.#parts;
     const isGone = [...(this.#brought?.peers.keys() ?? [])].some((key) => !wanted.peers.has(key));
-    if (leaving === undefined || (!isGone && this.#leaving.length === 0)) return [];
+    if (leaving === undefined || (!isGone && this.#leaving.ways.length === 0)) return nothingLeaves;
     const now = clock.now();
     const live = isGone ? await tunnel.livePeers() : new Map<string, LivePeer>();
     const isAnswering = (key: string) =>
       choices.get(key)?.unansweredSince === undefined && (live.get(key)?.lastHandshake ?? 0) > now - sessionMs;
-    return leavingWays(this.#leaving, this.#brought, wanted, isAnswering, now);
+    return nextLeaving(this.#leaving, this.#brought, wanted, isAnswering, now);
   }
 
   /** Lets connections finish where the tunnel has no gateway any more. It is a courtesy: where it fails, they break. */
-  async #bringLeaving(next: readonly LeavingWay[]): Promise<void> {
+  async #bringLeaving(next: Leaving, wanted: WantedTunnel, isMoving = false): Promise<void> {
     const { leaving, clock, log } = this.#parts;
-    if (leaving === undefined || (next.length === 0 && this.#leaving.length === 0)) return;
+    if (leaving === undefined || (next.ways.length === 0 && this.#leaving.ways.length === 0)) return;
     try {
-      await leaving.bring(next);
+      await leaving.bring(next, carriers(wanted), isMoving);
       this.#leaving = next;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       log(`Running connections cannot finish at the gateway they began at: ${reason}`);
-      this.#leaving = [];
+      this.#leaving = nothingLeaves;
       await leaving.remove().catch(() => {});
     }
     this.#leavingChoices = new Map(
-      this.#leaving.map(({ publicKey, endpoint }) => [
+      this.#leaving.ways.map(({ publicKey, endpoint }) => [
         publicKey,
         choiceFor({ endpoint, relays: [] }, this.#leavingChoices.get(publicKey), clock.now()),
       ]),
@@ -361,22 +359,23 @@ export class DeviceAgent {
   /** Those whose time is over, or that do not answer any more: what was left of connections goes the new way, and ends there. */
   async #endLeaving(now: number): Promise<void> {
     const { leaving } = this.#parts;
-    if (leaving === undefined || this.#leaving.length === 0) return;
+    const brought = this.#brought;
+    if (leaving === undefined || brought === undefined || this.#leaving.ways.length === 0) return;
     const live = await leaving.livePeers();
     for (const [key, choice] of this.#leavingChoices) {
       this.#leavingChoices.set(key, watchedChoice(choice, live.get(key), now));
     }
-    const staying = this.#leaving.filter(({ publicKey, until }) => {
+    const ways = this.#leaving.ways.filter(({ publicKey, until }) => {
       const choice = this.#leavingChoices.get(publicKey);
       return until > now && choice !== undefined && !isSilent(choice, now);
     });
-    if (staying.length === this.#leaving.length) return;
-    await this.#bringLeaving(staying);
+    if (ways.length === this.#leaving.ways.length) return;
+    await this.#bringLeaving({ ...this.#leaving, ways }, brought);
   }
 
   async #removeAll(): Promise<void> {
     this.#brought = undefined;
-    this.#leaving = [];
+    this.#leaving = nothingLeaves;
     const { tunnel, leaving } = this.#parts;
     await Promise.all([tunnel.remove(), leaving?.remove()]);
   }

@@ -2,7 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import type { ProgramRunner } from "@gatehouse/gateway/programs/program-runner";
 import type { LivePeer, WireGuardInterface } from "@gatehouse/gateway/wireguard/wireguard-interface";
-import { type LeavingWay, leavingScript } from "./leaving-ways.ts";
+import { type Carriers, type Leaving, leavingScript, nothingLeaves } from "./leaving-ways.ts";
 import { leavingMark, leavingTable, packetMark } from "./routing-rules.ts";
 
 export class LeavingTunnel {
@@ -15,14 +15,24 @@ export class LeavingTunnel {
     this.#programs = programs;
   }
 
-  /** Comes before the first interface loses these gateways. @throws Error where the machine refuses: then remove it */
-  async bring(ways: readonly LeavingWay[]): Promise<void> {
+  /**
+   * Comes before the first interface loses these gateways.
+   *
+   * @param now what goes where, or will in a moment
+   * @param isMoving whether one that was here goes back to the first interface: bring it once more when it is there
+   * @throws Error where the machine refuses: then remove it
+   */
+  async bring(leaving: Leaving, now: Carriers, isMoving: boolean): Promise<void> {
+    const { ways } = leaving;
     if (ways.length === 0) {
       if (this.#isThere) await this.remove();
       return;
     }
     this.#isThere = true;
     const blocks = ways.flatMap((way) => way.blocks);
+    const tell = () =>
+      this.#programs.change("nft", ["-f", "-"], leavingScript(this.#table, leaving, now, leavingMark, isMoving));
+    if (isMoving) await tell();
     await this.#wireGuard.ensure();
     await this.#wireGuard.setKey(packetMark);
     await this.#wireGuard.setPeers(
@@ -31,7 +41,7 @@ export class LeavingTunnel {
     await this.#wireGuard.setAddresses([]);
     await this.#acceptAnswers();
     await this.#wireGuard.setRoutes(blocks, leavingTable);
-    await this.#programs.change("nft", ["-f", "-"], leavingScript(this.#table, ways, leavingMark));
+    if (!isMoving) await tell();
   }
 
   /** Also what an earlier run left. */
@@ -41,7 +51,10 @@ export class LeavingTunnel {
       () => true,
       () => false,
     );
-    if (hasTable) await this.#programs.change("nft", ["-f", "-"], leavingScript(this.#table, [], leavingMark));
+    if (hasTable) {
+      const script = leavingScript(this.#table, nothingLeaves, new Map(), leavingMark);
+      await this.#programs.change("nft", ["-f", "-"], script);
+    }
     await this.#wireGuard.remove();
   }
 
