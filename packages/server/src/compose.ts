@@ -19,6 +19,7 @@ import { GatewayLinks } from "./gateway-link/gateway-links.ts";
 import { createApp } from "./http/app.ts";
 import type { LinkSocket } from "./http/link-sockets.ts";
 import type { RateLimit } from "./http/rate-limits.ts";
+import { DeviceSources } from "./links/device-sources.ts";
 import type { LinkLimits } from "./links/link-door.ts";
 import { type EventStreamLimits, EventStreams, eventStreamLimits } from "./platform/audit/event-streams.ts";
 import { signCheckpoints } from "./platform/audit/sign-checkpoints.ts";
@@ -129,6 +130,7 @@ export interface Composition {
   readonly metrics: Metrics | undefined;
   readonly links: GatewayLinks;
   readonly deviceLinks: DeviceLinks;
+  readonly deviceSources: DeviceSources;
   /** The work in the background, by its name. */
   readonly tasks: ReadonlyMap<string, Reconciler>;
   /** Drains requests, writes what is pending, and closes every connection. */
@@ -186,16 +188,20 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       channel.notify();
     },
   };
+  const sources = new DeviceSources({ database, log });
   const links = new GatewayLinks({
     runner,
     clock,
     log,
+    sources,
     lagged: (lagMs) => metrics?.configurationApplied(lagMs),
     ...options.gatewayLinks,
   });
   follower.subscribe(links);
-  const deviceLinks = new DeviceLinks({ runner, clock, log, ...options.deviceLinks });
+  const deviceLinks = new DeviceLinks({ runner, clock, log, sources, ...options.deviceLinks });
   follower.subscribe(deviceLinks);
+  sources.follow(links);
+  sources.follow(deviceLinks);
   const installation = await setUpInstallation(runner, options.setUp, clock.now()).catch(async (error: unknown) => {
     await database.close();
     throw error;
@@ -253,6 +259,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     { name: "gateway-loads", intervalMs: minuteMs / 2, run: () => models.refreshLoads() },
     { name: "gateway-links", intervalMs: options.gatewayLinks?.tickMs ?? 1_000, run: async () => links.tick() },
     { name: "device-links", intervalMs: options.deviceLinks?.tickMs ?? 1_000, run: async () => deviceLinks.tick() },
+    { name: "device-sources", intervalMs: 1_000, run: () => sources.look() },
     ...(options.gatewayLinks?.watch === false
       ? []
       : [{ name: "gateway-silence", intervalMs: 2_000, run: () => links.noticeSilence() }]),
@@ -292,12 +299,14 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     metrics,
     links,
     deviceLinks,
+    deviceSources: sources,
     tasks: new Map(reconcilers.map((reconciler) => [reconciler.name, reconciler])),
     async close() {
       closing = true;
       // Live streams would keep their connections for ever.
       streams.close();
       await Promise.all([links.close(), deviceLinks.close()]);
+      await sources.stop();
       await app.close();
       await Promise.all([...reconcilers.map((reconciler) => reconciler.stop()), webhooks?.jobs.stop()]);
       await apiKeys.usage.flush().catch((error: unknown) => log.warn({ err: error }, "the last uses of keys are lost"));

@@ -8,7 +8,7 @@ export interface DeviceLink {
   readonly ipv6: string;
   /** Of WireGuard, in base64. */
   readonly publicKey: string;
-  /** Where its packets come from, as a gateway last reported it; null: not known. */
+  /** Where its packets come from, as a gateway or its own link to the control plane told last; null: not known. */
   readonly sourceIp: string | null;
   /** ISO 3166-1 alpha-2, of that address; null: not known. */
   readonly country: string | null;

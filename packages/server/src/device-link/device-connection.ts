@@ -26,6 +26,8 @@ const kind: LinkKind<DeviceGoodbye["reason"]> = {
 
 export class DeviceConnection extends LinkConnection<DeviceMessage, DeviceGoodbye["reason"]> {
   readonly device: PresentedDevice;
+  /** Where the connection comes from. */
+  readonly sourceAddress: string;
   hello: DeviceHello | undefined;
   /** Set once it was taken in. */
   session: DeviceSession | undefined;
@@ -34,8 +36,9 @@ export class DeviceConnection extends LinkConnection<DeviceMessage, DeviceGoodby
   /** When it has to be looked at again though nothing changes, in milliseconds since 1970. */
   dueAt = Number.POSITIVE_INFINITY;
 
-  constructor(device: PresentedDevice, transport: LinkTransport, now: number) {
+  constructor(device: PresentedDevice, transport: LinkTransport, sourceAddress: string, now: number) {
     super(kind, transport, now);
     this.device = device;
+    this.sourceAddress = sourceAddress;
   }
 }

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { DeviceMessage } from "@gatehouse/contract/device-link/frames";
 import { defaultLifeMs } from "@gatehouse/contract/gateway-link/configuration";
 import { findPresentedDevice } from "../features/devices/devices.api.ts";
+import type { DeviceSources, MovedDevice, SourceFollower } from "../links/device-sources.ts";
 import { LinkDoor, type LinkHost, type LinkLimits } from "../links/link-door.ts";
 import { Turns } from "../links/turns.ts";
 import { AppError } from "../platform/app-error.ts";
@@ -20,6 +21,7 @@ export interface DeviceLinksOptions {
   readonly runner: CommandRunner;
   readonly clock: Clock;
   readonly log: Log;
+  readonly sources: DeviceSources;
   readonly limits?: Partial<LinkLimits> | undefined;
   /** How long configurations may be used without the control plane, in milliseconds; a day where absent. Replicas should agree. */
   readonly lifeMs?: number | undefined;
@@ -27,7 +29,7 @@ export interface DeviceLinksOptions {
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-export class DeviceLinks implements OutboxSubscriber, LinkListener<PresentedDevice> {
+export class DeviceLinks implements OutboxSubscriber, SourceFollower, LinkListener<PresentedDevice> {
   readonly #options: DeviceLinksOptions;
   readonly #door: LinkDoor<DeviceMessage, DeviceConnection>;
   readonly #turns: Turns;
@@ -65,8 +67,9 @@ export class DeviceLinks implements OutboxSubscriber, LinkListener<PresentedDevi
     });
   }
 
-  open(device: PresentedDevice, transport: LinkTransport): LinkReceiver {
-    return this.#door.open(new DeviceConnection(device, transport, this.#options.clock.now().getTime()));
+  open(device: PresentedDevice, transport: LinkTransport, sourceAddress: string): LinkReceiver {
+    const now = this.#options.clock.now().getTime();
+    return this.#door.open(new DeviceConnection(device, transport, sourceAddress, now));
   }
 
   changed(entry: OutboxEntry): void {
@@ -82,6 +85,14 @@ export class DeviceLinks implements OutboxSubscriber, LinkListener<PresentedDevi
 
   missed(): void {
     for (const tenant of this.#tenants.values()) tenant.lost();
+  }
+
+  get tenantIds(): Iterable<string> {
+    return this.#tenants.keys();
+  }
+
+  moved(tenantId: string, devices: readonly MovedDevice[]): void {
+    this.#tenants.get(tenantId)?.moved(devices);
   }
 
   /** What time alone brings: silence, conditions of time, renewals, and what is to be tried again. Called every second or so. */
@@ -121,9 +132,19 @@ export class DeviceLinks implements OutboxSubscriber, LinkListener<PresentedDevi
   #tenantOf({ device: { tenantId } }: DeviceConnection): TenantDevices {
     const known = this.#tenants.get(tenantId);
     if (known !== undefined) return known;
-    const { runner, clock, log, lifeMs = defaultLifeMs } = this.#options;
+    const { runner, clock, log, sources, lifeMs = defaultLifeMs } = this.#options;
     const jitterMs = () => this.#door.jitterMs();
-    const tenant = new TenantDevices({ tenantId, runner, clock, log, sha256, turns: this.#turns, lifeMs, jitterMs });
+    const tenant = new TenantDevices({
+      tenantId,
+      runner,
+      clock,
+      log,
+      sources,
+      sha256,
+      turns: this.#turns,
+      lifeMs,
+      jitterMs,
+    });
     this.#tenants.set(tenantId, tenant);
     return tenant;
   }

@@ -103,6 +103,14 @@ export class KnownWays {
     return (this.#changedIn.get(resourceId) ?? 0) > epoch;
   }
 
+  /** @returns whether the device was not known to be there */
+  move(deviceId: string, sourceIp: string): boolean {
+    const way = this.#devices.get(deviceId);
+    if (way === undefined || way.sourceIp === sourceIp) return false;
+    this.#devices.set(deviceId, { ...way, sourceIp });
+    return true;
+  }
+
   forget(deviceId: string): void {
     this.#devices.delete(deviceId);
   }

@@ -4,6 +4,8 @@ import type { DeviceFailed, DeviceGoodbye, DeviceHello, DeviceMessage } from "@g
 import { heartbeatIntervalMs } from "@gatehouse/contract/gateway-link/frames";
 import type { HashText } from "@gatehouse/contract/gateway-link/hash-tree";
 import { deviceConfiguration } from "@gatehouse/policy/enforcement/device-routes";
+import type { DeviceSources, MovedDevice } from "../links/device-sources.ts";
+import { discoveredAddress } from "../links/discovered-address.ts";
 import { openSigningKey, type SigningKey } from "../links/signing-keys.ts";
 import type { Turns } from "../links/turns.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -25,6 +27,7 @@ export interface TenantDevicesOptions {
   readonly runner: CommandRunner;
   readonly clock: Clock;
   readonly log: Log;
+  readonly sources: DeviceSources;
   readonly sha256: HashText;
   readonly turns: Turns;
   readonly lifeMs: number;
@@ -82,6 +85,14 @@ export class TenantDevices {
     this.#connections.set(deviceId, connection);
     this.#newcomers.add(connection);
     this.wake();
+  }
+
+  /** Devices are elsewhere now, as the database knows: they may be known to be. */
+  moved(devices: readonly MovedDevice[]): void {
+    for (const { deviceId, sourceIp } of devices) {
+      const connection = this.#connections.get(deviceId);
+      if (connection !== undefined && this.#ways.move(deviceId, sourceIp)) this.#tellSoon(connection);
+    }
   }
 
   said(connection: DeviceConnection, message: Exclude<DeviceMessage, { type: "hello" }>): void {
@@ -192,7 +203,11 @@ export class TenantDevices {
       const reason = reasonToEnd(connection, identity);
       if (reason !== undefined) this.#end(connection, reason);
     }
-    for (const connection of newcomers) if (!connection.isClosed) this.#welcome(connection, key);
+    for (const connection of newcomers) {
+      if (connection.isClosed) continue;
+      this.#noteSource(connection);
+      this.#welcome(connection, key);
+    }
     for (const connection of this.#connections.values()) {
       if (connection.session !== undefined && this.#isAmong(concerned, connection)) this.#tellSoon(connection);
     }
@@ -203,6 +218,13 @@ export class TenantDevices {
     if (everybody || devices.has(device.deviceId)) return true;
     if (users.has(this.#ways.model.devices.get(device.deviceId)?.facts.userId ?? "")) return true;
     return gateways.size > 0 && routes?.configuration.gateways.some(({ gateway }) => gateways.has(gateway)) === true;
+  }
+
+  /** Only of devices whose key was looked at: whoever holds a token alone tells nothing. */
+  #noteSource({ device: { deviceId }, sourceAddress }: DeviceConnection): void {
+    const { tenantId, clock, sources } = this.#options;
+    const address = discoveredAddress(sourceAddress);
+    if (address !== "") sources.saw(tenantId, deviceId, address, clock.now());
   }
 
   #welcome(connection: DeviceConnection, key: SigningKey): void {
@@ -247,7 +269,8 @@ export class TenantDevices {
 
   /** In one of the next turns, by what is known then: news that come meanwhile cost nothing more. */
   #tellSoon(connection: DeviceConnection): void {
-    if (this.#pending.has(connection)) return;
+    // One that has no session yet is told by what is known when it gets one.
+    if (this.#pending.has(connection) || connection.session === undefined) return;
     this.#pending.add(connection);
     this.#options.turns.add(() => {
       this.#pending.delete(connection);

@@ -4,6 +4,7 @@ import type { ContentTree } from "@gatehouse/contract/gateway-link/content-tree"
 import type { LinkChange } from "@gatehouse/policy/enforcement/links";
 import { type EnforcementChange, TenantEnforcement } from "@gatehouse/policy/enforcement/tenant-enforcement";
 import type { Model } from "@gatehouse/policy/model/model";
+import type { MovedDevice } from "../links/device-sources.ts";
 import { giveTunnelAddresses, type LinkRows, readLinkRows, readSomeLinkRows } from "../links/link-facts.queries.ts";
 import { deviceLinkOf, gatewayLinkOf, linkFactsOf, usualDrainMs } from "../links/link-facts.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -42,7 +43,8 @@ export class DesiredState {
   /** Up to which generation of the tenant contents follow. */
   #generation = 0;
   #news: OutboxEntry[] = [];
-  #roaming: { readonly deviceId: string; readonly sourceIp: string }[] = [];
+  /** Addresses by device. */
+  #roaming = new Map<string, string>();
   /** Something changed of which nobody can say what. */
   #isLost = true;
 
@@ -86,8 +88,8 @@ export class DesiredState {
   }
 
   /** Packets of devices come from other addresses now; to be taken in by the next `refresh`. */
-  roamed(devices: readonly { readonly deviceId: string; readonly sourceIp: string }[]): void {
-    this.#roaming.push(...devices);
+  roamed(devices: readonly MovedDevice[]): void {
+    for (const { deviceId, sourceIp } of devices) this.#roaming.set(deviceId, sourceIp);
   }
 
   lost(): void {
@@ -104,7 +106,7 @@ export class DesiredState {
     const news = this.#news;
     const roaming = this.#roaming;
     this.#news = [];
-    this.#roaming = [];
+    this.#roaming = new Map();
     const wasLost = this.#isLost || clock.now().getTime() >= this.staleAt;
     try {
       const { model, generation } = await models.current(tenantId);
@@ -123,6 +125,7 @@ export class DesiredState {
       return { changed, told: [...ids.gateways] };
     } catch (error) {
       this.#news = [...news, ...this.#news];
+      this.#roaming = new Map([...roaming, ...this.#roaming]);
       this.#isLost ||= wasLost;
       throw error;
     }
@@ -174,8 +177,8 @@ export class DesiredState {
     return changes;
   }
 
-  #roamed(roaming: readonly { readonly deviceId: string; readonly sourceIp: string }[]): LinkChange[] {
-    return roaming.flatMap(({ deviceId, sourceIp }) => {
+  #roamed(roaming: ReadonlyMap<string, string>): LinkChange[] {
+    return [...roaming].flatMap(([deviceId, sourceIp]) => {
       const link = this.#enforcement?.links.devices.get(deviceId);
       return link === undefined || link.sourceIp === sourceIp
         ? []

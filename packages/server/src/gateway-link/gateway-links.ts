@@ -2,6 +2,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { type AgentMessage, heartbeatTimeoutMs } from "@gatehouse/contract/gateway-link/frames";
 import { storeGatewayReports } from "../features/gateways/gateways.api.ts";
+import type { DeviceSources, MovedDevice, SourceFollower } from "../links/device-sources.ts";
 import { LinkDoor, type LinkHost, type LinkLimits } from "../links/link-door.ts";
 import { Turns } from "../links/turns.ts";
 import { AppError } from "../platform/app-error.ts";
@@ -29,6 +30,7 @@ export interface GatewayLinksOptions {
   readonly runner: CommandRunner;
   readonly clock: Clock;
   readonly log: Log;
+  readonly sources: DeviceSources;
   readonly limits?: Partial<LinkLimits> | undefined;
   /** How long configurations may be enforced without the control plane, in milliseconds; a day where absent. */
   readonly lifeMs?: number | undefined;
@@ -40,7 +42,7 @@ export interface GatewayLinksOptions {
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-export class GatewayLinks implements OutboxSubscriber, LinkListener<PresentedGateway> {
+export class GatewayLinks implements OutboxSubscriber, SourceFollower, LinkListener<PresentedGateway> {
   readonly #options: GatewayLinksOptions;
   readonly #door: LinkDoor<AgentMessage, GatewayConnection>;
   readonly #turns: Turns;
@@ -99,6 +101,14 @@ export class GatewayLinks implements OutboxSubscriber, LinkListener<PresentedGat
 
   missed(): void {
     for (const tenant of this.#tenants.values()) tenant.lost();
+  }
+
+  get tenantIds(): Iterable<string> {
+    return this.#tenants.keys();
+  }
+
+  moved(tenantId: string, devices: readonly MovedDevice[]): void {
+    this.#tenants.get(tenantId)?.moved(devices);
   }
 
   /** What time alone brings: silence, ends of tokens, and what is to be tried again. Called every second or so. */
@@ -187,7 +197,7 @@ export class GatewayLinks implements OutboxSubscriber, LinkListener<PresentedGat
   #tenantOf(tenantId: string): TenantLinks {
     const known = this.#tenants.get(tenantId);
     if (known !== undefined) return known;
-    const { runner, clock, log, lifeMs, drainMs, lagged } = this.#options;
+    const { runner, clock, log, sources, lifeMs, drainMs, lagged } = this.#options;
     const { replicaId } = this;
     const tenant = new TenantLinks({
       tenantId,
@@ -197,6 +207,7 @@ export class GatewayLinks implements OutboxSubscriber, LinkListener<PresentedGat
       log,
       sha256,
       turns: this.#turns,
+      sources,
       lifeMs,
       drainMs,
       lagged,

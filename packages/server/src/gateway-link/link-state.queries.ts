@@ -167,19 +167,19 @@ export interface MetDevice {
   readonly device_id: string;
   readonly gateway_id: string;
   readonly at: string;
-  readonly source_address: string;
 }
 
 const storeDeviceLinks = statement<never, [tenantId: string, met: string]>(
   "gateway_link.store_devices",
-  `INSERT INTO device_links AS link (tenant_id, device_id, gateway_id, last_handshake, source_address)
-   SELECT $1, item.device_id, item.gateway_id, item.at, item.source_address
-   FROM json_to_recordset($2) AS item (device_id uuid, gateway_id uuid, at timestamptz, source_address text)
+  `INSERT INTO device_links AS link (tenant_id, device_id, gateway_id, last_handshake)
+   SELECT $1, item.device_id, item.gateway_id, item.at
+   FROM json_to_recordset($2) AS item (device_id uuid, gateway_id uuid, at timestamptz)
    JOIN devices AS device ON device.tenant_id = $1 AND device.id = item.device_id
    ORDER BY item.device_id
    ON CONFLICT (tenant_id, device_id) DO UPDATE
-     SET gateway_id = excluded.gateway_id, last_handshake = excluded.last_handshake, source_address = excluded.source_address
-     WHERE link.last_handshake <= excluded.last_handshake`,
+     SET gateway_id = excluded.gateway_id, last_handshake = excluded.last_handshake,
+         source_seen_at = coalesce(link.source_seen_at, link.last_handshake)
+     WHERE coalesce(link.last_handshake <= excluded.last_handshake, true)`,
 );
 const touchDevices = statement<{ user_id: string | null; last_connection: string }, [tenantId: string, met: string]>(
   "gateway_link.touch_devices",

@@ -2,6 +2,7 @@
 
 import type { GatewayStatus } from "@gatehouse/contract/records/gateway";
 import { type GatewayReport, nextStatus, storeGatewayReports } from "../features/gateways/gateways.api.ts";
+import { Gathering } from "../links/gathering.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
 import type { Log } from "../platform/log.ts";
@@ -12,8 +13,6 @@ import * as queries from "./link-state.queries.ts";
 const gatherMs = 15;
 /** And heartbeats after this long. */
 const heartbeatGatherMs = 3_000;
-/** After the database failed. */
-const retryMs = 1_000;
 
 export interface LinkWriterOptions {
   readonly tenantId: string;
@@ -241,61 +240,4 @@ function merged(before: GatewayReport | undefined, after: GatewayReport): Gatewa
   // A failure after a first application leaves that it was applied once.
   const kept = isVerdict ? (after.error !== undefined && appliedAt !== undefined ? { appliedAt } : {}) : verdict;
   return { ...rest, ...kept, ...after };
-}
-
-/** Work that is done some time after it is asked for, once for all who asked, and again where it fails. */
-class Gathering {
-  readonly #afterMs: number;
-  readonly #work: () => Promise<void>;
-  readonly #failed: (error: unknown) => void;
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
-  #isWanted = false;
-  #isStopped = false;
-
-  constructor(afterMs: number, work: () => Promise<void>, failed: (error: unknown) => void) {
-    this.#afterMs = afterMs;
-    this.#work = work;
-    this.#failed = failed;
-  }
-
-  wake(afterMs: number = this.#afterMs): void {
-    this.#isWanted = true;
-    if (this.#isStopped || this.#timer !== undefined || this.#running !== undefined) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      void this.#run().catch(() => undefined);
-    }, afterMs);
-    this.#timer.unref();
-  }
-
-  /** @throws what the work throws; it is tried again all the same */
-  async now(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    await this.#running?.catch(() => undefined);
-    if (this.#isWanted) await this.#run();
-  }
-
-  stop(): void {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-  }
-
-  async #run(): Promise<void> {
-    this.#isWanted = false;
-    let next: number | undefined;
-    this.#running = this.#work();
-    try {
-      await this.#running;
-    } catch (error) {
-      this.#failed(error);
-      next = retryMs;
-      this.#isWanted = true;
-      throw error;
-    } finally {
-      this.#running = undefined;
-      if (this.#isWanted) this.wake(next);
-    }
-  }
 }

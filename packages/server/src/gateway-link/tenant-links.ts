@@ -3,6 +3,8 @@ import { type ContentTree, contentRoot } from "@gatehouse/contract/gateway-link/
 import type { Applied, Failed, Heartbeat, Hello } from "@gatehouse/contract/gateway-link/frames";
 import { heartbeatIntervalMs } from "@gatehouse/contract/gateway-link/frames";
 import type { HashText } from "@gatehouse/contract/gateway-link/hash-tree";
+import type { DeviceSources, MovedDevice } from "../links/device-sources.ts";
+import { discoveredAddress } from "../links/discovered-address.ts";
 import { openSigningKey, type SigningKey } from "../links/signing-keys.ts";
 import type { Turns } from "../links/turns.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -10,7 +12,6 @@ import type { CommandRunner } from "../platform/command.ts";
 import type { Log } from "../platform/log.ts";
 import type { OutboxEntry } from "../platform/outbox/outbox.queries.ts";
 import { DesiredState } from "./desired-state.ts";
-import { discoveredAddress } from "./discovered-address.ts";
 import type { GatewayConnection } from "./gateway-connection.ts";
 import { LinkSession, type SessionListener, type Wanted } from "./link-session.ts";
 import { LinkWriter } from "./link-writer.ts";
@@ -31,6 +32,7 @@ export interface TenantLinksOptions {
   readonly log: Log;
   readonly sha256: HashText;
   readonly turns: Turns;
+  readonly sources: DeviceSources;
   readonly lifeMs: number | undefined;
   readonly drainMs: number | undefined;
   readonly lagged: ((lagMs: number) => void) | undefined;
@@ -164,7 +166,8 @@ export class TenantLinks {
   heartbeat(connection: GatewayConnection, heartbeat: Heartbeat): void {
     const { sequence, load, roundTripTimeMs, peers, warnings = [] } = heartbeat;
     const { gatewayId } = connection.gateway;
-    const now = this.#options.clock.now();
+    const { tenantId, clock, sources } = this.#options;
+    const now = clock.now();
     connection.sendIfRead({ type: "heartbeat-answer", sequence });
     this.#writer.heard(gatewayId, now);
     this.#writer.note(
@@ -178,18 +181,26 @@ export class TenantLinks {
       },
       false,
     );
-    const roamed: { deviceId: string; sourceIp: string }[] = [];
     for (const { peer, lastHandshake, address } of peers) {
       const deviceId = this.#desired.deviceIdAt(peer);
       // No agent makes a device seem connected later than now.
       if (deviceId === undefined || lastHandshake === undefined || lastHandshake > now.getTime()) continue;
-      const at = new Date(lastHandshake).toISOString();
-      this.#writer.met({ device_id: deviceId, gateway_id: gatewayId, at, source_address: address ?? "" });
-      if (address !== undefined && this.#desired.sourceOf(deviceId) !== address)
-        roamed.push({ deviceId, sourceIp: address });
+      const at = new Date(lastHandshake);
+      this.#writer.met({ device_id: deviceId, gateway_id: gatewayId, at: at.toISOString() });
+      if (address !== undefined && this.#desired.sourceOf(deviceId) !== address) {
+        sources.saw(tenantId, deviceId, address, at);
+      }
     }
-    if (roamed.length === 0) return;
-    this.#desired.roamed(roamed);
+  }
+
+  /** Devices are elsewhere now, as the database knows: they may be known to be. */
+  moved(devices: readonly MovedDevice[]): void {
+    const news = devices.filter(({ deviceId, sourceIp }) => {
+      const known = this.#desired.sourceOf(deviceId);
+      return known !== undefined && known !== sourceIp;
+    });
+    if (news.length === 0) return;
+    this.#desired.roamed(news);
     this.wake();
   }
 

@@ -5,7 +5,7 @@ export interface DeviceLinkRow {
   readonly id: string;
   readonly number: number;
   readonly public_key: string;
-  /** Where gateways last saw its packets come from; `""` where that is not known. */
+  /** Where gateways last saw its packets come from, or its own link came from later; `""` where that is not known. */
   readonly source_address: string;
 }
 

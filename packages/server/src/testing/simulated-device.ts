@@ -77,15 +77,15 @@ export class SimulatedDevice {
   }
 
   /** Opens the link and says hello. @returns the HTTP status where it was refused, else 101 */
-  async connect(hello: Partial<DeviceHello> = {}): Promise<number> {
-    const status = await this.open();
+  async connect(hello: Partial<DeviceHello> = {}, headers: Readonly<Record<string, string>> = {}): Promise<number> {
+    const status = await this.open(headers);
     if (status === 101) this.sayHello(hello);
     return status;
   }
 
-  open(): Promise<number> {
+  open(headers: Readonly<Record<string, string>> = {}): Promise<number> {
     const webSocket = new WebSocket(`${this.url.replace(/^http/, "ws")}${deviceLinkPath}`, deviceLinkSubprotocol, {
-      headers: { authorization: `Bearer ${this.token}` },
+      headers: { authorization: `Bearer ${this.token}`, ...headers },
       perMessageDeflate: false,
     });
     this.#webSocket = webSocket;

@@ -101,6 +101,8 @@ const openings: Readonly<Record<string, readonly string[]>> = {
   gateways: ["presented_token"],
   // The watch for gateways that fell silent looks over all tenants; none of these rows holds a secret.
   gateway_links: ["operator_follows"],
+  // Replicas follow where the devices of all their tenants are in one look.
+  device_links: ["operator_follows"],
   // The installation's signing of the audit record asks which chains have grown.
   audit_checkpoints: ["operator_follows"],
   // Signing, and the dispatcher, which looks for work over all tenants; none of these rows holds a secret, or what a message says.
