@@ -71,18 +71,13 @@ export async function runDevice(
   );
   const agent = new DeviceAgent({ device, url, tunnel, leaving, folder, names, hosts, clock, log });
   const dns = place === undefined ? undefined : answeringAt(place, { agent, folder, names, clock, log });
-  if (dns !== undefined && place !== undefined) {
-    await dns.server.listen(place.address, place.port).catch((error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new Error(
-        `Names cannot be answered at ${placeText(place)}: ${reason}. Choose another place with --dns, or --dns off.`,
-      );
-    });
-    const resolver = new ResolverSetting({ programs, interfaceName, server: placeText(place), log });
-    agent.onChange((configuration) => resolver.follow(configuration));
-  }
   let link: DeviceLink | undefined;
   try {
+    if (dns !== undefined && place !== undefined) {
+      await listenAt(place, dns.server);
+      const resolver = new ResolverSetting({ programs, interfaceName, server: placeText(place), log });
+      agent.onChange((configuration) => resolver.follow(configuration));
+    }
     await agent.start();
     link = new DeviceLink({
       url,
@@ -134,6 +129,9 @@ interface DnsParts {
   readonly log: Log;
 }
 
+/** Characters that the kernel takes. */
+const longestInterfaceName = 15;
+
 /** Names are asked again so often where their time is over, in milliseconds. */
 const refreshMs = 5_000;
 
@@ -170,9 +168,21 @@ function answeringAt(place: DnsPlace, { agent, folder, names, clock, log }: DnsP
   return { server, stop };
 }
 
+/** @throws Error where the place cannot be had, with what to do */
+async function listenAt(place: DnsPlace, server: DeviceDns): Promise<void> {
+  try {
+    await server.listen(place.address, place.port);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `Names cannot be answered at ${placeText(place)}: ${reason}. Choose another place with --dns, or --dns off.`,
+    );
+  }
+}
+
 /** Beside the first one, with a name that the kernel takes too. */
 function leavingInterface(name: string): string {
-  return `${name.slice(0, 14)}d`;
+  return name.length < longestInterfaceName ? `${name}d` : `${name.slice(0, -1)}${name.endsWith("d") ? "e" : "d"}`;
 }
 
 function placeText({ address, port }: DnsPlace): string {

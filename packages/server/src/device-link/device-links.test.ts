@@ -345,7 +345,7 @@ describe("a link is cut", () => {
     opened.push(again);
     await again.connect();
     await until("the first is told", () => device.goodbyes.length === 1 && again.content !== undefined);
-    expect(device.goodbyes).toEqual(goodbye("replaced"));
+    expect(device.goodbyes).toEqual([expect.objectContaining({ reason: "replaced", retryAfterMs: 30_000 })]);
   });
 });
 

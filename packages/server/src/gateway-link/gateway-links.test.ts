@@ -252,7 +252,7 @@ test("of two connections of a gateway the later one is kept, on one replica and 
   opened.push(same);
   await same.connect();
   await until("the first is told", () => gateway.goodbyes.length === 1 && same.content !== undefined);
-  expect(gateway.goodbyes).toEqual([expect.objectContaining({ reason: "replaced" })]);
+  expect(gateway.goodbyes).toEqual([expect.objectContaining({ reason: "replaced", retryAfterMs: 30_000 })]);
   const elsewhere = new SimulatedGateway({ url: urls[1], gatewayId: id, token: gateway.token });
   opened.push(elsewhere);
   await elsewhere.connect();

@@ -9,6 +9,8 @@ const mostFramesAtOnce = 200;
 const framesPerSecond = 20;
 /** What may wait to leave: more is of somebody who does not read. Bytes. */
 const mostBufferedBytes = 8 * 1024 * 1024;
+/** How long whoever was replaced stays away: two agents with one token would else put each other out without end. Milliseconds. */
+const replacedForMs = 30_000;
 
 /** Why the server ends links of any kind; each kind has reasons of its own beside these. */
 export type SharedReason = "replaced" | "overloaded" | "shutting_down" | "protocol";
@@ -84,7 +86,7 @@ export class LinkConnection<Message extends { readonly type: string }, Reason ex
   }
 
   /** Says goodbye and closes. */
-  end(reason: Reason | SharedReason, retryAfterMs?: number): void {
+  end(reason: Reason | SharedReason, retryAfterMs = reason === "replaced" ? replacedForMs : undefined): void {
     if (this.#isClosed) return;
     const goodbye = { type: "goodbye", reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
     this.#isClosed = true;
