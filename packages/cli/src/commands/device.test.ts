@@ -220,6 +220,19 @@ describe("gatehouse device", () => {
     expect(ran.errors).toContain(message);
   });
 
+  test.each(["{", "[]"])("a state folder that says nothing is named, and what to do about it: %s", async (text) => {
+    await enrol(...ann);
+    await writeFile(path.join(state, "enrolment.json"), text);
+    for (const command of [["run"], ["config", "--api-key", "k"], ["enrol", "--api-key", "k"]]) {
+      const { code, errors } = await runHere(["device", ...command, "--state-folder", state]);
+      expect(code).toBe(1);
+      expect(errors).toContain(`${state} cannot be read: ${path.join(state, "enrolment.json")} `);
+      expect(errors).toContain(`delete the device at Gatehouse and empty ${state}`);
+      expect(errors).not.toContain("..");
+      expect(errors).not.toContain("sudo");
+    }
+  });
+
   test("run says how to enrol a machine that is not", async () => {
     const { code, errors } = await runHere(["device", "run", "--state-folder", state]);
     expect(code).toBe(1);

@@ -93,7 +93,7 @@ Examples:
 
 async function enrolThisMachine(options: EnrolOptions, command: Command): Promise<void> {
   const folder = await folderAt(options.stateFolder);
-  const before = await folder.enrolment();
+  const before = await enrolmentIn(folder);
   if (before?.token !== undefined) {
     await told(options, before, [
       `This machine is enrolled already, as ${enrolmentText(before)}.`,
@@ -175,10 +175,14 @@ async function runThisDevice(options: RunOptions): Promise<void> {
   await runDevice(enrolled, { ...settings, dns, log, agentVersion }, untilStopped());
 }
 
-async function enrolledDevice(folder: DeviceFolder): Promise<Enrolment & { readonly token: string }> {
-  const enrolment = await folder.enrolment().catch((error: unknown) => {
+function enrolmentIn(folder: DeviceFolder): Promise<Enrolment | undefined> {
+  return folder.enrolment().catch((error: unknown) => {
     throw unreadable(error, folder);
   });
+}
+
+async function enrolledDevice(folder: DeviceFolder): Promise<Enrolment & { readonly token: string }> {
+  const enrolment = await enrolmentIn(folder);
   if (enrolment === undefined) {
     throw new CommandFailure(`This machine is not enrolled: there is nothing in ${folder.path}.`, {
       details: ["Enrol it: gatehouse device enrol --user ann@example.com"],
@@ -242,7 +246,12 @@ function isGiven(command: Command, option: string): boolean {
 
 function unreadable(error: unknown, folder: DeviceFolder): CommandFailure {
   const reason = error instanceof Error ? error.message : String(error);
-  return new CommandFailure(`${folder.path} cannot be read: ${reason}.`, { details: ["Run it as root, with sudo."] });
+  const isForbidden = error instanceof Error && "code" in error && error.code === "EACCES";
+  const remedy = isForbidden
+    ? "Run it as root, with sudo."
+    : `To enrol this machine anew, delete the device at Gatehouse and empty ${folder.path}.`;
+  const sentence = reason.endsWith(".") ? reason : `${reason}.`;
+  return new CommandFailure(`${folder.path} cannot be read: ${sentence}`, { details: [remedy] });
 }
 
 function parseInterface(text: string): string {

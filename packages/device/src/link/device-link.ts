@@ -81,6 +81,7 @@ const alarms = {
 const remedies: Partial<Record<DeviceGoodbye["reason"], string>> = {
   token_revoked: "The token was replaced.",
   device_gone: "The device was deleted: enrol it again.",
+  replaced: "Another agent is connected with the token of this one.",
   other_key: "The public key is not the one that the device was enrolled with: enrol it again.",
 };
 

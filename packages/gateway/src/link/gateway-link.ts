@@ -14,6 +14,7 @@ import { contentOf, contentTreeOf } from "@gatehouse/contract/gateway-link/conte
 import { isAheadOfClock, nameOf } from "@gatehouse/contract/gateway-link/envelope";
 import {
   type AgentMessage,
+  type Goodbye,
   gatewayLinkPath,
   gatewayLinkSubprotocol,
   heartbeatIntervalMs,
@@ -56,6 +57,13 @@ export interface GatewayLinkOptions {
 const mostPeers = 1_000;
 const mostWarnings = 8;
 const configurationFormat = 1;
+
+/** What a person can do about the end of a link. */
+const remedies: Partial<Record<Goodbye["reason"], string>> = {
+  token_revoked: "The token was replaced: put the new one into the token file.",
+  gateway_gone: "The gateway was deleted: end its agent.",
+  replaced: "Another agent is connected with the token of this one.",
+};
 
 export class GatewayLink {
   readonly #options: GatewayLinkOptions;
@@ -187,7 +195,7 @@ export class GatewayLink {
         if (message.sequence === this.#sequence) this.#roundTripTimeMs = clock.now() - this.#sentAt;
         break;
       case "goodbye":
-        log(`The control plane ended the link: ${message.reason}.`);
+        log(`The control plane ended the link: ${message.reason}. ${remedies[message.reason] ?? ""}`.trim());
         this.#step({ type: "goodbye", message });
         break;
     }
