@@ -92,6 +92,8 @@ async function visit(
   const context = await browser.newContext({
     baseURL: url,
     colorScheme: theme,
+    // What moves on its way in or out is neither here nor gone: pictures and axe-core would see it by chance.
+    reducedMotion: "reduce",
     viewport: { width, height: 900 },
     locale: "en-GB",
     timezoneId: "Europe/Berlin",

@@ -9,6 +9,7 @@ export const theme = createTheme({
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", "DejaVu Sans", sans-serif',
   headings: { fontWeight: "600", sizes: { h1: { fontSize: "1.5rem" }, h2: { fontSize: "1.125rem" } } },
   cursorType: "pointer",
+  respectReducedMotion: true,
   components: {
     Modal: Modal.extend({ styles: { title: { fontWeight: 600 } } }),
     Notification: Notification.extend({ defaultProps: { closeButtonProps: { "aria-label": "Close" } } }),
