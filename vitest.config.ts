@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 /** Where CI wants the results as JSON. */
@@ -12,6 +13,8 @@ export default defineConfig({
     server: { deps: { inline: [/@gatehouse\//] } },
     globalSetup: ["packages/server/src/testing/database-setup.ts"],
     reporters: report === undefined ? ["default"] : ["default", ["json", { outputFile: report }]],
+    // Real packets, browsers and databases make tests wait more than they compute: two at a time, also on two cores.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },
