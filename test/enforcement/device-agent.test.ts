@@ -108,6 +108,23 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     expect(await world.carriers()).toEqual(["one"]);
   });
 
+  test("leaves what never went through the tunnel where it is, while the gateway of the internet leaves", async () => {
+    const neighbour = { host: "192.0.2.2", port: 9100 };
+    await two.prober.ask("echo", { port: neighbour.port, hosts: [neighbour.host] });
+    const through = ({ id }: typeof one) => ({ ...world.content([{ gateway: id, allowedIps: [app] }]), internet: id });
+    await use(through(one));
+    expect(await world.carriers()).toEqual(["one"]);
+    await world.prober.ask("open", { stream: "neighbour", ...neighbour });
+    expect(await says("neighbour")).toBe(true);
+    await use(through(two));
+    // It is leaving: what is known of it still goes there.
+    expect(world.machine.run("ip", ["link", "show"])).toContain(`${world.interfaceName}d`);
+    expect(await says("neighbour")).toBe(true);
+    expect((await world.state()).isLinked).toBe(true);
+    await use(world.content([{ allowedIps: [app] }, {}]));
+    expect(await says("neighbour")).toBe(true);
+  });
+
   test("reaches an endpoint outside the tunnel even where the configuration sends its network through it", async () => {
     await use(world.content([{ allowedIps: [app, "192.0.2.0/24"] }, {}]));
     expect(await world.carriers()).toEqual(["one"]);

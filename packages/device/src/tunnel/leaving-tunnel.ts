@@ -3,7 +3,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import type { ProgramRunner } from "@gatehouse/gateway/programs/program-runner";
 import type { LivePeer, WireGuardInterface } from "@gatehouse/gateway/wireguard/wireguard-interface";
 import { type Carriers, type Leaving, leavingScript, nothingLeaves } from "./leaving-ways.ts";
-import { leavingMark, leavingTable, packetMark } from "./routing-rules.ts";
+import { leavingEverythingTable, leavingMark, leavingTable, packetMark } from "./routing-rules.ts";
+import { isEverything } from "./wanted-tunnel.ts";
 
 export class LeavingTunnel {
   readonly #wireGuard: WireGuardInterface;
@@ -40,7 +41,11 @@ export class LeavingTunnel {
     );
     await this.#wireGuard.setAddresses([]);
     await this.#acceptAnswers();
-    await this.#wireGuard.setRoutes(blocks, leavingTable);
+    await this.#wireGuard.setRoutes(
+      blocks.filter((block) => !isEverything(block)),
+      leavingTable,
+    );
+    await this.#wireGuard.setRoutes(blocks.filter(isEverything), leavingEverythingTable);
     if (!isMoving) await tell();
   }
 

@@ -8,11 +8,23 @@ export const packetMark = 0x6748;
 export const tunnelTable = "26440";
 export const everythingTable = "26441";
 
-/** Packets of connections that finish at a gateway which is leaving, and the table of them: mostly empty. */
+/** Packets of connections that finish at a gateway which is leaving, and the two tables of them: mostly empty. */
 export const leavingMark = 0x6749;
 export const leavingTable = "26442";
+export const leavingEverythingTable = "26443";
 
-const priorities = { leaving: 5199, outside: 5200, tunnel: 5201, closer: 5202, everything: 5203 } as const;
+/**
+ * In their order: what never goes into a tunnel, blocks of gateways that leave, blocks of the tunnel, networks of the machine's own, and all else. A
+ * gateway of the internet that leaves thus draws nothing to it that was on the machine's own networks.
+ */
+const priorities = {
+  outside: 5198,
+  leaving: 5199,
+  tunnel: 5200,
+  closer: 5201,
+  leavingEverything: 5202,
+  everything: 5203,
+} as const;
 const ownPriorities: ReadonlySet<number> = new Set(Object.values(priorities));
 
 type Family = "-4" | "-6";
@@ -39,10 +51,11 @@ export function wantedRules({ routes, outside }: WantedTunnel, family: Family): 
     .map(({ address, protocol, port }: Outside) =>
       ruleText({ priority: priorities.outside, dst: address, ipproto: protocol, dport: port, table: "main" }),
     );
-  rules.push(ruleText({ priority: priorities.leaving, fwmark: hexadecimal(leavingMark), table: leavingTable }));
+  rules.push(ofLeaving(priorities.leaving, leavingTable));
   rules.push(unmarked(priorities.tunnel, tunnelTable));
   if (everything.some((block) => isOfFamily(block) && routes.includes(block))) {
     rules.push(ruleText({ priority: priorities.closer, suppress_prefixlen: 0, table: "main" }));
+    rules.push(ofLeaving(priorities.leavingEverything, leavingEverythingTable));
     rules.push(unmarked(priorities.everything, everythingTable));
   }
   return rules;
@@ -73,6 +86,10 @@ export class RoutingRules {
     const rules = output.trim() === "" ? [] : (JSON.parse(output) as LiveRule[]); // of ip's own form
     return rules.filter(({ priority }) => ownPriorities.has(priority)).map(ruleText);
   }
+}
+
+function ofLeaving(priority: number, table: string): string {
+  return ruleText({ priority, fwmark: hexadecimal(leavingMark), table });
 }
 
 function unmarked(priority: number, table: string): string {

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { ProgramRunner } from "@gatehouse/gateway/programs/program-runner";
 import type { LivePeer, WireGuardInterface } from "@gatehouse/gateway/wireguard/wireguard-interface";
 import { everythingTable, packetMark, RoutingRules, tunnelTable } from "./routing-rules.ts";
-import type { WantedTunnel } from "./wanted-tunnel.ts";
+import { isEverything, type WantedTunnel } from "./wanted-tunnel.ts";
 
 export class Tunnel {
   readonly #wireGuard: WireGuardInterface;
@@ -23,7 +23,6 @@ export class Tunnel {
    */
   async bring(given: WantedTunnel): Promise<void> {
     const wanted = (await this.#hasIpv6()) ? given : withoutIpv6(given);
-    const isEverything = (block: string) => block.endsWith("/0");
     await this.#wireGuard.ensure();
     await this.#wireGuard.setKey(packetMark);
     await this.#wireGuard.setPeers(wanted.peers);

@@ -78,14 +78,15 @@ test("the gateway of the internet gets everything, and what the tunnel depends o
     "tcp 443",
   ]);
   expect(wantedRules(wanted, "-4")).toEqual([
-    "to 192.0.2.1 ipproto udp dport 51820 lookup main priority 5200",
-    "to 198.51.100.5 ipproto tcp dport 443 lookup main priority 5200",
+    "to 192.0.2.1 ipproto udp dport 51820 lookup main priority 5198",
+    "to 198.51.100.5 ipproto tcp dport 443 lookup main priority 5198",
     "fwmark 0x6749 lookup 26442 priority 5199",
-    `not fwmark 0x6748 lookup ${tunnelTable} priority 5201`,
-    "lookup main suppress_prefixlength 0 priority 5202",
+    `not fwmark 0x6748 lookup ${tunnelTable} priority 5200`,
+    "lookup main suppress_prefixlength 0 priority 5201",
+    "fwmark 0x6749 lookup 26443 priority 5202",
     `not fwmark 0x6748 lookup ${everythingTable} priority 5203`,
   ]);
-  expect(wantedRules(wanted, "-6")).toHaveLength(5);
+  expect(wantedRules(wanted, "-6")).toHaveLength(6);
 });
 
 test("without gateways there is nothing to send", () => {

@@ -25,6 +25,11 @@ export interface WantedTunnel {
 
 export const everything = ["0.0.0.0/0", "::/0"] as const;
 
+/** Whether a block is all of its family's addresses. */
+export function isEverything(block: string): boolean {
+  return block.endsWith("/0");
+}
+
 export interface Surroundings {
   /** Which addresses names have, by the configuration's names. */
   readonly named: NamedAddresses;
