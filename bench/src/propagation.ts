@@ -1,7 +1,8 @@
 /**
- * How long a change takes to reach a thousand gateways: from the API's answer to the last acknowledgement.
+ * How long a change takes to reach a thousand gateways, from the API's answer to the last acknowledgement; and how long five thousand take to
+ * come back at once.
  *
- *     npm run bench:propagation [-- --quick] [-- --devices=5000]
+ *     npm run bench:propagation [-- --quick] [-- --gateways=1000] [-- --devices=5000]
  */
 import { createHash } from "node:crypto";
 import { cpus } from "node:os";
@@ -10,48 +11,57 @@ import type { PolicyFacts, TenantFacts } from "@gatehouse/policy/model/facts";
 import { generateToken, tokenPrefixes } from "@gatehouse/server/platform/secrets/tokens";
 import pg from "pg";
 import { type BenchTenant, makeBenchTenant, type ServerAnnouncement } from "./bench-tenant.ts";
-import { startChild } from "./child-server.ts";
+import { type ChildServer, startChild } from "./child-server.ts";
 import { seedFacts } from "./seed-facts.ts";
 import { SimulatedGateways } from "./simulated-gateways.ts";
 
 const quick = process.argv.includes("--quick");
-const gatewayCount = quick ? 200 : 1_000;
 const rounds = quick ? 5 : 30;
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 interface Shape {
-  readonly name: string;
+  readonly gateways: number;
   readonly devices: number;
   readonly groups: number;
 }
 
 const shapes: readonly Shape[] = [
-  { name: "5,000 devices, 200 groups", devices: 5_000, groups: 200 },
-  { name: "30,000 devices, 300 groups", devices: 30_000, groups: 300 },
+  { gateways: 1_000, devices: 5_000, groups: 200 },
+  { gateways: 1_000, devices: 30_000, groups: 300 },
+  { gateways: 5_000, devices: 5_000, groups: 200 },
 ];
 
-print(
-  `Node ${process.version}, ${cpus().length} cores, ${gatewayCount} gateways in one process; the server in another`,
-);
-const only = Number(process.argv.find((text) => text.startsWith("--devices="))?.split("=")[1] ?? 0);
-for (const shape of shapes) if (only === 0 || only === shape.devices) await measure(shape);
+print(`Node ${process.version}, ${cpus().length} cores; all gateways in one process, the server in another`);
+for (const shape of shapes) {
+  const isWanted = (["gateways", "devices"] as const).every((what) => [0, shape[what]].includes(given(what)));
+  if (isWanted) await measure(quick ? { ...shape, gateways: shape.gateways / 5 } : shape);
+}
+
+/** @returns 0 where the command says nothing about it */
+function given(what: string): number {
+  return Number(process.argv.find((text) => text.startsWith(`--${what}=`))?.split("=")[1] ?? 0);
+}
 
 async function measure(shape: Shape): Promise<void> {
+  const [gatewayCount = "", devices = "", groups = ""] = [shape.gateways, shape.devices, shape.groups].map((count) =>
+    count.toLocaleString("en"),
+  );
+  const name = `${gatewayCount} gateways, ${devices} devices, ${groups} groups`;
   const server = await startChild<ServerAnnouncement>("./server-process.js");
   try {
     const { announcement } = server;
-    const tenant = await makeBenchTenant(announcement, shape.name);
+    const tenant = await makeBenchTenant(announcement, name);
     const facts = makeFacts(shape);
     await seedFacts(announcement.database, tenant.id, facts);
     const tokens = facts.gateways.map(({ id }) => ({ id, token: generateToken(tokenPrefixes.gateway) }));
     await armGateways(announcement.database, tenant.id, tokens);
-    const gateways = new SimulatedGateways(announcement.url, tokens);
+    const gateways = new SimulatedGateways(tokens);
     const beats = setInterval(() => gateways.heartbeat(), 10_000);
-    print(`\n${shape.name}`);
+    print(`\n${name}`);
 
-    let startedAt = performance.now();
-    await gateways.connect();
-    await settle(gateways);
+    const startedAt = performance.now();
+    await gateways.connect(announcement.url);
+    while (gateways.holding < shape.gateways) await settle(gateways);
     const first = gateways.take();
     print(
       `first connection: ${seconds(first.lastAcknowledgedAt - startedAt)} until the last of ${first.acknowledged} acknowledged; ${mebibytes(first.bytes)}`,
@@ -59,23 +69,40 @@ async function measure(shape: Shape): Promise<void> {
     await changes(gateways, tenant, "a policy switched off and on", facts.policies, switchPolicy);
     await changes(gateways, tenant, "a user deactivated and reactivated", facts.users, switchUser);
 
-    gateways.cut();
-    startedAt = performance.now();
-    await gateways.connect();
-    const welcomed = performance.now() - startedAt;
-    await settle(gateways);
-    const { wholes, differences, bytes } = gateways.take();
-    print(
-      `reconnect of all at once: ${seconds(welcomed)} until the last was welcomed; ${wholes} wholes, ${differences} differences, ${mebibytes(bytes)}`,
-    );
-    const memory = server.memory();
-    if (memory !== undefined)
-      print(`the server's memory (RSS): ${memory.now.toFixed(0)} MiB now, ${memory.highest.toFixed(0)} at most`);
-    clearInterval(beats);
-    gateways.cut();
+    await reconnect(gateways, announcement.url, "all reconnect at once");
+    reportMemory("the server's", server);
+    const database = JSON.stringify(announcement.database);
+    const restarted = await startChild<ServerAnnouncement>("./server-process.js", database);
+    try {
+      await reconnect(gateways, restarted.announcement.url, "all reconnect at once, to a server that has just started");
+      reportMemory("its", restarted);
+    } finally {
+      clearInterval(beats);
+      gateways.cut();
+      await restarted.stop();
+    }
   } finally {
     await server.stop();
   }
+}
+
+async function reconnect(gateways: SimulatedGateways, url: string, what: string): Promise<void> {
+  gateways.cut();
+  gateways.take();
+  const startedAt = performance.now();
+  await gateways.connect(url);
+  const welcomed = performance.now() - startedAt;
+  await settle(gateways);
+  const { wholes, differences, bytes } = gateways.take();
+  print(
+    `${what}: ${seconds(welcomed)} until the last was welcomed; ${wholes} wholes, ${differences} differences, ${mebibytes(bytes)}`,
+  );
+}
+
+function reportMemory(whose: string, server: ChildServer<ServerAnnouncement>): void {
+  const memory = server.memory();
+  if (memory === undefined) return;
+  print(`${whose} memory (RSS): ${memory.now.toFixed(0)} MiB now, ${memory.highest.toFixed(0)} at most`);
 }
 
 async function changes<Item extends { readonly id: string }>(
@@ -154,7 +181,7 @@ async function armGateways(
 }
 
 /** Each gateway has two resources, each resource five gateways; each policy opens four resources to two groups. */
-function makeFacts({ devices, groups: groupCount }: Shape): TenantFacts {
+function makeFacts({ gateways: gatewayCount, devices, groups: groupCount }: Shape): TenantFacts {
   let count = 0;
   const id = () => {
     count += 1;

@@ -1,7 +1,11 @@
-/** A whole server over its own embedded PostgreSQL, for benchmarks to call from outside. Prints one line of JSON when ready. */
+/**
+ * A whole server for benchmarks to call from outside, over an embedded PostgreSQL of its own, or over the one that its standard input tells of. Prints
+ * one line of JSON when ready.
+ */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { compose } from "@gatehouse/server/compose";
 import { migrate } from "@gatehouse/server/platform/db/migrations";
@@ -9,10 +13,8 @@ import { startEmbeddedPostgres } from "@gatehouse/server/platform/embedded-postg
 import { createLog } from "@gatehouse/server/platform/log";
 import { benchMasterKey } from "./master-key.ts";
 
-const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-bench-"));
-// As root, PostgreSQL runs as another user, who must be able to enter.
-await chmod(folder, 0o711);
-const postgres = await startEmbeddedPostgres({ dataDir: folder, log: () => undefined });
+const given = await text(process.stdin);
+const postgres = given === "" ? await startPostgres() : { connection: JSON.parse(given), stop: async () => undefined };
 const connection = { ...postgres.connection, ssl: false };
 await migrate(connection);
 const server = await compose({
@@ -39,5 +41,18 @@ process.stdout.write(
 process.once("SIGTERM", async () => {
   await server.close();
   await postgres.stop();
-  await rm(folder, { recursive: true, force: true });
 });
+
+async function startPostgres() {
+  const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-bench-"));
+  // As root, PostgreSQL runs as another user, who must be able to enter.
+  await chmod(folder, 0o711);
+  const { connection, stop } = await startEmbeddedPostgres({ dataDir: folder, log: () => undefined });
+  return {
+    connection,
+    stop: async () => {
+      await stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -49,14 +49,12 @@ const nothing = (): Figures => ({
 
 export class SimulatedGateways {
   figures = nothing();
-  readonly #url: string;
   readonly #agents: Agent[];
   /** Contents by root, and roots that were found to be right. */
   readonly contents = new Map<string, ContentTree>();
   readonly publicKeys = new Map<string, KeyObject>();
 
-  constructor(url: string, gateways: readonly { readonly id: string; readonly token: string }[]) {
-    this.#url = url.replace(/^http/, "ws") + gatewayLinkPath;
+  constructor(gateways: readonly { readonly id: string; readonly token: string }[]) {
     this.#agents = gateways.map(({ id, token }) => new Agent(this, id, token));
   }
 
@@ -67,9 +65,10 @@ export class SimulatedGateways {
     return figures;
   }
 
-  /** Connects all at once. @returns when the last one was welcomed */
-  async connect(): Promise<void> {
-    await Promise.all(this.#agents.map((agent) => agent.connect(this.#url)));
+  /** Connects all at once to the server at a URL. @returns when the last one was welcomed */
+  async connect(url: string): Promise<void> {
+    const link = url.replace(/^http/, "ws") + gatewayLinkPath;
+    await Promise.all(this.#agents.map((agent) => agent.connect(link)));
   }
 
   cut(): void {
