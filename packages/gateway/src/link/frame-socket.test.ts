@@ -41,3 +41,9 @@ test("a URL that cannot be called ends nothing but the attempt", async () => {
   expect(isCut).toBe(true);
   expect(logged).toContain("The link failed: Invalid URL");
 });
+
+test("where the token could be read on the way, it is said once", async () => {
+  const { logged } = await begun("http://gatehouse.example.com", "no token");
+  expect(logged).toMatch(/^The token can be read on the way to the control plane: call it with https/);
+  expect((await begun("https://gatehouse.example.com", "no token")).logged).not.toContain("https://");
+});

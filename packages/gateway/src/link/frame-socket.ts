@@ -8,6 +8,7 @@ import { Ajv } from "ajv";
 import formats from "ajv-formats";
 import { WebSocket } from "ws";
 import type { Log } from "../log.ts";
+import { isReadableOnTheWay, linkUrl } from "./control-plane-url.ts";
 
 /** Bytes of one frame: a part and what is around it, and no character has more than three. */
 const longestFrameBytes = 3 * longestPart + 1024;
@@ -17,7 +18,7 @@ const ajv = new Ajv({ strict: false, ownProperties: true });
 formats.default(ajv, ["uuid"]);
 
 export interface FrameSocketOptions<Message> {
-  /** `https://…` of the control plane; `http://` only where nothing but this machine is in between. */
+  /** `https://…` of the control plane; of `http://` beyond this machine the log warns. */
   readonly url: string;
   readonly path: string;
   readonly subprotocol: string;
@@ -43,6 +44,9 @@ export class FrameSocket<Message extends { readonly type: string }> {
 
   constructor(options: FrameSocketOptions<Message>) {
     this.#options = options;
+    if (isReadableOnTheWay(options.url)) {
+      options.log("The token can be read on the way to the control plane: call it with https:// instead of http://.");
+    }
     this.#checks = new Map(Object.entries(options.frames).map(([type, schema]) => [type, ajv.compile(schema)]));
   }
 
@@ -69,7 +73,7 @@ export class FrameSocket<Message extends { readonly type: string }> {
     }
     let socket: WebSocket;
     try {
-      socket = new WebSocket(new URL(path, url.replace(/^http/, "ws")), subprotocol, {
+      socket = new WebSocket(linkUrl(url, path), subprotocol, {
         headers: { authorization: `Bearer ${presented}` },
         perMessageDeflate: false,
         maxPayload: longestFrameBytes,

@@ -70,12 +70,14 @@ export class LinkDoor<Message extends AnyMessage, Connection extends LinkConnect
    * @throws AppError too_many_links; whatever `lookUp` throws
    */
   async admit<T>(lookUp: () => Promise<T>): Promise<T> {
-    if (this.#isClosed || this.size >= this.#limits.connections) throw this.#overloaded();
+    if (this.#isFull) throw this.#overloaded();
     if (this.#lookUps >= this.#limits.lookUps) {
       if (this.#waiting.length >= this.#limits.waitingLookUps) throw this.#overloaded();
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else this.#lookUps += 1;
     try {
+      // Others came in meanwhile.
+      if (this.#isFull) throw this.#overloaded();
       return await lookUp();
     } finally {
       const next = this.#waiting.shift();
@@ -167,6 +169,10 @@ export class LinkDoor<Message extends AnyMessage, Connection extends LinkConnect
     this.#strangers.delete(connection);
     connection.drop();
     this.#host.left(connection);
+  }
+
+  get #isFull(): boolean {
+    return this.#isClosed || this.size >= this.#limits.connections;
   }
 
   #overloaded(): AppError {
