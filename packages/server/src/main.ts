@@ -7,6 +7,7 @@ import { type Composition, compose } from "./compose.ts";
 import { type Config, ConfigError, flagOf, type SettingName, settings, variableOf } from "./config.ts";
 import { fillDemoTenant } from "./demo/fill-demo-tenant.ts";
 import { type Installation, WrongMasterKeyError } from "./features/tenants/tenants.api.ts";
+import { waitingConnections } from "./http/app.ts";
 import { createMetricsListener } from "./http/metrics-listener.ts";
 import { openDatabase } from "./open-database.ts";
 import type { Connection } from "./platform/db/database.ts";
@@ -140,7 +141,7 @@ async function composeWithMasterKey(config: Config, connection: Connection, log:
 async function listen({ app }: Composition, { host, port }: Config): Promise<string> {
   try {
     // Not every client takes the address that means all of them.
-    return (await app.listen({ host, port })).replace("[::]", "[::1]");
+    return (await app.listen({ host, port, backlog: waitingConnections })).replace("[::]", "[::1]");
   } catch (error) {
     const other = port === settings.port.default ? port + 1 : settings.port.default;
     throw listenError(error, { host, port, hostSetting: "host", portSetting: "port", other });

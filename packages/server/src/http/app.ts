@@ -29,6 +29,11 @@ import { type RateLimitOptions, RateLimits } from "./rate-limits.ts";
 import type { Route } from "./route.ts";
 
 const defaultRequestTimeoutMs = 30_000;
+/**
+ * Connections that the system keeps until they are taken, where it allows so many (Linux: `net.core.somaxconn`, 4096 by default). Thousands of agents
+ * come back at once when a server has restarted; those beyond it are refused or hang.
+ */
+export const waitingConnections = 4_096;
 
 export interface AppOptions
   extends Omit<MountOptions, "limits" | "plannedRequests">,
