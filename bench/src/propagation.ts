@@ -4,14 +4,12 @@
  *
  *     npm run bench:propagation [-- --quick] [-- --gateways=1000] [-- --devices=5000]
  */
-import { createHash } from "node:crypto";
 import { cpus } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
-import type { PolicyFacts, TenantFacts } from "@gatehouse/policy/model/facts";
-import { generateToken, tokenPrefixes } from "@gatehouse/server/platform/secrets/tokens";
-import pg from "pg";
+import type { PolicyFacts } from "@gatehouse/policy/model/facts";
 import { type BenchTenant, makeBenchTenant, type ServerAnnouncement } from "./bench-tenant.ts";
 import { type ChildServer, startChild } from "./child-server.ts";
+import { armGateways, linkedFacts } from "./linked-tenant.ts";
 import { seedFacts } from "./seed-facts.ts";
 import { SimulatedGateways } from "./simulated-gateways.ts";
 
@@ -51,11 +49,9 @@ async function measure(shape: Shape): Promise<void> {
   try {
     const { announcement } = server;
     const tenant = await makeBenchTenant(announcement, name);
-    const facts = makeFacts(shape);
+    const facts = linkedFacts({ ...shape, resources: Math.ceil((shape.gateways * 2) / 5), gatewaysOfEach: 5 });
     await seedFacts(announcement.database, tenant.id, facts);
-    const tokens = facts.gateways.map(({ id }) => ({ id, token: generateToken(tokenPrefixes.gateway) }));
-    await armGateways(announcement.database, tenant.id, tokens);
-    const gateways = new SimulatedGateways(tokens);
+    const gateways = new SimulatedGateways(await armGateways(announcement.database, tenant.id, facts.gateways));
     const beats = setInterval(() => gateways.heartbeat(), 10_000);
     print(`\n${name}`);
 
@@ -154,115 +150,6 @@ async function switchPolicy(tenant: BenchTenant, { id }: PolicyFacts, isOff: boo
 async function switchUser(tenant: BenchTenant, { id }: { readonly id: string }, isOff: boolean): Promise<void> {
   if (isOff) await tenant.call("POST", `/tenants/users/${id}/reactivate`);
   else await tenant.call("PATCH", `/tenants/users/${id}/deactivate`);
-}
-
-/** Gives gateways tokens, and devices keys of WireGuard, which facts have none of. */
-async function armGateways(
-  database: pg.ClientConfig,
-  tenantId: string,
-  tokens: readonly { readonly id: string; readonly token: string }[],
-): Promise<void> {
-  const client = new pg.Client(database);
-  await client.connect();
-  try {
-    const hashes = tokens.map(({ id, token }) => ({ id, hash: createHash("sha256").update(token).digest("hex") }));
-    await client.query(
-      `UPDATE gateways SET token_hash = decode(item.hash, 'hex'), status = 'PENDING'
-       FROM json_to_recordset($2) AS item (id uuid, hash text) WHERE tenant_id = $1 AND gateways.id = item.id`,
-      [tenantId, JSON.stringify(hashes)],
-    );
-    await client.query(
-      "UPDATE devices SET public_key = encode(sha256(convert_to(id::text, 'UTF8')), 'base64') WHERE tenant_id = $1",
-      [tenantId],
-    );
-  } finally {
-    await client.end();
-  }
-}
-
-/** Each gateway has two resources, each resource five gateways; each policy opens four resources to two groups. */
-function makeFacts({ gateways: gatewayCount, devices, groups: groupCount }: Shape): TenantFacts {
-  let count = 0;
-  const id = () => {
-    count += 1;
-    const digits = count.toString(16).padStart(12, "0");
-    return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-${digits}`;
-  };
-  const list = <Item>(length: number, make: (index: number) => Item) =>
-    Array.from({ length }, (_, index) => make(index));
-  const groups = list(groupCount, (index) => ({ id: id(), name: `Group ${index}` }));
-  const gateways = list(gatewayCount, (index) => ({
-    id: id(),
-    name: `Gateway ${index}`,
-    status: "ONLINE" as const,
-    load: null,
-    roundTripTimeMs: null,
-  }));
-  const idOf = (items: readonly { readonly id: string }[], index: number) => items[index % items.length]?.id ?? "";
-  const users = list(devices, (index) => ({
-    id: id(),
-    email: `user-${index}@example.com`,
-    firstName: "First",
-    lastName: "Last",
-    status: "active" as const,
-    groups: [...new Set([idOf(groups, index), idOf(groups, index * 7 + 3)])],
-    attributes: {},
-  }));
-  const resources = list(Math.ceil((gatewayCount * 2) / 5), (index) => ({
-    id: id(),
-    name: `Resource ${index}`,
-    type: "PRIVATE" as const,
-    loadBalancingMode: "MANUAL" as const,
-    addresses: [{ address: `10.${index >> 8}.${index & 255}.0/24`, protocols: [] }],
-    gateways: list(5, (place) => idOf(gateways, index * 5 + place * (gatewayCount / 5 + 1))),
-  }));
-  const allow = { id: id(), name: "Allow", type: "ALLOW" as const, text: null };
-  const policy = (name: string, fields: Partial<PolicyFacts>): PolicyFacts => ({
-    id: id(),
-    name,
-    type: "PRIVATE",
-    isDefault: false,
-    active: true,
-    action: true,
-    mode: null,
-    allGroups: false,
-    allUsers: false,
-    allDevices: false,
-    allResources: false,
-    groups: [],
-    users: [],
-    devices: [],
-    resources: [],
-    gateways: [],
-    sourceIps: [],
-    rule: allow.id,
-    ...fields,
-  });
-  const policies = list(groupCount, (index) =>
-    policy(`Policy ${index}`, {
-      groups: [idOf(groups, index), idOf(groups, index + 1)],
-      resources: list(4, (place) => idOf(resources, index * 2 + place)),
-    }),
-  );
-  return {
-    users,
-    groups,
-    devices: users.map((user, index) => ({
-      id: id(),
-      userId: user.id,
-      active: true,
-      name: `Device ${index}`,
-      os: "Linux",
-      osVersion: "1",
-      appVersion: "1.0.0",
-      hardwareId: `hardware-${index}`,
-      posture: {},
-    })),
-    gateways,
-    resources,
-    rules: [allow],
-    policies,
-  };
 }
 
 function seconds(ms: number): string {
