@@ -207,7 +207,7 @@ describe("gatehouse device", () => {
     expect(output).toContain("ip link add dev gd0 type wireguard\n");
     expect(output).toContain(`peer ${gateway.publicKey} endpoint 192.0.2.1:51820 persistent-keepalive 25`);
     expect(output).toContain("route replace 10.80.0.0/24 dev gd0 proto 71 table 26440\n");
-    expect(output).toContain("rule add not fwmark 0x6748 lookup 26440 priority 5201\n");
+    expect(output).toContain("rule add not fwmark 0x6748 lookup 26440 priority 5200\n");
   });
 
   test.each([

@@ -195,4 +195,4 @@ test(`${kills} times, no acknowledged write is lost and no half command is visib
     await killed;
   }
   expect(written()).toBeGreaterThan(kills * writesBetweenKills);
-}, 180_000);
+}, 300_000);
