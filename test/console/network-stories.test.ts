@@ -139,6 +139,62 @@ describe.runIf(hasBrowser)("an administrator of the network", { timeout: 60_000 
     await other.leave();
   });
 
+  test("is told when somebody else was faster to order policies, by coming back to the page and by the review", async () => {
+    const ordered = async (): Promise<readonly { readonly id: string; readonly name: string }[]> =>
+      (await world.client.get("/tenants/policies?filter[type]=SAAS&sort=order")).body.data;
+    /** Somebody else puts the last policy first. */
+    const overtake = async () => {
+      const ids = (await ordered()).map(({ id }) => id);
+      const policies = [ids.at(-1), ...ids.slice(0, -1)];
+      const answer = await world.client.post("/tenants/policies/reorder", { type: "SAAS", policies });
+      expect(answer.status, answer.text).toBeLessThan(300);
+      return (await ordered()).map(({ name }) => name);
+    };
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    await visit.open("/policies?type=SAAS");
+    const names = page.locator("ol.policies .policy-name");
+    const notice = page.getByRole("alert").filter({ hasText: "The stored order was changed meanwhile" });
+    const grip = (name: string) => page.getByRole("button", { name: `Order of ${name}: drag, or use the arrow keys` });
+    await grip("Customer systems").focus();
+    await page.keyboard.press("Home");
+    await page.getByText("The order is changed, and not saved yet.").waitFor();
+    const first = await overtake();
+    await expect
+      .poll(
+        async () => {
+          // As when somebody comes back to the tab: what is a few seconds old is then read anew.
+          await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+          return await notice.count();
+        },
+        { timeout: 20_000 },
+      )
+      .toBe(1);
+    expect(await names.allTextContents()).toEqual(first);
+    expect(await page.getByText("The order is changed").count()).toBe(0);
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "policies-overtaken");
+    await grip("Mail and meetings").focus();
+    await page.keyboard.press("End");
+    await expect.poll(() => notice.count()).toBe(0);
+    const second = await overtake();
+    await button(visit, "Review the order").click();
+    await notice.waitFor();
+    await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
+    expect(await names.allTextContents()).toEqual(second);
+    // Moved anew, it is reviewed when that is asked for, and saved.
+    const last = second.at(0) ?? "";
+    await grip(last).focus();
+    await page.keyboard.press("End");
+    await expect.poll(() => notice.count()).toBe(0);
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await button(visit, "Review the order").click();
+    await page.getByRole("region", { name: "What this does to access" }).waitFor();
+    await button(visit, "Save the order").click();
+    await expect.poll(async () => (await ordered()).at(-1)?.name).toBe(last);
+    await visit.leave();
+  });
+
   test("is told of resources that nobody reaches and policies that never match, and mends them from there", async () => {
     const made = async (path: string, body: object): Promise<string> => {
       const answer = await world.client.post(path, body);

@@ -25,15 +25,23 @@ interface PolicyOrderProps {
   readonly text: string;
   /** Whether these are all: an order is changed as a whole. */
   readonly isWhole: boolean;
+  /** Asks for the stored order anew. */
+  readonly reread: () => unknown;
 }
 
 const isDefault = (policy: Policy): boolean => policy.isDefault;
 
 /** The default policy stays last. */
-export function PolicyOrder({ type, policies, text, isWhole }: PolicyOrderProps) {
+export function PolicyOrder({ type, policies, text, isWhole, reread }: PolicyOrderProps) {
   const reorder = useReorder(policies, isDefault);
   const { order, isChanged, announcement, discard, isOvertaken } = reorder;
   const [reviewing, setReviewing] = useState(false);
+  if (isOvertaken && reviewing) setReviewing(false);
+  const review = () => {
+    setReviewing(true);
+    // Whoever else changed it meanwhile is not to be overruled unseen.
+    void reread();
+  };
   const may = useMay("policies:write") && text === "" && isWhole;
   const body = { type, policies: order.map(({ id }) => id) };
   return (
@@ -47,7 +55,7 @@ export function PolicyOrder({ type, policies, text, isWhole }: PolicyOrderProps)
               <Button variant="default" onClick={discard}>
                 Discard
               </Button>
-              <Button onClick={() => setReviewing(true)}>Review the order</Button>
+              <Button onClick={review}>Review the order</Button>
             </Group>
           </Group>
         </Paper>
