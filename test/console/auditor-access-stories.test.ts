@@ -1,22 +1,17 @@
 /** How an auditor understands who reaches what, and follows what others change. */
 import { describe, expect, test } from "vitest";
 import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
-import { button, controlsThatWrite, heading, isQuiet, saySkipped, storyWorld } from "./story-world.ts";
+import { button, heading, isQuiet, offersNothing, region, saySkipped, storyWorld } from "./story-world.ts";
 
 saySkipped();
 
 describe.runIf(hasBrowser)("an auditor of access", { timeout: 60_000 }, () => {
   const given = storyWorld();
-  const region = ({ page }: Visit, name: string | RegExp) => page.getByRole("region", { name, exact: true });
   const userOf = async (email: string): Promise<string> =>
     (await given.client.get(`/tenants/users?filter[email]=${email}`)).body.data[0].id;
   const choose = async ({ page }: Visit, field: string, name: string) => {
     await page.getByRole("combobox", { name: field, exact: true }).fill(name);
     await page.getByRole("option", { name, exact: true }).click();
-  };
-  const offersNothing = async (visit: Visit, where: string) => {
-    await isQuiet(visit);
-    expect(await controlsThatWrite(visit), where).toEqual([]);
   };
 
   test("reads the order of policies, and moves none by dragging or by keys", async () => {

@@ -1,4 +1,5 @@
 /** Gateways that connect, what is wrong with the network, and orders that are changed by hand. */
+import type { Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   type ConsoleWorld,
@@ -137,6 +138,52 @@ describe.runIf(hasBrowser)("an administrator of the network", { timeout: 60_000 
     await other.page.getByRole("link", { name: "Cloud" }).waitFor();
     expect(await other.page.getByRole("button", { name: /^Order of/ }).count()).toBe(0);
     await other.leave();
+  });
+
+  test("orders policies and gateways with a finger", async () => {
+    const visit = await world.visit({ key: owner, width: 768, touch: true });
+    const { page, context } = visit;
+    const screen = await context.newCDPSession(page);
+    const middleOf = async (at: Locator) => {
+      const box = await at.boundingBox();
+      if (box === null) throw new Error("what is to be touched is not in sight");
+      return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+    };
+    const drag = async (from: Locator, to: Locator) => {
+      const [begin, end] = [await middleOf(from), await middleOf(to)];
+      await screen.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [begin] });
+      for (let step = 1; step <= 10; step++) {
+        const point = {
+          x: begin.x + ((end.x - begin.x) * step) / 10,
+          y: begin.y + ((end.y - begin.y) * step) / 10,
+        };
+        await screen.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: [point] });
+      }
+      await screen.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+    };
+    const grip = (name: string) => page.getByRole("button", { name: `Order of ${name}: drag, or use the arrow keys` });
+    await visit.open("/policies");
+    await grip("Personnel files").waitFor();
+    const names = page.locator("ol.policies .policy-name");
+    const before = await names.allTextContents();
+    await drag(grip("Personnel files"), grip("Production for operations"));
+    const moved = before.filter((name) => name !== "Personnel files");
+    moved.splice(1, 0, "Personnel files");
+    await expect.poll(() => names.allTextContents()).toEqual(moved);
+    await page.getByText("Personnel files is now number 2").waitFor();
+    expect(await page.evaluate<number>("scrollY")).toBe(0);
+    await drag(grip("Personnel files"), grip("Office systems"));
+    await expect.poll(async () => (await names.allTextContents()).indexOf("Personnel files")).toBe(5);
+    await button(visit, "Discard").click();
+    await expect.poll(() => names.allTextContents()).toEqual(before);
+    const { body } = await world.client.get("/tenants/resources?filter[name]=Accounting");
+    await visit.open(`/resources/${body.data[0].id}`);
+    await grip("Frankfurt 2").waitFor();
+    await drag(grip("Frankfurt 2"), grip("Frankfurt 1"));
+    const rows = page.getByRole("region", { name: /^Gateways/ }).locator("tbody tr");
+    await expect.poll(() => rows.first().textContent()).toContain("Frankfurt 2");
+    await page.getByText("The priority is changed, and not saved yet.").waitFor();
+    await visit.leave();
   });
 
   test("is told when somebody else was faster to order policies, by coming back to the page and by the review", async () => {

@@ -76,6 +76,7 @@ export const heading = ({ page }: Visit, name: string | RegExp) => page.getByRol
 export const button = ({ page }: Visit, name: string | RegExp) => page.getByRole("button", { name, exact: true });
 export const inDialog = ({ page }: Visit, name: string | RegExp) =>
   page.getByRole("dialog").getByRole("button", { name, exact: true });
+export const region = ({ page }: Visit, name: string | RegExp) => page.getByRole("region", { name, exact: true });
 export const effectOf = ({ page }: Visit) => page.getByRole("region", { name: "What this does to access" });
 
 /** What was typed is looked at, and then saved. @param label of the button that saves it */
@@ -121,4 +122,10 @@ export async function controlsThatWrite({ page }: Visit): Promise<readonly strin
 /** Everything that the page asked for is there. */
 export async function isQuiet({ page }: Visit): Promise<void> {
   await expect.poll(() => page.locator("[aria-busy=true]").count(), { timeout: 10_000 }).toBe(0);
+}
+
+/** @param where said where something is found */
+export async function offersNothing(visit: Visit, where: string): Promise<void> {
+  await isQuiet(visit);
+  expect(await controlsThatWrite(visit), where).toEqual([]);
 }
