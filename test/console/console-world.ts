@@ -39,6 +39,8 @@ export interface ConsoleWorld {
 export interface VisitOptions {
   readonly theme?: "light" | "dark";
   readonly width?: number;
+  /** Whether the screen is touched. */
+  readonly touch?: boolean;
   /** Signs in with it. */
   readonly key?: string;
 }
@@ -87,7 +89,7 @@ export async function openConsoleWorld(): Promise<ConsoleWorld> {
 async function visit(
   browser: Browser,
   url: string,
-  { theme = "light", width = 1280, key }: VisitOptions,
+  { theme = "light", width = 1280, touch = false, key }: VisitOptions,
 ): Promise<Visit> {
   const context = await browser.newContext({
     baseURL: url,
@@ -95,6 +97,7 @@ async function visit(
     // What moves on its way in or out is neither here nor gone: pictures and axe-core would see it by chance.
     reducedMotion: "reduce",
     viewport: { width, height: 900 },
+    hasTouch: touch,
     locale: "en-GB",
     timezoneId: "Europe/Berlin",
     permissions: ["clipboard-read", "clipboard-write"],

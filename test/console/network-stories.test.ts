@@ -1,4 +1,5 @@
 /** Gateways that connect, what is wrong with the network, and orders that are changed by hand. */
+import type { Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   type ConsoleWorld,
@@ -137,6 +138,108 @@ describe.runIf(hasBrowser)("an administrator of the network", { timeout: 60_000 
     await other.page.getByRole("link", { name: "Cloud" }).waitFor();
     expect(await other.page.getByRole("button", { name: /^Order of/ }).count()).toBe(0);
     await other.leave();
+  });
+
+  test("orders policies and gateways with a finger", async () => {
+    const visit = await world.visit({ key: owner, width: 768, touch: true });
+    const { page, context } = visit;
+    const screen = await context.newCDPSession(page);
+    const middleOf = async (at: Locator) => {
+      const box = await at.boundingBox();
+      if (box === null) throw new Error("what is to be touched is not in sight");
+      return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+    };
+    const drag = async (from: Locator, to: Locator) => {
+      const [begin, end] = [await middleOf(from), await middleOf(to)];
+      await screen.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [begin] });
+      for (let step = 1; step <= 10; step++) {
+        const point = {
+          x: begin.x + ((end.x - begin.x) * step) / 10,
+          y: begin.y + ((end.y - begin.y) * step) / 10,
+        };
+        await screen.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: [point] });
+      }
+      await screen.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+    };
+    const grip = (name: string) => page.getByRole("button", { name: `Order of ${name}: drag, or use the arrow keys` });
+    await visit.open("/policies");
+    await grip("Personnel files").waitFor();
+    const names = page.locator("ol.policies .policy-name");
+    const before = await names.allTextContents();
+    await drag(grip("Personnel files"), grip("Production for operations"));
+    const moved = before.filter((name) => name !== "Personnel files");
+    moved.splice(1, 0, "Personnel files");
+    await expect.poll(() => names.allTextContents()).toEqual(moved);
+    await page.getByText("Personnel files is now number 2").waitFor();
+    expect(await page.evaluate<number>("scrollY")).toBe(0);
+    await drag(grip("Personnel files"), grip("Office systems"));
+    await expect.poll(async () => (await names.allTextContents()).indexOf("Personnel files")).toBe(5);
+    await button(visit, "Discard").click();
+    await expect.poll(() => names.allTextContents()).toEqual(before);
+    const { body } = await world.client.get("/tenants/resources?filter[name]=Accounting");
+    await visit.open(`/resources/${body.data[0].id}`);
+    await grip("Frankfurt 2").waitFor();
+    await drag(grip("Frankfurt 2"), grip("Frankfurt 1"));
+    const rows = page.getByRole("region", { name: /^Gateways/ }).locator("tbody tr");
+    await expect.poll(() => rows.first().textContent()).toContain("Frankfurt 2");
+    await page.getByText("The priority is changed, and not saved yet.").waitFor();
+    await visit.leave();
+  });
+
+  test("is told when somebody else was faster to order policies, by coming back to the page and by the review", async () => {
+    const ordered = async (): Promise<readonly { readonly id: string; readonly name: string }[]> =>
+      (await world.client.get("/tenants/policies?filter[type]=SAAS&sort=order")).body.data;
+    /** Somebody else puts the last policy first. */
+    const overtake = async () => {
+      const ids = (await ordered()).map(({ id }) => id);
+      const policies = [ids.at(-1), ...ids.slice(0, -1)];
+      const answer = await world.client.post("/tenants/policies/reorder", { type: "SAAS", policies });
+      expect(answer.status, answer.text).toBeLessThan(300);
+      return (await ordered()).map(({ name }) => name);
+    };
+    const visit = await world.visit({ key: owner });
+    const { page } = visit;
+    await visit.open("/policies?type=SAAS");
+    const names = page.locator("ol.policies .policy-name");
+    const notice = page.getByRole("alert").filter({ hasText: "The stored order was changed meanwhile" });
+    const grip = (name: string) => page.getByRole("button", { name: `Order of ${name}: drag, or use the arrow keys` });
+    await grip("Customer systems").focus();
+    await page.keyboard.press("Home");
+    await page.getByText("The order is changed, and not saved yet.").waitFor();
+    const first = await overtake();
+    await expect
+      .poll(
+        async () => {
+          // As when somebody comes back to the tab: what is a few seconds old is then read anew.
+          await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+          return await notice.count();
+        },
+        { timeout: 20_000 },
+      )
+      .toBe(1);
+    expect(await names.allTextContents()).toEqual(first);
+    expect(await page.getByText("The order is changed").count()).toBe(0);
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "policies-overtaken");
+    await grip("Mail and meetings").focus();
+    await page.keyboard.press("End");
+    await expect.poll(() => notice.count()).toBe(0);
+    const second = await overtake();
+    await button(visit, "Review the order").click();
+    await notice.waitFor();
+    await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
+    expect(await names.allTextContents()).toEqual(second);
+    // Moved anew, it is reviewed when that is asked for, and saved.
+    const last = second.at(0) ?? "";
+    await grip(last).focus();
+    await page.keyboard.press("End");
+    await expect.poll(() => notice.count()).toBe(0);
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await button(visit, "Review the order").click();
+    await page.getByRole("region", { name: "What this does to access" }).waitFor();
+    await button(visit, "Save the order").click();
+    await expect.poll(async () => (await ordered()).at(-1)?.name).toBe(last);
+    await visit.leave();
   });
 
   test("is told of resources that nobody reaches and policies that never match, and mends them from there", async () => {

@@ -1,5 +1,7 @@
 /** What every file of stories begins with: a world, a key of its owner, and how people call what they see. */
-import { afterAll, beforeAll } from "vitest";
+import { isWrite } from "@gatehouse/contract/operation";
+import { operations } from "@gatehouse/contract/operations/all";
+import { afterAll, beforeAll, expect } from "vitest";
 import {
   type ConsoleWorld,
   hasBrowser,
@@ -17,6 +19,8 @@ export interface StoryWorld {
   readonly owner: string;
   /** As the owner, unless another key is given. */
   visit(options?: VisitOptions): Promise<Visit>;
+  /** As an auditor; leaving fails where the console sent anything that changes something. */
+  visitAsAuditor(options?: Omit<VisitOptions, "key">): Promise<Visit>;
   /** Of a record by its name. */
   idOf(path: string, name: string): Promise<string>;
 }
@@ -24,6 +28,7 @@ export interface StoryWorld {
 /** Call it in a `describe`. */
 export function storyWorld(): StoryWorld {
   let opened: { readonly world: ConsoleWorld; readonly owner: string } | undefined;
+  let auditor: string | undefined;
   beforeAll(async () => {
     const world = await openConsoleWorld();
     opened = { world, owner: await world.keyOf("OWNER") };
@@ -44,6 +49,18 @@ export function storyWorld(): StoryWorld {
       return now().owner;
     },
     visit: (options = {}) => now().world.visit({ key: now().owner, ...options }),
+    async visitAsAuditor(options = {}) {
+      auditor ??= await now().world.keyOf("AUDITOR");
+      const visit = await now().world.visit({ ...options, key: auditor });
+      const changes = changesSentBy(visit);
+      return {
+        ...visit,
+        async leave() {
+          await visit.leave();
+          expect(changes).toEqual([]);
+        },
+      };
+    },
     async idOf(path, name) {
       const { body } = await now().world.client.get(`/tenants/${path}?filter[name]=${encodeURIComponent(name)}`);
       return body.data[0].id;
@@ -59,6 +76,7 @@ export const heading = ({ page }: Visit, name: string | RegExp) => page.getByRol
 export const button = ({ page }: Visit, name: string | RegExp) => page.getByRole("button", { name, exact: true });
 export const inDialog = ({ page }: Visit, name: string | RegExp) =>
   page.getByRole("dialog").getByRole("button", { name, exact: true });
+export const region = ({ page }: Visit, name: string | RegExp) => page.getByRole("region", { name, exact: true });
 export const effectOf = ({ page }: Visit) => page.getByRole("region", { name: "What this does to access" });
 
 /** What was typed is looked at, and then saved. @param label of the button that saves it */
@@ -66,4 +84,48 @@ export async function review(visit: Visit, label: string): Promise<void> {
   await inDialog(visit, "Review").click();
   await effectOf(visit).waitFor();
   await inDialog(visit, label).click();
+}
+
+/** What questions are asked with by other methods than GET, as patterns of their paths. */
+const questions = operations
+  .filter((operation) => operation.method !== "GET" && !isWrite(operation))
+  .map(({ path }) => new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`));
+
+/** What a page sends from now on that changes something, or would. */
+export function changesSentBy({ page }: Visit): readonly string[] {
+  const sent: string[] = [];
+  page.on("request", (request) => {
+    const { pathname } = new URL(request.url());
+    if (request.method() === "GET" || questions.some((question) => question.test(pathname))) return;
+    sent.push(`${request.method()} ${pathname}`);
+  });
+  return sent;
+}
+
+/** How buttons are called that change something, or open a form. */
+const writing =
+  /^(create|invite|edit|delete|deactivate|reactivate|add|more(?! filters)|remove|move|order of|disconnect|connect|save|review|discard|revoke|replace|give|take|deliver|put|make|send)\b/i;
+
+/** What is in the page that changes something, or leads to a form: for whoever may only read, nothing. */
+export async function controlsThatWrite({ page }: Visit): Promise<readonly string[]> {
+  const main = page.locator("main");
+  const found = main
+    .getByRole("button", { name: writing })
+    .or(main.locator("a[href*='new=1']"))
+    .or(main.locator("[draggable=true], [contenteditable=true], textarea, input[type=checkbox]:not([role=switch])"))
+    .or(page.getByRole("dialog"));
+  return await found.evaluateAll((all: readonly { readonly outerHTML: string }[]) =>
+    all.map(({ outerHTML }) => outerHTML.slice(0, 160)),
+  );
+}
+
+/** Everything that the page asked for is there. */
+export async function isQuiet({ page }: Visit): Promise<void> {
+  await expect.poll(() => page.locator("[aria-busy=true]").count(), { timeout: 10_000 }).toBe(0);
+}
+
+/** @param where said where something is found */
+export async function offersNothing(visit: Visit, where: string): Promise<void> {
+  await isQuiet(visit);
+  expect(await controlsThatWrite(visit), where).toEqual([]);
 }

@@ -28,8 +28,16 @@ export interface PageSet {
           | "/tenants/groups"
           | "/tenants/devices"
           | "/tenants/resources"
-          | "/tenants/policies";
+          | "/tenants/policies"
+          | "/tenants/access-tests";
         readonly field: string;
       }
-    | { readonly path: "/tenants/gateways" };
+    | {
+        readonly path:
+          | "/tenants/gateways"
+          | "/tenants/protocols"
+          | "/tenants/admission-rules"
+          | "/tenants/api-keys"
+          | "/tenants/webhooks";
+      };
 }

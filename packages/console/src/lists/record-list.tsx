@@ -50,7 +50,9 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
       {title !== undefined && (
         <Group justify="space-between">
           <Title order={1}>{title}</Title>
-          <Group gap="xs">{actions}</Group>
+          <Group gap="xs" className="actions">
+            {actions}
+          </Group>
         </Group>
       )}
       <Questions definition={definition} state={state} change={change} />

@@ -29,11 +29,11 @@ export function RecordPage({ list, title, status, actions, graph, error, retry, 
   return (
     <Stack>
       <Group justify="space-between" wrap="nowrap" gap="xs">
-        <Breadcrumbs>
+        <Breadcrumbs className="trail">
           <Anchor component={Link} to={list.to}>
             {list.title}
           </Anchor>
-          <Text c="dimmed" truncate maw="50vw">
+          <Text c="dimmed" truncate>
             {title ?? "…"}
           </Text>
         </Breadcrumbs>
@@ -66,7 +66,9 @@ export function RecordPage({ list, title, status, actions, graph, error, retry, 
               </Title>
               {status}
             </Group>
-            <Group gap="xs">{actions}</Group>
+            <Group gap="xs" className="actions">
+              {actions}
+            </Group>
           </Group>
           {children}
         </>

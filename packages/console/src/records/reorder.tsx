@@ -1,7 +1,7 @@
 /** Putting records into another order: by dragging a row, or by the keys of its grip. Saving is for whoever shows the list. */
 import { Alert } from "@mantine/core";
 import { GripVertical } from "lucide-react";
-import { type DragEvent, type KeyboardEvent, useCallback, useState } from "react";
+import { type DragEvent, type KeyboardEvent, type PointerEvent, useCallback, useState } from "react";
 import { moved } from "./moved.ts";
 
 interface Ordered {
@@ -112,9 +112,10 @@ interface GripProps {
   /** What is dragged onto what, such as "policy": others are not taken. */
   readonly kind: string;
   readonly move: Reorder<Ordered>["move"];
+  readonly dropAt: Reorder<Ordered>["dropAt"];
 }
 
-export function Grip({ id, name, kind, move }: GripProps) {
+export function Grip({ id, name, kind, move, dropAt }: GripProps) {
   const onKeyDown = (event: KeyboardEvent) => {
     const to = byKey[event.key];
     if (to === undefined) return;
@@ -129,6 +130,7 @@ export function Grip({ id, name, kind, move }: GripProps) {
       data-grip={id}
       aria-label={`Order of ${name}: drag, or use the arrow keys`}
       onKeyDown={onKeyDown}
+      onPointerDown={(event) => followFinger(event, kind, id, dropAt)}
       onDragStart={(event) => {
         event.dataTransfer.setData(typeOf(kind), id);
         event.dataTransfer.effectAllowed = "move";
@@ -141,6 +143,41 @@ export function Grip({ id, name, kind, move }: GripProps) {
   );
 }
 
+/**
+ * Dragging by a finger or a pen, which the browser's own dragging leaves out. It is followed at the window, since the row that is
+ * held may be scrolled out of sight.
+ */
+function followFinger({ pointerId, pointerType }: PointerEvent, kind: string, id: string, dropAt: GripProps["dropAt"]) {
+  if (pointerType === "mouse") return;
+  const ended = new AbortController();
+  let under: HTMLElement | null = null;
+  const hover = (row: HTMLElement | null) => {
+    under?.removeAttribute("data-under-finger");
+    under = row;
+    under?.setAttribute("data-under-finger", "true");
+  };
+  const listen = (type: "pointermove" | "pointerup" | "pointercancel", run: (at: globalThis.PointerEvent) => void) =>
+    window.addEventListener(type, (event) => event.pointerId === pointerId && run(event), { signal: ended.signal });
+  listen("pointermove", ({ clientX, clientY }) => {
+    if (clientY < edge.top) window.scrollBy(0, -edge.step);
+    if (clientY > window.innerHeight - edge.bottom) window.scrollBy(0, edge.step);
+    hover(document.elementFromPoint(clientX, clientY)?.closest<HTMLElement>(`[data-row-of="${kind}"]`) ?? null);
+  });
+  listen("pointerup", () => {
+    const target = under?.dataset.rowId;
+    hover(null);
+    ended.abort();
+    if (target !== undefined && target !== id) dropAt(id, target);
+  });
+  listen("pointercancel", () => {
+    hover(null);
+    ended.abort();
+  });
+}
+
+/** How near to the window's edges a finger scrolls the page, and how far at each move, in pixels: the header stands on top. */
+const edge = { top: 90, bottom: 40, step: 16 } as const;
+
 const byKey: Readonly<Record<string, (from: number) => number>> = {
   ArrowUp: (from) => from - 1,
   ArrowDown: (from) => from + 1,
@@ -151,6 +188,8 @@ const byKey: Readonly<Record<string, (from: number) => number>> = {
 /** Of a row onto which others are dropped. */
 export function dropTarget(kind: string, target: string, dropAt: Reorder<Ordered>["dropAt"]) {
   return {
+    "data-row-of": kind,
+    "data-row-id": target,
     onDragOver: (event: DragEvent) => {
       if (event.dataTransfer.types.includes(typeOf(kind))) event.preventDefault();
     },

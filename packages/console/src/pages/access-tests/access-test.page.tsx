@@ -70,7 +70,7 @@ function Result({ test, state }: { readonly test: AccessTest; readonly state: Ac
       <Stack gap="sm">
         <Text>
           {missing !== undefined
-            ? `The ${missing} that it names was deleted, so it asks nothing. Edit it, or delete it.`
+            ? `The ${missing} that it names was deleted, so it asks nothing. It has to name another, or go.`
             : holds
               ? `It holds, for each of the ${asked} that it asks about.`
               : `It does not hold for ${brokenCount} of the ${asked} that it asks about.`}

@@ -79,7 +79,7 @@ export function AccessTestsListPage() {
 
 function Run() {
   const { may, data, refetch, isFetching } = useTestReport();
-  if (!may) return null;
+  if (!may || data?.tests.length === 0) return null;
   const { holding, broken, missing } = data?.summary ?? { holding: 0, broken: 0, missing: 0 };
   return (
     <>

@@ -10,4 +10,5 @@ export const accessTestPages: PageSet = {
   list: async () => (await import("./access-tests.page.tsx")).AccessTestsListPage,
   detail: async () => (await import("./access-test.page.tsx")).AccessTestPage,
   create: { title: "Create an access test", permission: "access-tests:write" },
+  find: { path: "/tenants/access-tests", field: "name" },
 };

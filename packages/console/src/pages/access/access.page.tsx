@@ -44,6 +44,7 @@ export function AccessPage() {
         data={views.map(({ value, label }) => ({ value, label }))}
         style={{ alignSelf: "start" }}
         className="views"
+        withItemsBorders={false}
       />
       {asked.view === "graph" ? (
         <Suspense fallback={<Skeleton height={420} aria-busy />}>

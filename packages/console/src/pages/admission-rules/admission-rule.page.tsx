@@ -1,4 +1,4 @@
-import { Button, Code, Text } from "@mantine/core";
+import { Button, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
@@ -9,8 +9,10 @@ import { Moment } from "../../records/moment.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { RuleReading } from "../../records/rule-reading.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { bodyOf, type Rule, ruleFields, ruleValues } from "./rule-fields.tsx";
+import { sayRule } from "./say-condition.ts";
 
 const path = "/tenants/admission-rules/{id}";
 const policies = paged("/tenants/policies");
@@ -35,7 +37,11 @@ export function AdmissionRulePage() {
                 {
                   label: "Rule",
                   value:
-                    rule.rule === undefined ? `Built in: ${rule.type.toLowerCase()}` : <Code block>{rule.rule}</Code>,
+                    rule.rule === undefined ? (
+                      `Built in: ${rule.type.toLowerCase()}`
+                    ) : (
+                      <RuleReading text={rule.rule} said={sayRule(rule.rule)} />
+                    ),
                 },
                 { label: "Asks the time", value: rule.hasTimeConstraint ? "Yes" : "No" },
                 { label: "Changed", value: <Moment at={rule.updatedAt} /> },

@@ -10,4 +10,5 @@ export const admissionRulePages: PageSet = {
   list: async () => (await import("./admission-rules.page.tsx")).AdmissionRulesListPage,
   detail: async () => (await import("./admission-rule.page.tsx")).AdmissionRulePage,
   create: { title: "Create an admission rule", permission: "admission-rules:write" },
+  find: { path: "/tenants/admission-rules" },
 };

@@ -5,6 +5,19 @@ const days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", 
 const comparisons = { "==": "is", "!=": "is not", ">=": "is at least", "<=": "is at most" } as const;
 const bound = /^now\.get(Hours|DayOfWeek)\("([^"\\]*)"\) (>=|<=|<|>) (\d{1,2})$/;
 
+export interface SaidRule {
+  /** How many of the conditions have to be met. */
+  readonly match: "all" | "any";
+  /** Each as a sentence without its end. */
+  readonly conditions: readonly string[];
+}
+
+/** Undefined for a rule that says more than the builder knows. */
+export function sayRule(text: string): SaidRule | undefined {
+  const rule = readRule(text);
+  return rule && { match: rule.match, conditions: [...new Set(rule.conditions.map(sayOne))] };
+}
+
 /** As a sentence without its end; undefined for what is not one of the conditions that the builder knows. */
 export function sayCondition(text: string): string | undefined {
   const one = sayBound(text.trim());

@@ -10,4 +10,5 @@ export const apiKeyPages: PageSet = {
   list: async () => (await import("./api-keys.page.tsx")).ApiKeysListPage,
   detail: async () => (await import("./api-key.page.tsx")).ApiKeyPage,
   create: { title: "Create an API key", permission: "api-keys:write" },
+  find: { path: "/tenants/api-keys" },
 };

@@ -3,6 +3,7 @@ import type { ItemAt } from "@gatehouse/client/calls";
 import { Group, Stack, Table, Text } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api, whole } from "../../app/api.ts";
+import { useMay } from "../../app/session.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { Status, StatusOf } from "../../records/status.tsx";
@@ -22,6 +23,7 @@ const mostAsked = 12;
 const mostShown = 6;
 
 export function GatewaysPanel() {
+  const mayCreate = useMay("gateways:write");
   const query = useQuery({
     queryKey: [gateways.path, "list", undefined],
     queryFn: ({ signal }) => gateways.read(signal),
@@ -33,10 +35,15 @@ export function GatewaysPanel() {
         {(all) =>
           all.length === 0 ? (
             <Text>
-              None yet.{" "}
-              <RecordLink to="/gateways?new=1" inText>
-                Create the first one
-              </RecordLink>
+              None yet
+              {mayCreate && (
+                <>
+                  .{" "}
+                  <RecordLink to="/gateways?new=1" inText>
+                    Create the first one
+                  </RecordLink>
+                </>
+              )}
               : traffic enters the network there.
             </Text>
           ) : (

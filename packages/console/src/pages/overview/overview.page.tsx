@@ -45,6 +45,7 @@ export function OverviewPage() {
 }
 
 function AccessTests() {
+  const mayWrite = useMay("access-tests:write");
   const query = useQuery({
     queryKey: ["/tenants/access-tests/check"],
     queryFn: ({ signal }) => api.post("/tenants/access-tests/check", { body: {}, signal }),
@@ -58,9 +59,13 @@ function AccessTests() {
             return (
               <Text>
                 None yet.{" "}
-                <RecordLink to="/access-tests?new=1" inText>
-                  Write down what has to stay so
-                </RecordLink>
+                {mayWrite ? (
+                  <RecordLink to="/access-tests?new=1" inText>
+                    Write down what has to stay so
+                  </RecordLink>
+                ) : (
+                  "A test says what has to stay so"
+                )}
                 , such as that contractors never reach Payroll.
               </Text>
             );

@@ -86,7 +86,7 @@ export function PoliciesListPage() {
               The first {data.length} of {total}; the others are on their way.
             </Text>
           )}
-          <PolicyOrder key={value} type={value} policies={data} text={text} isWhole={isWhole} />
+          <PolicyOrder key={value} type={value} policies={data} text={text} isWhole={isWhole} reread={refetch} />
         </>
       )}
       {text !== "" && (

@@ -25,15 +25,23 @@ interface PolicyOrderProps {
   readonly text: string;
   /** Whether these are all: an order is changed as a whole. */
   readonly isWhole: boolean;
+  /** Asks for the stored order anew. */
+  readonly reread: () => unknown;
 }
 
 const isDefault = (policy: Policy): boolean => policy.isDefault;
 
 /** The default policy stays last. */
-export function PolicyOrder({ type, policies, text, isWhole }: PolicyOrderProps) {
+export function PolicyOrder({ type, policies, text, isWhole, reread }: PolicyOrderProps) {
   const reorder = useReorder(policies, isDefault);
   const { order, isChanged, announcement, discard, isOvertaken } = reorder;
   const [reviewing, setReviewing] = useState(false);
+  if (isOvertaken && reviewing) setReviewing(false);
+  const review = () => {
+    setReviewing(true);
+    // Whoever else changed it meanwhile is not to be overruled unseen.
+    void reread();
+  };
   const may = useMay("policies:write") && text === "" && isWhole;
   const body = { type, policies: order.map(({ id }) => id) };
   return (
@@ -47,7 +55,7 @@ export function PolicyOrder({ type, policies, text, isWhole }: PolicyOrderProps)
               <Button variant="default" onClick={discard}>
                 Discard
               </Button>
-              <Button onClick={() => setReviewing(true)}>Review the order</Button>
+              <Button onClick={review}>Review the order</Button>
             </Group>
           </Group>
         </Paper>
@@ -135,7 +143,7 @@ function Rows({ reorder: { order, lastMoved, move, dropAt }, text, may }: RowsPr
               offset={start - top}
               measure={virtualizer.measureElement}
               place={place}
-              mayMove={may && !policy.isDefault}
+              mayDrop={may}
               isLast={place >= last}
               move={move}
               dropAt={dropAt}
@@ -157,7 +165,8 @@ interface PolicyRowProps {
   readonly measure: (row: HTMLElement | null) => void;
   /** In the order of evaluation, from 0. */
   readonly place: number;
-  readonly mayMove: boolean;
+  /** Whether others may be put into its place, and it into theirs, unless it is the default policy. */
+  readonly mayDrop: boolean;
   readonly isLast: boolean;
   readonly move: Reorder<Policy>["move"];
   readonly dropAt: Reorder<Policy>["dropAt"];
@@ -165,8 +174,9 @@ interface PolicyRowProps {
 
 /** Plain elements: only those that change are drawn anew. */
 const PolicyRow = memo(function PolicyRow(props: PolicyRowProps) {
-  const { policy, index, count, offset, measure, place, mayMove, isLast, move, dropAt } = props;
+  const { policy, index, count, offset, measure, place, mayDrop, isLast, move, dropAt } = props;
   const { id, name, action, active } = policy;
+  const mayMove = mayDrop && !policy.isDefault;
   return (
     <li
       className="policy"
@@ -176,9 +186,9 @@ const PolicyRow = memo(function PolicyRow(props: PolicyRowProps) {
       aria-setsize={count}
       aria-posinset={index + 1}
       style={{ transform: `translateY(${offset}px)` }}
-      {...dropTarget("policy", id, dropAt)}
+      {...(mayDrop ? dropTarget("policy", id, dropAt) : {})}
     >
-      {mayMove && <Grip id={id} name={name} kind="policy" move={move} />}
+      {mayMove && <Grip id={id} name={name} kind="policy" move={move} dropAt={dropAt} />}
       <span className="place">{place + 1}</span>
       <span className="policy-name">
         <Link to={`/policies/${id}`}>{name}</Link>

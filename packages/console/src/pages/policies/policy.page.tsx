@@ -1,4 +1,4 @@
-import { Button, Code, Group, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
@@ -8,8 +8,10 @@ import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
+import { RuleReading } from "../../records/rule-reading.tsx";
 import { Status } from "../../records/status.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
+import { sayRule } from "../admission-rules/say-condition.ts";
 import { bodyOf, bodyOfDefault, policyFields, policyValues } from "./policy-fields.tsx";
 import { modes, type Policy, policyTypes } from "./say-policy.ts";
 
@@ -77,7 +79,7 @@ function About({ policy }: { readonly policy: Policy }) {
                 rule.type === "CUSTOM" ? (
                   <Stack gap={4}>
                     <RecordLink to={`/admission-rules/${rule.id}`}>{rule.name}</RecordLink>
-                    <Code block>{rule.rule}</Code>
+                    <RuleReading text={rule.rule ?? ""} said={sayRule(rule.rule ?? "")} />
                   </Stack>
                 ) : rule.type === "ALLOW" ? (
                   "Always"

@@ -10,4 +10,5 @@ export const protocolPages: PageSet = {
   list: async () => (await import("./protocols.page.tsx")).ProtocolsListPage,
   detail: async () => (await import("./protocol.page.tsx")).ProtocolPage,
   create: { title: "Create a protocol", permission: "protocols:write" },
+  find: { path: "/tenants/protocols" },
 };

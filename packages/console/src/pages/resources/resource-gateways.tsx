@@ -119,7 +119,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
                 <Table.Tr key={id} {...(mayMove ? dropTarget("gateway", id, dropAt) : {})}>
                   {mayMove && (
                     <Table.Td visibleFrom="xs">
-                      <Grip id={id} name={name} kind="gateway" move={move} />
+                      <Grip id={id} name={name} kind="gateway" move={move} dropAt={dropAt} />
                     </Table.Td>
                   )}
                   {isByPriority && <Table.Td>{index + 1}</Table.Td>}

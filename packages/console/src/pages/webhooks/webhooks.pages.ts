@@ -10,4 +10,5 @@ export const webhookPages: PageSet = {
   list: async () => (await import("./webhooks.page.tsx")).WebhooksListPage,
   detail: async () => (await import("./webhook.page.tsx")).WebhookPage,
   create: { title: "Create a webhook", permission: "webhooks:write" },
+  find: { path: "/tenants/webhooks" },
 };

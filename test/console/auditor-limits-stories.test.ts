@@ -1,0 +1,112 @@
+/** What an auditor is not told, and is refused; and how the main pages look without what writes. */
+import { isWrite } from "@gatehouse/contract/operation";
+import { operations } from "@gatehouse/contract/operations/all";
+import { describe, expect, test } from "vitest";
+import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
+import { isQuiet, offersNothing, region, saySkipped, storyWorld } from "./story-world.ts";
+
+saySkipped();
+
+describe.runIf(hasBrowser)("an auditor's limits", { timeout: 60_000 }, () => {
+  const given = storyWorld();
+
+  test("reads keys and webhooks, and none of their secrets", async () => {
+    const key = (await given.client.post("/tenants/api-keys", { name: "Inventory", role: "BASIC" })).body;
+    const hook = (
+      await given.client.post("/tenants/webhooks", { url: "https://hooks.example.com/tickets", active: false })
+    ).body;
+    const visit = await given.visitAsAuditor();
+    const { page } = visit;
+    const answers: Promise<string>[] = [];
+    page.on("response", (response) => {
+      if (/\/tenants\/(api-keys|webhooks)/.test(response.url())) answers.push(response.text());
+    });
+    await visit.open("/api-keys?q=Inventory");
+    await page.getByRole("link", { name: "Inventory" }).click();
+    await region(visit, "About").getByText(key.key.slice(0, 18)).waitFor();
+    await region(visit, "What it may do").getByRole("row", { name: "Users Yes" }).waitFor();
+    await offersNothing(visit, "API key");
+    await visit.open("/webhooks");
+    await page.getByRole("link", { name: hook.name }).click();
+    await region(visit, "Deliveries").getByText("Nothing was delivered yet").waitFor();
+    await offersNothing(visit, "webhook");
+    const told = (await Promise.all(answers)).join("\n");
+    expect(told).toContain(hook.id);
+    for (const secret of [key.key, hook.secret]) {
+      expect(secret.length).toBeGreaterThan(20);
+      expect(told).not.toContain(secret);
+    }
+    await visit.leave();
+  });
+
+  test("is refused by the API whatever the console does not offer", async () => {
+    const writes = operations
+      .filter((operation) => isWrite(operation) && operation.access !== "operator" && operation.access !== undefined)
+      .map(({ id, method, path }) => ({
+        id,
+        method,
+        path: path.replaceAll(/\{\w+\}/g, "01a1fab8-9606-77f6-b88d-04c52b2b8fba"),
+      }));
+    expect(writes.length).toBeGreaterThan(40);
+    const send = ({ page }: Visit, asked: object) =>
+      page.evaluate<string[]>(
+        `Promise.all(${JSON.stringify(asked)}.map(async ({ id, method, path, body = {} }) => {
+          const headers = { "content-type": "application/json" };
+          return id + " " + (await fetch(path, { method, headers, body: JSON.stringify(body) })).status;
+        }))`,
+      );
+    const latest = async () => (await given.client.get("/tenants/events?sort=-position&limit=1")).body.data[0].id;
+    const visit = await given.visit({ key: await given.world.keyOf("AUDITOR") });
+    visit.expectFailures(403);
+    const before = await latest();
+    expect(await send(visit, writes)).toEqual(writes.map(({ id }) => `${id} 403`));
+    expect(await latest()).toBe(before);
+    await visit.leave();
+    // The same is done for whoever may.
+    const owner = await given.visit();
+    const group = { id: "createGroup", method: "POST", path: "/tenants/groups", body: { name: "By hand" } };
+    expect(await send(owner, [group])).toEqual(["createGroup 201"]);
+    await owner.leave();
+  });
+
+  test.each([
+    [1280, "light"],
+    [768, "dark"],
+    [360, "light"],
+  ] as const)("reads the main pages at %i pixels, in the %s theme", async (width, theme) => {
+    const visit = await given.visitAsAuditor({ width, theme });
+    const { page } = visit;
+    const ids = {
+      policy: await given.idOf("policies", "Tools of engineering"),
+      resource: await given.idOf("resources", "Source code"),
+      rule: (await given.client.get("/tenants/admission-rules")).body.find(
+        ({ name }: { readonly name: string }) => name === "Office hours",
+      ).id,
+      user: (await given.client.get("/tenants/users?filter[email]=engineer-01@example.com")).body.data[0].id,
+      event: (await given.client.get("/tenants/events?filter[operation]=createPolicy&limit=1")).body.data[0].id,
+    };
+    const wide: string[] = [];
+    for (const [name, at] of [
+      ["overview", "/overview"],
+      ["users", "/users"],
+      ["policies", "/policies"],
+      ["policy", `/policies/${ids.policy}`],
+      ["resource", `/resources/${ids.resource}`],
+      ["rule", `/admission-rules/${ids.rule}`],
+      ["access", `/access?user=${ids.user}&resource=${ids.resource}`],
+      ["access-tests", "/access-tests"],
+      ["roles", "/roles"],
+      ["event", `/events/${ids.event}`],
+    ] as const) {
+      await visit.open(at);
+      await page.locator("h1").waitFor();
+      await isQuiet(visit);
+      await picture(page, `auditor-${name}-${width}`);
+      expect(await seriousProblems(page), name).toEqual([]);
+      const excess = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+      if (excess > 0) wide.push(`${name} by ${excess}`);
+    }
+    expect(wide).toEqual([]);
+    await visit.leave();
+  });
+});

@@ -1,0 +1,245 @@
+/** What an auditor sees of the network, and that nothing of it can be changed. */
+import { afterAll, describe, expect, test } from "vitest";
+import { hasBrowser, seriousProblems, signIn } from "./console-world.ts";
+import { connectGateway, type DeployedGateway } from "./deployed-gateway.ts";
+import {
+  button,
+  changesSentBy,
+  controlsThatWrite,
+  heading,
+  offersNothing,
+  region,
+  saySkipped,
+  storyWorld,
+} from "./story-world.ts";
+
+saySkipped();
+
+describe.runIf(hasBrowser)("an auditor", { timeout: 60_000 }, () => {
+  const given = storyWorld();
+  const deployed: DeployedGateway[] = [];
+  afterAll(async () => {
+    for (const gateway of deployed) await gateway.stop();
+  });
+
+  /** A gateway that connects, as one that somebody deployed. */
+  const deploy = async (name: string): Promise<string> => {
+    const { body } = await given.client.post("/tenants/gateways", { name, wireguardPort: "51820" });
+    deployed.push(connectGateway(given.world.url, async () => body.token));
+    return body.id;
+  };
+
+  test("signs in, and is led from each part of the overview to where it could be mended", async () => {
+    await given.client.post("/tenants/access-tests", {
+      name: "Nobody reaches File shares",
+      subject: { type: "everyone" },
+      resource: { type: "resource", id: "File shares" },
+      expected: "denied",
+    });
+    await given.client.post("/tenants/policies", {
+      name: "For nobody",
+      type: "PRIVATE",
+      action: true,
+      resources: [await given.idOf("resources", "Wiki")],
+    });
+    const visit = await given.world.visit();
+    const { page } = visit;
+    await page.goto("/");
+    await signIn(page, await given.world.keyOf("AUDITOR"));
+    const changes = changesSentBy(visit);
+    await heading(visit, "Overview").waitFor();
+    const follow = async (panel: string, link: string | RegExp, name: string | RegExp) => {
+      await region(visit, panel).getByRole("link", { name: link }).first().click();
+      await heading(visit, name).waitFor();
+      await offersNothing(visit, `${panel}: ${link}`);
+      await page.goBack();
+      await heading(visit, "Overview").waitFor();
+    };
+    await offersNothing(visit, "overview");
+    expect(await seriousProblems(page)).toEqual([]);
+    await follow("Gateways", "Frankfurt 1", "Frankfurt 1");
+    await follow("Gateways", /Pending/, "Gateways");
+    await follow("Gateways", "All gateways", "Gateways");
+    await follow("What changed last", "Create policy: For nobody", "Create policy");
+    await follow("What changed last", "All events", "Events");
+    await follow("Access tests", "Nobody reaches File shares", "Nobody reaches File shares");
+    await follow("Access tests", "All access tests", "Access tests");
+    await follow("Resources nobody can reach", "Source code", "Source code");
+    await follow("Resources nobody can reach", "All resources", "Resources");
+    await follow("Policies that never match", "For nobody", "For nobody");
+    await follow("Policies that never match", "All policies", "Policies");
+    await follow("Devices", "All devices", "Devices");
+    await visit.leave();
+    expect(changes).toEqual([]);
+  });
+
+  test("is told what an empty network lacks, and is led to no form", async () => {
+    const tests = (await given.client.get("/tenants/access-tests")).body.data;
+    for (const { id } of tests) await given.client.delete(`/tenants/access-tests/${id}`);
+    const visit = await given.visitAsAuditor();
+    const { page } = visit;
+    await page.route("**/tenants/gateways", (route) => route.fulfill({ json: [] }));
+    await visit.open("/overview");
+    await region(visit, "Access tests").getByText("None yet. A test says what has to stay so").waitFor();
+    await region(visit, "Gateways").getByText("None yet: traffic enters the network there.").waitFor();
+    await offersNothing(visit, "overview");
+    await visit.leave();
+    const owner = await given.visit();
+    await owner.open("/overview");
+    await region(owner, "Access tests").getByRole("link", { name: "Write down what has to stay so" }).click();
+    await owner.page.getByRole("dialog", { name: "Create an access test" }).waitFor();
+    // What looks for controls that write finds some.
+    expect((await controlsThatWrite(owner)).length).toBeGreaterThan(1);
+    await owner.leave();
+  });
+
+  test("searches, filters, sorts and pages, all in the address", async () => {
+    const visit = await given.visitAsAuditor();
+    const { page } = visit;
+    await visit.open("/users");
+    await page.getByText("1–25 of 41 users").waitFor();
+    await page.getByRole("button", { name: "Page 2" }).click();
+    await page.getByText("26–41 of 41 users").waitFor();
+    await page.getByRole("searchbox").fill("agent");
+    await page.waitForURL("**/users?q=agent");
+    await button(visit, "E-mail address").click();
+    await page.waitForURL(/sort=-email/);
+    await page.locator("tbody tr").first().getByText("agent-06@example.com").waitFor();
+    await page.getByRole("combobox", { name: "Status" }).click();
+    await page.getByRole("option", { name: "Pending" }).click();
+    await page.waitForURL(/status=pending/);
+    await page.getByText("1–1 of 1 users").waitFor();
+    const shared = await given.visitAsAuditor();
+    await shared.page.goto(page.url());
+    await shared.page.getByText("1–1 of 1 users").waitFor();
+    await offersNothing(shared, "users");
+    await shared.leave();
+    await visit.open("/resources?q=databases&type=PRIVATE");
+    await page.getByText(/^1–2 of 2 resources/).waitFor();
+    await offersNothing(visit, "resources");
+    await visit.open("/gateways?status=PENDING&sort=-name");
+    await page.locator("tbody tr").first().getByText("Frankfurt 2").waitFor();
+    await page.getByRole("searchbox").fill("nothing of that name");
+    await page.getByText("No gateways match").waitFor();
+    await button(visit, "Show all gateways").click();
+    await page.getByRole("link", { name: "Dublin office" }).waitFor();
+    await visit.leave();
+  });
+
+  test("reads what there is to know of one record of each kind", async () => {
+    const visit = await given.visitAsAuditor();
+    const { page } = visit;
+    const user = (await given.client.get("/tenants/users?filter[email]=engineer-01@example.com")).body.data[0].id;
+    const pages: readonly (readonly [string, string | RegExp, string])[] = [
+      [`/users/${user}`, "Profile", "Engineering"],
+      [`/groups/${await given.idOf("groups", "Engineering")}`, /^Members/, "engineer-01@example.com"],
+      [`/devices/${await given.idOf("devices", "engineer-01-laptop")}`, "Posture", "diskEncrypted"],
+      [`/resources/${await given.idOf("resources", "Source code")}`, /^Gateways/, "Cloud"],
+    ];
+    for (const [at, panel, text] of pages) {
+      await visit.open(at);
+      await region(visit, panel).getByText(text, { exact: true }).waitFor();
+      await offersNothing(visit, at);
+    }
+    const lists = [
+      ["addresses", "About", /^(IP address or network|Name)$/],
+      ["protocols", "About", /TCP|UDP|ICMP/],
+      ["roles", "What it grants", "Users"],
+    ] as const;
+    for (const [list, panel, text] of lists) {
+      await visit.open(`/${list}`);
+      await page.locator(`main a[href*="/${list}/"]`).first().click();
+      await page.waitForURL(`**/${list}/*`);
+      await region(visit, panel).getByText(text).first().waitFor();
+      await offersNothing(visit, list);
+    }
+    await visit.leave();
+  });
+
+  test("is shown no form by an address written by hand", async () => {
+    const visit = await given.visitAsAuditor();
+    const { page } = visit;
+    const policy = await given.idOf("policies", "Tools of engineering");
+    for (const at of ["users", "groups", "gateways", "resources", "policies", "admission-rules", "access-tests"]) {
+      await visit.open(`/${at}?new=1&edit=1`);
+      await page.locator("h1").waitFor();
+      await offersNothing(visit, at);
+    }
+    await visit.open(`/policies/${policy}?edit=1&new=1`);
+    await heading(visit, "Tools of engineering").waitFor();
+    await offersNothing(visit, "policy");
+    for (const at of [`/policies/${policy}/edit`, "/users/new/edit"]) {
+      await visit.open(at);
+      await heading(visit, "There is no such page").waitFor();
+      await offersNothing(visit, at);
+      await page.getByRole("link", { name: "To the start" }).click();
+      await heading(visit, "Overview").waitFor();
+    }
+    await visit.leave();
+  });
+
+  test("finds pages and records by the command palette, and nothing that writes", async () => {
+    const visit = await given.visitAsAuditor();
+    const { page } = visit;
+    await heading(visit, "Overview").waitFor();
+    const ask = async (text: string) => {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("textbox", { name: "Search" }).fill(text);
+    };
+    const offered = () => page.locator(".mantine-Spotlight-action").allTextContents();
+    await ask("");
+    await expect.poll(async () => (await offered()).length).toBe(16);
+    expect((await offered()).filter((text) => /^(create|new|invite|add|write)\b/i.test(text))).toEqual([]);
+    await ask("create");
+    await page.getByText("Nothing has that name.").waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await page.getByRole("textbox", { name: "Search" }).fill("sound dev");
+    await page.getByText("Sound device", { exact: true }).waitFor();
+    await page.keyboard.press("Enter");
+    await heading(visit, "Sound device").waitFor();
+    await ask("webhooks");
+    await page.keyboard.press("Enter");
+    await heading(visit, "Webhooks").waitFor();
+    await visit.leave();
+    const owner = await given.visit();
+    await heading(owner, "Overview").waitFor();
+    await owner.page.keyboard.press("Control+k");
+    await owner.page.getByText("Create a policy").waitFor();
+    await owner.leave();
+  });
+
+  test("sees how far gateways are, and neither moves a resource's gateways nor sees a token", async () => {
+    const id = await deploy("Bergen");
+    const visit = await given.visitAsAuditor();
+    const { page } = visit;
+    await visit.open("/overview");
+    await region(visit, "Gateways")
+      .getByRole("row", { name: /^Bergen/ })
+      .getByText("In sync")
+      .waitFor();
+    await visit.open(`/gateways/${id}`);
+    await region(visit, "Configuration").getByText("In sync").waitFor();
+    await region(visit, "Configuration")
+      .getByText(/^generation \d+/)
+      .first()
+      .waitFor();
+    await offersNothing(visit, "gateway");
+    expect(await page.content()).not.toContain("gatehouse_gw_");
+    expect(await seriousProblems(page)).toEqual([]);
+    const accounting = await given.idOf("resources", "Accounting");
+    const order = async () => (await given.client.get(`/tenants/resources/${accounting}`)).body.gateways;
+    const before = await order();
+    await visit.open(`/resources/${accounting}`);
+    const rows = region(visit, /^Gateways/).locator("tbody tr");
+    await region(visit, /^Gateways/)
+      .getByText("By priority")
+      .waitFor();
+    await offersNothing(visit, "resource");
+    await rows.nth(1).dragTo(rows.first());
+    await rows.nth(1).getByRole("link").focus();
+    for (const key of ["ArrowUp", "Home"]) await page.keyboard.press(key);
+    expect(await rows.allTextContents()).toEqual(["1Frankfurt 1Pending", "2Frankfurt 2Pending"]);
+    expect(await order()).toEqual(before);
+    await visit.leave();
+  });
+});
