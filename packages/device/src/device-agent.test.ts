@@ -180,6 +180,23 @@ describe("a device's agent", () => {
     expect(log.join("\n")).toContain("has expired");
   });
 
+  test("brings a tunnel again that somebody else took away", async () => {
+    const clock = new StoppedClock();
+    const { tunnel } = await start({ clock });
+    await controlPlane.send(controlPlane.signed(content));
+    tunnel.wanted = undefined;
+    tunnel.isGone = true;
+    await vi.waitUntil(
+      () => {
+        clock.pass(5_000);
+        return tunnel.wanted !== undefined;
+      },
+      { timeout: 10_000, interval: 20 },
+    );
+    expect(allowedIps(tunnel)).toEqual(ofExample);
+    expect(log.join("\n")).toContain("The tunnel is gone, and brought again: no such device");
+  });
+
   test("takes nobody else's configurations after it met the control plane", async () => {
     const { stop } = await start();
     await controlPlane.send(controlPlane.signed(content));

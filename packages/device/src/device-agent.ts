@@ -339,7 +339,14 @@ export class DeviceAgent {
       );
       return;
     }
-    const live = await tunnel.livePeers();
+    let live: ReadonlyMap<string, LivePeer>;
+    try {
+      live = await tunnel.livePeers();
+    } catch (error) {
+      log(`The tunnel is gone, and brought again: ${error instanceof Error ? error.message : String(error)}`);
+      await this.#mend();
+      return;
+    }
     let hasMoved = false;
     for (const { gateway, publicKey } of used.content.gateways) {
       const choice = this.#choices.get(publicKey);

@@ -53,6 +53,10 @@ interface AgentParts {
 
 /** After the kernel refused what a timer wanted, it is tried again so often, in milliseconds. */
 const retryMs = 5_000;
+/** Other programs may take the filters or the tunnel away: it is looked so often whether they are there, in milliseconds. */
+const lookMs = 2_000;
+/** The tunnel is held against what is wanted so often, in milliseconds: people and programs change peers, addresses and routes. */
+const mendMs = 60_000;
 /** The wall clock may be set, and machines sleep: the time is looked at so often, in milliseconds. */
 const longestWaitMs = 30_000;
 
@@ -63,6 +67,10 @@ export class Agent {
   /** Changes of the kernel, one after the other. */
   #queue: Promise<unknown> = Promise.resolve();
   #cancelTimer: (() => void) | undefined;
+  #cancelLook: (() => void) | undefined;
+  #isStopped = false;
+  /** How many looks there were since the tunnel was mended. */
+  #looks = 0;
   #listeners: ((content: ConfigurationContent | undefined) => Promise<void> | void)[] = [];
 
   constructor(parts: AgentParts) {
@@ -80,6 +88,7 @@ export class Agent {
     this.#trust = await this.#parts.folder.trust();
     if (signingKey !== undefined) await this.trustSigningKey(signingKey);
     await this.#inTurn(() => this.#resume());
+    this.#lookLater(lookMs);
   }
 
   /**
@@ -146,6 +155,8 @@ export class Agent {
 
   /** Ends the timers. What is enforced stays: the kernel goes on with it until it expires. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelLook?.();
     await this.#inTurn(() => {
       this.#cancelTimer?.();
       this.#cancelTimer = undefined;
@@ -283,6 +294,38 @@ export class Agent {
       delayMs ?? Math.min(next - clock.now(), longestWaitMs),
       () => void this.#inTurn(timePassed),
     );
+  }
+
+  #lookLater(delayMs: number): void {
+    if (this.#isStopped) return;
+    this.#cancelLook = this.#parts.clock.after(delayMs, () => {
+      this.#inTurn(() => this.#look()).then(
+        () => this.#lookLater(lookMs),
+        (error: unknown) => {
+          this.#parts.log(
+            `The machine could not be looked after; tried again in ${retryMs / 1000} s: ${String(error)}`,
+          );
+          this.#lookLater(retryMs);
+        },
+      );
+    });
+  }
+
+  /** Puts back what others took away. The filters first: without them everything passes. */
+  async #look(): Promise<void> {
+    const { kernel, wireGuard, log } = this.#parts;
+    if (this.#isStopped) return;
+    if (!(await kernel.hasFilters())) {
+      if (this.#enforced === undefined) await kernel.filter(closedTable(wireGuard.name));
+      else await this.#refreshFilters();
+      log("The filters had been taken away by another program, such as nft flush ruleset: they are back.");
+    }
+    const content = this.content;
+    if (content === undefined) return;
+    this.#looks += 1;
+    if (this.#looks * lookMs < mendMs && (await wireGuard.isThere())) return;
+    this.#looks = 0;
+    if (await kernel.mendTunnel(content)) log(`The interface ${wireGuard.name} had gone: it is back.`);
   }
 
   async #tell(content: ConfigurationContent | undefined): Promise<void> {

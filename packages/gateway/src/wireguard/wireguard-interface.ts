@@ -41,7 +41,7 @@ export class WireGuardInterface {
 
   /** Makes sure that there is one; one that is there already keeps its peers and their sessions. */
   async ensure(): Promise<void> {
-    if (await this.#answers()) return;
+    if (await this.isThere()) return;
     try {
       await this.#programs.change("ip", ["link", "add", "dev", this.name, "type", "wireguard"]);
     } catch (error) {
@@ -146,14 +146,15 @@ export class WireGuardInterface {
 
   /** Takes it away with all that hangs on it; one that is not there is none to take away. */
   async remove(): Promise<void> {
-    if (await this.#answers()) await this.#programs.change("ip", ["link", "delete", "dev", this.name]);
+    if (await this.isThere()) await this.#programs.change("ip", ["link", "delete", "dev", this.name]);
   }
 
   async #change(family: "-4" | "-6", lines: readonly string[]): Promise<void> {
     if (lines.length > 0) await this.#programs.change("ip", [family, "-batch", "-"], `${lines.join("\n")}\n`);
   }
 
-  async #answers(): Promise<boolean> {
+  /** Whether there is such an interface of WireGuard. */
+  async isThere(): Promise<boolean> {
     try {
       await this.#programs.read("wg", ["show", this.name, "listen-port"]);
       return true;
@@ -165,7 +166,7 @@ export class WireGuardInterface {
 
   async #untilAnswers(): Promise<void> {
     for (let attempt = 0; attempt < startAttempts; attempt++) {
-      if (await this.#answers()) return;
+      if (await this.isThere()) return;
       await new Promise((resolve) => setTimeout(resolve, startPauseMs));
     }
     throw new Error(
