@@ -102,6 +102,9 @@ async function openLink({ agent, folder }: ComposedAgent, url: string, tokenFile
     clock: systemClock,
     log: standardErrorLog,
   });
+  agent.onChange((content) => {
+    if (content === undefined) link.expired();
+  });
   link.start();
   return link;
 }
