@@ -103,7 +103,7 @@ export class Agent {
       this.#trust = trust;
     } else if (this.#trust.signingKey !== signingKey) {
       throw new Error(
-        "Another signing key than the pinned one is offered. If the control plane was set up anew, empty the state folder.",
+        `Another signing key than the pinned one is offered. If the control plane was set up anew, empty the state folder, and take the interface away: ip link delete dev ${this.#parts.wireGuard.name}`,
       );
     }
   }
