@@ -16,10 +16,12 @@ import { RememberedTunnel } from "./testing/remembered-tunnel.ts";
 /** Waits for nothing but what the test passes. */
 class StoppedClock implements Clock {
   time = Date.now();
+  /** By how much somebody set the clock, which timers do not notice. */
+  setMs = 0;
   #calls = new Set<{ readonly at: number; readonly call: () => void }>();
 
   now(): number {
-    return this.time;
+    return this.time + this.setMs;
   }
 
   after(delayMs: number, call: () => void): () => void {
@@ -178,6 +180,30 @@ describe("a device's agent", () => {
     );
     expect(agent.configuration).toBeUndefined();
     expect(log.join("\n")).toContain("has expired");
+  });
+
+  test("tries relays of a silent gateway also after the clock was set back", async () => {
+    const clock = new StoppedClock();
+    const { tunnel } = await start({ clock });
+    await controlPlane.send(controlPlane.signed(content));
+    const [, second] = content.gateways;
+    const endpoint = () => tunnel.wanted?.peers.get(second?.publicKey ?? "")?.endpoint;
+    let sentBytes = 0;
+    let looks = 0;
+    tunnel.livePeers = async () => {
+      looks += 1;
+      sentBytes += 148;
+      const silent = { endpoint: undefined, allowedIps: [], lastHandshake: undefined, receivedBytes: 0, sentBytes };
+      return new Map([[second?.publicKey ?? "", silent]]);
+    };
+    const look = async () => {
+      const before = looks;
+      await vi.waitUntil(() => clock.pass(5_000) === undefined && looks > before, { timeout: 10_000, interval: 20 });
+    };
+    await look();
+    clock.setMs = -3 * 3_600_000;
+    for (let count = 0; count < 20 && endpoint() !== "192.0.2.1:40001"; count += 1) await look();
+    expect(endpoint()).toBe("192.0.2.1:40001");
   });
 
   test("brings a tunnel again that somebody else took away", async () => {

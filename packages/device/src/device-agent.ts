@@ -74,6 +74,7 @@ export class DeviceAgent {
   /** Of those that are leaving, by public key. */
   #leavingChoices = new Map<string, EndpointChoice>();
   #mendedAt = 0;
+  #lookedAt = 0;
   /** Changes of the machine, one after the other. */
   #queue: Promise<unknown> = Promise.resolve();
   #cancelTimer: (() => void) | undefined;
@@ -339,6 +340,12 @@ export class DeviceAgent {
       );
       return;
     }
+    if (now < this.#lookedAt) {
+      // The clock was set back: what is counted from moments that are yet to come begins anew.
+      this.#choices = new Map();
+      this.#mendedAt = Number.NEGATIVE_INFINITY;
+    }
+    this.#lookedAt = now;
     let live: ReadonlyMap<string, LivePeer>;
     try {
       live = await tunnel.livePeers();
