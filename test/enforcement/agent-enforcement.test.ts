@@ -1,5 +1,5 @@
 /** The agent on real packets: what a configuration allows passes, and nothing else does. Configurations come straight from the test. */
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { ConfigurationContent, Membership, Service } from "@gatehouse/contract/gateway-link/configuration";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -258,6 +258,22 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     expect(await says(ann, "restart")).toBe(true);
     expect(await answered(ann, [["tcp", app.ipv4, ports.web]])).toHaveLength(1);
     expect(await answered(bob, [["tcp", app.ipv4, ports.web]])).toEqual([]);
+  });
+
+  test("cuts who lost access also where the disk does not take the configuration, and says so", async () => {
+    await enforce(content({ [ann.ipv4]: true }));
+    await ann.prober.ask("open", { stream: "full", host: app.ipv4, port: ports.web });
+    const file = path.join(gateway.stateFolder, "configuration.json");
+    await rm(file);
+    await mkdir(file);
+    await enforce(content({ [bob.ipv4]: true }));
+    expect(await says(ann, "full")).toBe(false);
+    expect(await answered(bob, [["tcp", app.ipv4, ports.web]])).toHaveLength(1);
+    expect((await gateway.report()).warnings).toEqual([expect.stringContaining("cannot be kept (EISDIR")]);
+    await rmdir(file);
+    await enforce(content({ [ann.ipv4]: true }));
+    expect((await gateway.report()).warnings).toEqual([]);
+    expect(await readFile(file, "utf8")).toContain(ann.ipv4);
   });
 
   test("drops everything after a start with a kept configuration that was tampered with", async () => {

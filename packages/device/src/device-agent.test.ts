@@ -1,5 +1,5 @@
 /** Agent and link together, against a control plane that a test speaks for, with a tunnel that only remembers. */
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, rmdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Clock, systemClock } from "@gatehouse/gateway/clock";
@@ -180,6 +180,25 @@ describe("a device's agent", () => {
     );
     expect(agent.configuration).toBeUndefined();
     expect(log.join("\n")).toContain("has expired");
+  });
+
+  test("uses also what the disk does not take, and keeps it once it does", async () => {
+    const clock = new StoppedClock();
+    const { tunnel, folder } = await start({ clock });
+    const file = path.join(state, "configuration.json");
+    await mkdir(file);
+    const { configuration } = await controlPlane.send(controlPlane.signed(content));
+    expect(allowedIps(tunnel)).toEqual(ofExample);
+    expect(log.join("\n")).toContain("cannot be kept for a restart");
+    await rmdir(file);
+    await vi.waitUntil(
+      async () => {
+        clock.pass(5_000);
+        return (await folder.trust())?.latest?.hash === configuration.hash;
+      },
+      { timeout: 10_000, interval: 20 },
+    );
+    expect((await folder.configuration())?.content).toEqual(content);
   });
 
   test("tries relays of a silent gateway also after the clock was set back", async () => {

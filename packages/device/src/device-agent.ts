@@ -75,6 +75,8 @@ export class DeviceAgent {
   #leavingChoices = new Map<string, EndpointChoice>();
   #mendedAt = 0;
   #lookedAt = 0;
+  /** The disk did not take what is in use. */
+  #isUnkept = false;
   /** Changes of the machine, one after the other. */
   #queue: Promise<unknown> = Promise.resolve();
   #cancelTimer: (() => void) | undefined;
@@ -170,7 +172,7 @@ export class DeviceAgent {
   }
 
   async #apply(given: UnreadConfiguration, isNew: boolean): Promise<DeviceOutcome> {
-    const { device, clock, folder, log } = this.#parts;
+    const { device, clock, log } = this.#parts;
     const failed = (reason: DeviceFailureReason, message: string): DeviceOutcome => {
       log(`A configuration was refused (${reason}): ${message}`);
       return { state: "failed", reason, message };
@@ -196,20 +198,31 @@ export class DeviceAgent {
     try {
       this.#used = configuration;
       await this.#mend();
-      // The configuration first: what is kept may be later than the latest, never earlier, or it would be a replay after a crash.
-      if (isNew) await folder.keepConfiguration(configuration);
-      if (trust.latest?.hash !== name.hash) {
-        const later = { ...trust, latest: name };
-        await folder.keepTrust(later);
-        this.#trust = later;
-      }
     } catch (error) {
       await this.#restore(before);
       return failed("not_applied", error instanceof Error ? error.message : String(error));
     }
+    this.#trust = { ...trust, latest: name };
+    if (isNew || trust.latest?.hash !== name.hash) await this.#keep();
     if (isNew) log(`Uses generation ${name.generation}, with ${configuration.content.gateways.length} gateways.`);
     await this.#tell(configuration.content);
     return { state: "applied", configuration: name };
+  }
+
+  /** For a restart. Where the disk is full or broken, what is in use is so all the same, and it is tried again. */
+  async #keep(): Promise<void> {
+    const { folder, log } = this.#parts;
+    if (this.#used === undefined || this.#trust === undefined) return;
+    try {
+      // The configuration first: what is kept may be later than the latest, never earlier, or it would be a replay after a crash.
+      await folder.keepConfiguration(this.#used);
+      await folder.keepTrust(this.#trust);
+      this.#isUnkept = false;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (!this.#isUnkept) log(`What is in use cannot be kept for a restart; it is tried again: ${reason}`);
+      this.#isUnkept = true;
+    }
   }
 
   async #restore(before: SignedDeviceConfiguration | undefined): Promise<void> {
@@ -367,7 +380,9 @@ export class DeviceAgent {
       );
     }
     await this.#endLeaving(now);
-    if (hasMoved || now - this.#mendedAt >= mendMs) await this.#mend();
+    if (!hasMoved && now - this.#mendedAt < mendMs) return;
+    await this.#mend();
+    if (this.#isUnkept) await this.#keep();
   }
 
   /** Those whose time is over, or that do not answer any more: what was left of connections goes the new way, and ends there. */

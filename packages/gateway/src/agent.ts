@@ -69,6 +69,8 @@ export class Agent {
   #cancelTimer: (() => void) | undefined;
   #cancelLook: (() => void) | undefined;
   #isStopped = false;
+  /** Why what is enforced is not kept for a restart. */
+  #unkept: string | undefined;
   /** How many looks there were since the tunnel was mended. */
   #looks = 0;
   #listeners: ((content: ConfigurationContent | undefined) => Promise<void> | void)[] = [];
@@ -120,7 +122,7 @@ export class Agent {
       enforces: this.enforces ?? null,
       load: loadOfMachine(),
       peers: content === undefined ? [] : peerReports(content, live),
-      warnings: this.#parts.warnings(),
+      warnings: [...(this.#unkept === undefined ? [] : [this.#unkept]), ...this.#parts.warnings()],
     };
   }
 
@@ -182,7 +184,7 @@ export class Agent {
   }
 
   async #apply(given: unknown, isNew: boolean): Promise<Outcome> {
-    const { clock, folder, log } = this.#parts;
+    const { clock, log } = this.#parts;
     const failed = (reason: FailureReason, message: string): Outcome => {
       log(`A configuration was refused (${reason}): ${message}`);
       return { state: "failed", reason, message };
@@ -200,16 +202,12 @@ export class Agent {
     const before = this.#enforced;
     try {
       await this.#enforce(configuration, before);
-      // The configuration first: what is kept may be later than the latest, never earlier, or it would be a replay after a crash.
-      if (isNew) await folder.keepConfiguration(configuration);
-      if (trust.latest?.hash !== name.hash) {
-        this.#trust = { ...trust, gateway: header.gateway, tenant: header.tenant, latest: name };
-        await folder.keepTrust(this.#trust);
-      }
     } catch (error) {
       await this.#restore(before);
       return failed("not_applied", error instanceof Error ? error.message : String(error));
     }
+    this.#trust = { ...trust, gateway: header.gateway, tenant: header.tenant, latest: name };
+    if (isNew || trust.latest?.hash !== name.hash) await this.#keep();
     if (isNew) log(`Enforces generation ${name.generation}.`);
     await this.#tell(configuration.content);
     return { state: "applied", configuration: name };
@@ -229,6 +227,23 @@ export class Agent {
     await kernel.filter(state);
     this.#enforced = { configuration, policy };
     this.#setTimer();
+  }
+
+  /** For a restart. Where the disk is full or broken, who lost access loses it all the same: what is enforced stays, and it is tried again. */
+  async #keep(): Promise<void> {
+    const { folder, log } = this.#parts;
+    if (this.#enforced === undefined || this.#trust === undefined) return;
+    try {
+      // The configuration first: what is kept may be later than the latest, never earlier, or it would be a replay after a crash.
+      await folder.keepConfiguration(this.#enforced.configuration);
+      await folder.keepTrust(this.#trust);
+      this.#unkept = undefined;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const warning = `What is enforced cannot be kept (${reason}): after a restart an earlier configuration would be enforced, until the control plane is reached.`;
+      if (this.#unkept !== warning) log(warning);
+      this.#unkept = warning;
+    }
   }
 
   async #restore(before: Enforced | undefined): Promise<void> {
@@ -325,6 +340,7 @@ export class Agent {
     this.#looks += 1;
     if (this.#looks * lookMs < mendMs && (await wireGuard.isThere())) return;
     this.#looks = 0;
+    if (this.#unkept !== undefined) await this.#keep();
     if (await kernel.mendTunnel(content)) log(`The interface ${wireGuard.name} had gone: it is back.`);
   }
 
