@@ -1,5 +1,5 @@
 /** The agent on real packets: what a configuration allows passes, and nothing else does. Configurations come straight from the test. */
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { ConfigurationContent, Membership, Service } from "@gatehouse/contract/gateway-link/configuration";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -260,6 +260,22 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     expect(await answered(bob, [["tcp", app.ipv4, ports.web]])).toEqual([]);
   });
 
+  test("cuts who lost access also where the disk does not take the configuration, and says so", async () => {
+    await enforce(content({ [ann.ipv4]: true }));
+    await ann.prober.ask("open", { stream: "full", host: app.ipv4, port: ports.web });
+    const file = path.join(gateway.stateFolder, "configuration.json");
+    await rm(file);
+    await mkdir(file);
+    await enforce(content({ [bob.ipv4]: true }));
+    expect(await says(ann, "full")).toBe(false);
+    expect(await answered(bob, [["tcp", app.ipv4, ports.web]])).toHaveLength(1);
+    expect((await gateway.report()).warnings).toEqual([expect.stringContaining("cannot be kept (EISDIR")]);
+    await rmdir(file);
+    await enforce(content({ [ann.ipv4]: true }));
+    expect((await gateway.report()).warnings).toEqual([]);
+    expect(await readFile(file, "utf8")).toContain(ann.ipv4);
+  });
+
   test("drops everything after a start with a kept configuration that was tampered with", async () => {
     await enforce(content({ [ann.ipv4]: true }));
     const file = path.join(gateway.stateFolder, "configuration.json");
@@ -279,6 +295,54 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     await until("it has expired", async () => !(await says(ann, "expiry")));
     expect(await gateway.start()).toMatchObject({ enforces: null });
     expect(await answered(ann, [["tcp", app.ipv4, ports.web]])).toEqual([]);
+  });
+
+  describe("where another program takes away what is the agent's", () => {
+    const probe = ["tcp", app.ipv4, ports.web] as const;
+
+    test("applies the next configuration to a table that is gone", async () => {
+      await enforce(content({ [ann.ipv4]: true }));
+      gateway.namespace.run("nft", ["flush", "ruleset"]);
+      await enforce(content({ [bob.ipv4]: true }));
+      expect(await answered(ann, [probe])).toEqual([]);
+      expect(await answered(bob, [probe])).toHaveLength(1);
+    });
+
+    test.each([
+      ["all tables", ["flush", "ruleset"]],
+      ["the rules alone", ["flush", "table", "inet"]],
+    ])("puts the filters back by itself after %s went", async (_, change) => {
+      await enforce(content({ [ann.ipv4]: true }));
+      const ofTable = change.includes("table") ? [`gatehouse-${gateway.interfaceName}`] : [];
+      gateway.log = "";
+      gateway.namespace.run("nft", [...change, ...ofTable]);
+      await until("the filters are back", () => gateway.log.includes("The filters had been taken away"));
+      expect(await answered(ann, [probe])).toHaveLength(1);
+      expect(await answered(bob, [probe])).toEqual([]);
+    });
+
+    test("closes again what nothing may pass", async () => {
+      await enforce(content({ [ann.ipv4]: true }), { expiresAt: Date.now() + 2_000 });
+      await until("it has expired", async () => (await answered(ann, [probe])).length === 0);
+      await until("the agent knows", () => gateway.log.includes("has expired: everything is dropped"));
+      gateway.namespace.run("nft", ["flush", "ruleset"]);
+      const tables = () => gateway.namespace.run("nft", ["list", "tables"]);
+      await until("the table is there", () => tables().includes(gateway.interfaceName));
+      expect(await answered(ann, [probe])).toEqual([]);
+    });
+
+    test("makes the interface anew with its peers", async () => {
+      await enforce(content({ [ann.ipv4]: true }));
+      gateway.namespace.run("ip", ["link", "delete", "dev", gateway.interfaceName]);
+      await until("the interface is back", () => {
+        const links = gateway.namespace.run("ip", ["link", "show"]);
+        return links.includes(gateway.interfaceName);
+      });
+      ann.reconnect();
+      await until("it carries again", async () => (await answered(ann, [probe])).length === 1);
+      expect(await answered(bob, [probe])).toEqual([]);
+      expect(gateway.log).toContain("had gone: it is back");
+    });
   });
 
   test("reports handshakes and bytes of its peers", async () => {

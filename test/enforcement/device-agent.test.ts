@@ -215,6 +215,9 @@ describe.skipIf(why !== undefined)("a device's end on real packets", () => {
     expect(await world.carriers()).toEqual(["one"]);
     await until("it has expired", () => world.log.includes("has expired"));
     expect(await world.carriers()).toEqual([]);
+    // Over a link of its own it tells that nothing is in use.
+    await world.linked();
+    expect((await world.state()).hello).toMatchObject({ uses: null });
     expect(await world.configure(content)).toMatchObject({ type: "applied" });
     expect(await world.carriers()).toEqual(["one"]);
   });

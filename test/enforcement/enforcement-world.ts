@@ -60,6 +60,7 @@ export interface AgentAnswer {
   readonly publicKey?: string;
   readonly enforces?: { readonly generation: number } | null;
   readonly load?: number;
+  readonly warnings?: readonly string[];
   readonly peers?: readonly {
     readonly peer: string;
     readonly lastHandshake?: number;

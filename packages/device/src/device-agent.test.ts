@@ -1,5 +1,5 @@
 /** Agent and link together, against a control plane that a test speaks for, with a tunnel that only remembers. */
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, rmdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Clock, systemClock } from "@gatehouse/gateway/clock";
@@ -16,10 +16,12 @@ import { RememberedTunnel } from "./testing/remembered-tunnel.ts";
 /** Waits for nothing but what the test passes. */
 class StoppedClock implements Clock {
   time = Date.now();
+  /** By how much somebody set the clock, which timers do not notice. */
+  setMs = 0;
   #calls = new Set<{ readonly at: number; readonly call: () => void }>();
 
   now(): number {
-    return this.time;
+    return this.time + this.setMs;
   }
 
   after(delayMs: number, call: () => void): () => void {
@@ -178,6 +180,66 @@ describe("a device's agent", () => {
     );
     expect(agent.configuration).toBeUndefined();
     expect(log.join("\n")).toContain("has expired");
+  });
+
+  test("uses also what the disk does not take, and keeps it once it does", async () => {
+    const clock = new StoppedClock();
+    const { tunnel, folder } = await start({ clock });
+    const file = path.join(state, "configuration.json");
+    await mkdir(file);
+    const { configuration } = await controlPlane.send(controlPlane.signed(content));
+    expect(allowedIps(tunnel)).toEqual(ofExample);
+    expect(log.join("\n")).toContain("cannot be kept for a restart");
+    await rmdir(file);
+    await vi.waitUntil(
+      async () => {
+        clock.pass(5_000);
+        return (await folder.trust())?.latest?.hash === configuration.hash;
+      },
+      { timeout: 10_000, interval: 20 },
+    );
+    expect((await folder.configuration())?.content).toEqual(content);
+  });
+
+  test("tries relays of a silent gateway also after the clock was set back", async () => {
+    const clock = new StoppedClock();
+    const { tunnel } = await start({ clock });
+    await controlPlane.send(controlPlane.signed(content));
+    const [, second] = content.gateways;
+    const endpoint = () => tunnel.wanted?.peers.get(second?.publicKey ?? "")?.endpoint;
+    let sentBytes = 0;
+    let looks = 0;
+    tunnel.livePeers = async () => {
+      looks += 1;
+      sentBytes += 148;
+      const silent = { endpoint: undefined, allowedIps: [], lastHandshake: undefined, receivedBytes: 0, sentBytes };
+      return new Map([[second?.publicKey ?? "", silent]]);
+    };
+    const look = async () => {
+      const before = looks;
+      await vi.waitUntil(() => clock.pass(5_000) === undefined && looks > before, { timeout: 10_000, interval: 20 });
+    };
+    await look();
+    clock.setMs = -3 * 3_600_000;
+    for (let count = 0; count < 20 && endpoint() !== "192.0.2.1:40001"; count += 1) await look();
+    expect(endpoint()).toBe("192.0.2.1:40001");
+  });
+
+  test("brings a tunnel again that somebody else took away", async () => {
+    const clock = new StoppedClock();
+    const { tunnel } = await start({ clock });
+    await controlPlane.send(controlPlane.signed(content));
+    tunnel.wanted = undefined;
+    tunnel.isGone = true;
+    await vi.waitUntil(
+      () => {
+        clock.pass(5_000);
+        return tunnel.wanted !== undefined;
+      },
+      { timeout: 10_000, interval: 20 },
+    );
+    expect(allowedIps(tunnel)).toEqual(ofExample);
+    expect(log.join("\n")).toContain("The tunnel is gone, and brought again: no such device");
   });
 
   test("takes nobody else's configurations after it met the control plane", async () => {

@@ -74,6 +74,9 @@ export class DeviceAgent {
   /** Of those that are leaving, by public key. */
   #leavingChoices = new Map<string, EndpointChoice>();
   #mendedAt = 0;
+  #lookedAt = 0;
+  /** The disk did not take what is in use. */
+  #isUnkept = false;
   /** Changes of the machine, one after the other. */
   #queue: Promise<unknown> = Promise.resolve();
   #cancelTimer: (() => void) | undefined;
@@ -169,7 +172,7 @@ export class DeviceAgent {
   }
 
   async #apply(given: UnreadConfiguration, isNew: boolean): Promise<DeviceOutcome> {
-    const { device, clock, folder, log } = this.#parts;
+    const { device, clock, log } = this.#parts;
     const failed = (reason: DeviceFailureReason, message: string): DeviceOutcome => {
       log(`A configuration was refused (${reason}): ${message}`);
       return { state: "failed", reason, message };
@@ -195,20 +198,31 @@ export class DeviceAgent {
     try {
       this.#used = configuration;
       await this.#mend();
-      // The configuration first: what is kept may be later than the latest, never earlier, or it would be a replay after a crash.
-      if (isNew) await folder.keepConfiguration(configuration);
-      if (trust.latest?.hash !== name.hash) {
-        const later = { ...trust, latest: name };
-        await folder.keepTrust(later);
-        this.#trust = later;
-      }
     } catch (error) {
       await this.#restore(before);
       return failed("not_applied", error instanceof Error ? error.message : String(error));
     }
+    this.#trust = { ...trust, latest: name };
+    if (isNew || trust.latest?.hash !== name.hash) await this.#keep();
     if (isNew) log(`Uses generation ${name.generation}, with ${configuration.content.gateways.length} gateways.`);
     await this.#tell(configuration.content);
     return { state: "applied", configuration: name };
+  }
+
+  /** For a restart. Where the disk is full or broken, what is in use is so all the same, and it is tried again. */
+  async #keep(): Promise<void> {
+    const { folder, log } = this.#parts;
+    if (this.#used === undefined || this.#trust === undefined) return;
+    try {
+      // The configuration first: what is kept may be later than the latest, never earlier, or it would be a replay after a crash.
+      await folder.keepConfiguration(this.#used);
+      await folder.keepTrust(this.#trust);
+      this.#isUnkept = false;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (!this.#isUnkept) log(`What is in use cannot be kept for a restart; it is tried again: ${reason}`);
+      this.#isUnkept = true;
+    }
   }
 
   async #restore(before: SignedDeviceConfiguration | undefined): Promise<void> {
@@ -339,7 +353,20 @@ export class DeviceAgent {
       );
       return;
     }
-    const live = await tunnel.livePeers();
+    if (now < this.#lookedAt) {
+      // The clock was set back: what is counted from moments that are yet to come begins anew.
+      this.#choices = new Map();
+      this.#mendedAt = Number.NEGATIVE_INFINITY;
+    }
+    this.#lookedAt = now;
+    let live: ReadonlyMap<string, LivePeer>;
+    try {
+      live = await tunnel.livePeers();
+    } catch (error) {
+      log(`The tunnel is gone, and brought again: ${error instanceof Error ? error.message : String(error)}`);
+      await this.#mend();
+      return;
+    }
     let hasMoved = false;
     for (const { gateway, publicKey } of used.content.gateways) {
       const choice = this.#choices.get(publicKey);
@@ -353,7 +380,9 @@ export class DeviceAgent {
       );
     }
     await this.#endLeaving(now);
-    if (hasMoved || now - this.#mendedAt >= mendMs) await this.#mend();
+    if (!hasMoved && now - this.#mendedAt < mendMs) return;
+    await this.#mend();
+    if (this.#isUnkept) await this.#keep();
   }
 
   /** Those whose time is over, or that do not answer any more: what was left of connections goes the new way, and ends there. */

@@ -26,7 +26,9 @@ export class HostAddresses {
   async of(host: string): Promise<readonly string[]> {
     if (isIP(host) !== 0) return [host];
     const known = this.#known.get(host);
-    if (known !== undefined && this.#clock.now() - known.at < freshMs) return known.addresses;
+    // Older than nothing where the clock was set back.
+    const age = known === undefined ? Number.POSITIVE_INFINITY : this.#clock.now() - known.at;
+    if (known !== undefined && age >= 0 && age < freshMs) return known.addresses;
     const entry = { addresses: known?.addresses ?? [], at: this.#clock.now() };
     this.#known.set(host, entry);
     const asked = this.#lookUp(host).then(

@@ -4,17 +4,60 @@ import { mkdtemp, rm } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { ProgramRunner } from "@gatehouse/gateway/programs/program-runner";
+import { takeFolder } from "@gatehouse/gateway/configuration/running-once";
+import { ProgramFailure, type ProgramRunner } from "@gatehouse/gateway/programs/program-runner";
 import { expect, test } from "vitest";
 import { DeviceFolder } from "./configuration/device-folder.ts";
 import { runDevice } from "./run-device.ts";
 
 /** A machine on which nothing is set up, and every program says so. */
 const programs: ProgramRunner = {
-  read: () => Promise.resolve("[]"),
+  read: (program, args) =>
+    program === "wg" || args.includes("link")
+      ? Promise.reject(new ProgramFailure(program, args, "No such device"))
+      : Promise.resolve("[]"),
   change: () => Promise.resolve(),
   start: () => Promise.resolve(),
 };
+
+test("a device's agent touches nothing where another one runs with its folder, or uses the machine", async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-device-"));
+  const changed: string[] = [];
+  const ofAnother: ProgramRunner = {
+    ...programs,
+    read: (program, args) =>
+      args.includes("route") && args.includes("-4")
+        ? Promise.resolve(JSON.stringify([{ dst: "10.80.0.0/24", dev: "another0" }]))
+        : programs.read(program, args),
+    change: (program) => Promise.resolve(void changed.push(program)),
+  };
+  const enrolled = {
+    url: "http://127.0.0.1:9",
+    device: "00000000-0000-7000-8000-000000000001",
+    name: "Laptop",
+    user: "ann@example.com",
+    token: "none",
+  };
+  const settings = {
+    interfaceName: "gatehouse-dev0",
+    stateFolder: folder,
+    dns: undefined,
+    log: () => undefined,
+    agentVersion: "0.1.0",
+    programs: ofAnother,
+  };
+  const run = () => runDevice(enrolled, settings, new AbortController().signal);
+  try {
+    await new DeviceFolder(folder).make();
+    await expect(run()).rejects.toThrow("with the interface another0");
+    const giveBack = await takeFolder(folder);
+    await expect(run()).rejects.toThrow("Another agent runs");
+    giveBack();
+    expect(changed).toEqual([]);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
 
 test("a device that cannot answer names where it should says so, and leaves nothing that would keep it running", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-device-"));

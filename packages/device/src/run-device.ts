@@ -1,6 +1,8 @@
 /** Puts the parts of a device's agent together, and runs it. */
 import { isIP } from "node:net";
 import { type Clock, systemClock } from "@gatehouse/gateway/clock";
+import { checkRights } from "@gatehouse/gateway/configuration/private-file";
+import { takeFolder } from "@gatehouse/gateway/configuration/running-once";
 import type { Log } from "@gatehouse/gateway/log";
 import { ResolvedNames } from "@gatehouse/gateway/names/resolved-names";
 import { askUpstream, passOn } from "@gatehouse/gateway/names/upstream";
@@ -61,14 +63,22 @@ export async function runDevice(
   const { url, device } = enrolled;
   const folder = new DeviceFolder(stateFolder);
   const publicKey = await folder.publicKey();
+  await checkRights(stateFolder, folder.privateKeyFile);
+  const giveBack = await takeFolder(stateFolder);
   const wireGuard = new WireGuardInterface(interfaceName, programs, folder.privateKeyFile);
   const tunnel = new Tunnel(wireGuard, programs);
   const names = new ResolvedNames();
   const hosts = new HostAddresses(clock);
-  const leaving = new LeavingTunnel(
-    new WireGuardInterface(leavingInterface(interfaceName), programs, folder.privateKeyFile),
-    programs,
-  );
+  const second = new WireGuardInterface(leavingInterface(interfaceName), programs, folder.privateKeyFile);
+  const leaving = new LeavingTunnel(second, programs);
+  // Before anything is touched: what is somebody else's stays.
+  try {
+    for (const each of [wireGuard, second]) await each.checkOwn(publicKey);
+    await tunnel.checkRoutes(second.name);
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
   const agent = new DeviceAgent({ device, url, tunnel, leaving, folder, names, hosts, clock, log });
   const dns = place === undefined ? undefined : answeringAt(place, { agent, folder, names, clock, log });
   let link: DeviceLink | undefined;
@@ -100,6 +110,7 @@ export async function runDevice(
     link?.stop();
     dns?.stop();
     await agent.stop();
+    giveBack();
   }
 }
 

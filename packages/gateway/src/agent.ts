@@ -53,6 +53,10 @@ interface AgentParts {
 
 /** After the kernel refused what a timer wanted, it is tried again so often, in milliseconds. */
 const retryMs = 5_000;
+/** Other programs may take the filters or the tunnel away: it is looked so often whether they are there, in milliseconds. */
+const lookMs = 2_000;
+/** The tunnel is held against what is wanted so often, in milliseconds: people and programs change peers, addresses and routes. */
+const mendMs = 60_000;
 /** The wall clock may be set, and machines sleep: the time is looked at so often, in milliseconds. */
 const longestWaitMs = 30_000;
 
@@ -63,6 +67,12 @@ export class Agent {
   /** Changes of the kernel, one after the other. */
   #queue: Promise<unknown> = Promise.resolve();
   #cancelTimer: (() => void) | undefined;
+  #cancelLook: (() => void) | undefined;
+  #isStopped = false;
+  /** Why what is enforced is not kept for a restart. */
+  #unkept: string | undefined;
+  /** How many looks there were since the tunnel was mended. */
+  #looks = 0;
   #listeners: ((content: ConfigurationContent | undefined) => Promise<void> | void)[] = [];
 
   constructor(parts: AgentParts) {
@@ -80,6 +90,7 @@ export class Agent {
     this.#trust = await this.#parts.folder.trust();
     if (signingKey !== undefined) await this.trustSigningKey(signingKey);
     await this.#inTurn(() => this.#resume());
+    this.#lookLater(lookMs);
   }
 
   /**
@@ -94,7 +105,7 @@ export class Agent {
       this.#trust = trust;
     } else if (this.#trust.signingKey !== signingKey) {
       throw new Error(
-        "Another signing key than the pinned one is offered. If the control plane was set up anew, empty the state folder.",
+        `Another signing key than the pinned one is offered. If the control plane was set up anew, empty the state folder, and take the interface away: ip link delete dev ${this.#parts.wireGuard.name}`,
       );
     }
   }
@@ -111,7 +122,7 @@ export class Agent {
       enforces: this.enforces ?? null,
       load: loadOfMachine(),
       peers: content === undefined ? [] : peerReports(content, live),
-      warnings: this.#parts.warnings(),
+      warnings: [...(this.#unkept === undefined ? [] : [this.#unkept]), ...this.#parts.warnings()],
     };
   }
 
@@ -146,6 +157,8 @@ export class Agent {
 
   /** Ends the timers. What is enforced stays: the kernel goes on with it until it expires. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelLook?.();
     await this.#inTurn(() => {
       this.#cancelTimer?.();
       this.#cancelTimer = undefined;
@@ -171,7 +184,7 @@ export class Agent {
   }
 
   async #apply(given: unknown, isNew: boolean): Promise<Outcome> {
-    const { clock, folder, log } = this.#parts;
+    const { clock, log } = this.#parts;
     const failed = (reason: FailureReason, message: string): Outcome => {
       log(`A configuration was refused (${reason}): ${message}`);
       return { state: "failed", reason, message };
@@ -189,16 +202,12 @@ export class Agent {
     const before = this.#enforced;
     try {
       await this.#enforce(configuration, before);
-      // The configuration first: what is kept may be later than the latest, never earlier, or it would be a replay after a crash.
-      if (isNew) await folder.keepConfiguration(configuration);
-      if (trust.latest?.hash !== name.hash) {
-        this.#trust = { ...trust, gateway: header.gateway, tenant: header.tenant, latest: name };
-        await folder.keepTrust(this.#trust);
-      }
     } catch (error) {
       await this.#restore(before);
       return failed("not_applied", error instanceof Error ? error.message : String(error));
     }
+    this.#trust = { ...trust, gateway: header.gateway, tenant: header.tenant, latest: name };
+    if (isNew || trust.latest?.hash !== name.hash) await this.#keep();
     if (isNew) log(`Enforces generation ${name.generation}.`);
     await this.#tell(configuration.content);
     return { state: "applied", configuration: name };
@@ -218,6 +227,23 @@ export class Agent {
     await kernel.filter(state);
     this.#enforced = { configuration, policy };
     this.#setTimer();
+  }
+
+  /** For a restart. Where the disk is full or broken, who lost access loses it all the same: what is enforced stays, and it is tried again. */
+  async #keep(): Promise<void> {
+    const { folder, log } = this.#parts;
+    if (this.#enforced === undefined || this.#trust === undefined) return;
+    try {
+      // The configuration first: what is kept may be later than the latest, never earlier, or it would be a replay after a crash.
+      await folder.keepConfiguration(this.#enforced.configuration);
+      await folder.keepTrust(this.#trust);
+      this.#unkept = undefined;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const warning = `What is enforced cannot be kept (${reason}): after a restart an earlier configuration would be enforced, until the control plane is reached.`;
+      if (this.#unkept !== warning) log(warning);
+      this.#unkept = warning;
+    }
   }
 
   async #restore(before: Enforced | undefined): Promise<void> {
@@ -283,6 +309,39 @@ export class Agent {
       delayMs ?? Math.min(next - clock.now(), longestWaitMs),
       () => void this.#inTurn(timePassed),
     );
+  }
+
+  #lookLater(delayMs: number): void {
+    if (this.#isStopped) return;
+    this.#cancelLook = this.#parts.clock.after(delayMs, () => {
+      this.#inTurn(() => this.#look()).then(
+        () => this.#lookLater(lookMs),
+        (error: unknown) => {
+          this.#parts.log(
+            `The machine could not be looked after; tried again in ${retryMs / 1000} s: ${String(error)}`,
+          );
+          this.#lookLater(retryMs);
+        },
+      );
+    });
+  }
+
+  /** Puts back what others took away. The filters first: without them everything passes. */
+  async #look(): Promise<void> {
+    const { kernel, wireGuard, log } = this.#parts;
+    if (this.#isStopped) return;
+    if (!(await kernel.hasFilters())) {
+      if (this.#enforced === undefined) await kernel.filter(closedTable(wireGuard.name));
+      else await this.#refreshFilters();
+      log("The filters had been taken away by another program, such as nft flush ruleset: they are back.");
+    }
+    const content = this.content;
+    if (content === undefined) return;
+    this.#looks += 1;
+    if (this.#looks * lookMs < mendMs && (await wireGuard.isThere())) return;
+    this.#looks = 0;
+    if (this.#unkept !== undefined) await this.#keep();
+    if (await kernel.mendTunnel(content)) log(`The interface ${wireGuard.name} had gone: it is back.`);
   }
 
   async #tell(content: ConfigurationContent | undefined): Promise<void> {

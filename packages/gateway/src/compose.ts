@@ -25,6 +25,8 @@ export interface AgentSettings {
 export interface ComposedAgent {
   readonly agent: Agent;
   readonly folder: StateFolder;
+  /** Comes before the agent starts. @throws Error where the interface is somebody else's */
+  checkInterface(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -75,6 +77,7 @@ export function composeAgent({
   return {
     agent,
     folder,
+    checkInterface: async () => wireGuard.checkOwn(await folder.publicKey()),
     stop: async () => {
       endpoints.stop();
       dns.stop();

@@ -4,6 +4,8 @@ import { parseArgs } from "node:util";
 import { systemClock } from "./clock.ts";
 import { type ComposedAgent, composeAgent, interfaceNamePattern } from "./compose.ts";
 import { checkForm } from "./configuration/check-content.ts";
+import { checkRights } from "./configuration/private-file.ts";
+import { takeFolder } from "./configuration/running-once.ts";
 import { isSigningKey } from "./configuration/signatures.ts";
 import { dryRun } from "./dry-run.ts";
 import { GatewayLink } from "./link/gateway-link.ts";
@@ -74,6 +76,11 @@ async function serve({
   tokenFile,
 }: Options): Promise<void> {
   const composed = composeAgent({ interfaceName, stateFolder, keepsSource, log: standardErrorLog });
+  // Makes the folder.
+  await composed.folder.publicKey();
+  await checkRights(stateFolder, composed.folder.privateKeyFile);
+  await takeFolder(stateFolder);
+  await composed.checkInterface();
   await composed.agent.start(signingKey);
   if (configuration !== undefined) {
     const outcome = await composed.agent.applyConfiguration(await readJson(configuration));
@@ -101,6 +108,9 @@ async function openLink({ agent, folder }: ComposedAgent, url: string, tokenFile
     agentVersion,
     clock: systemClock,
     log: standardErrorLog,
+  });
+  agent.onChange((content) => {
+    if (content === undefined) link.expired();
   });
   link.start();
   return link;

@@ -248,8 +248,10 @@ test.each(refused)("answers %s, and goes on with what it has", (reason, configur
 test("the very one that is used is applied again; after it expired only a later one or itself is taken", () => {
   const again = step(opened(used), { type: "configuration", configuration: good });
   expect(again.outputs).toEqual([{ do: "send", message: { type: "applied", configuration: name(good) } }]);
-  const { link } = step(opened(used), { type: "expired" });
-  expect(link.used).toBeUndefined();
+  const { link: left, outputs } = step(opened(used), { type: "expired" });
+  expect(left).toMatchObject({ phase: "away", used: undefined });
+  expect(outputs).toMatchObject([{ do: "close" }, { do: "wait" }]);
+  const link: DeviceAgentLink = { ...left, phase: "open" };
   const older = signed(contentOf(2), { generation: 4, issuedAt: at });
   expect(step(link, { type: "configuration", configuration: older }).outputs).toMatchObject([
     { message: { reason: "replayed" } },

@@ -146,6 +146,9 @@ const greetsAfterFailing: Handler<"failed"> = (link) => greeting({ ...link, appl
 const noted: Handler<"applied"> = (link) => ({ link: using(link), outputs: [] });
 const forgotten: Handler<"failed"> = (link) => ({ link: { ...link, applying: undefined }, outputs: [] });
 const ends: Handler<"expired"> = (link) => ({ link: { ...link, used: undefined }, outputs: [] });
+/** The server was told, or is about to be, that it is in use. */
+const endsAndGreetsAnew: Handler<"expired"> = (link, _, functions) =>
+  leaving({ ...link, used: undefined }, 0, true, functions);
 
 const isWelcomed: Handler<"welcome"> = (link, { message }, functions) => {
   const stranger = strangeness(link, message);
@@ -243,7 +246,7 @@ const table: Readonly<Record<DeviceAgentLinkPhase, Handlers>> = {
     goodbye: isToldOff,
     applied: stays,
     failed: stays,
-    expired: ends,
+    expired: endsAndGreetsAnew,
     overdue: givesUp,
   },
   open: {
@@ -255,7 +258,7 @@ const table: Readonly<Record<DeviceAgentLinkPhase, Handlers>> = {
     goodbye: isToldOff,
     applied: acknowledges,
     failed: reports,
-    expired: ends,
+    expired: endsAndGreetsAnew,
     overdue: givesUp,
   },
 };

@@ -48,6 +48,8 @@ export type AgentLinkEvent =
   | { readonly type: "applied" }
   /** It is not; what was enforced before still is. */
   | { readonly type: "failed"; readonly message: string }
+  /** What was enforced has expired, and nothing is. */
+  | { readonly type: "expired" }
   /** The server has not answered for too long. */
   | { readonly type: "overdue" };
 
@@ -135,6 +137,11 @@ const greetsAfterFailing: Handler<"failed"> = (link) => greeting({ ...link, appl
 const noted: Handler<"applied"> = (link) => ({ link: enforcing(link), outputs: [] });
 const forgotten: Handler<"failed"> = (link) => ({ link: { ...link, applying: undefined }, outputs: [] });
 
+const ends: Handler<"expired"> = (link) => ({ link: { ...link, enforced: undefined }, outputs: [] });
+/** The server was told, or is about to be, that it is enforced. */
+const endsAndGreetsAnew: Handler<"expired"> = (link, _, functions) =>
+  leaving({ ...link, enforced: undefined }, 0, true, functions);
+
 const isWelcomed: Handler<"welcome"> = (link, { message }, functions) => {
   const { signingKey } = message;
   // Somebody else's server, or one that was set up anew: nothing it says can be verified.
@@ -182,6 +189,7 @@ const table: Readonly<Record<AgentLinkPhase, Handlers>> = {
     goodbye: stays,
     applied: noted,
     failed: forgotten,
+    expired: ends,
     overdue: stays,
   },
   connecting: {
@@ -193,6 +201,7 @@ const table: Readonly<Record<AgentLinkPhase, Handlers>> = {
     goodbye: isToldOff,
     applied: noted,
     failed: forgotten,
+    expired: ends,
     overdue: givesUp,
   },
   settling: {
@@ -204,6 +213,7 @@ const table: Readonly<Record<AgentLinkPhase, Handlers>> = {
     goodbye: isToldOff,
     applied: greetsAfterApplying,
     failed: greetsAfterFailing,
+    expired: ends,
     overdue: givesUp,
   },
   greeting: {
@@ -215,6 +225,7 @@ const table: Readonly<Record<AgentLinkPhase, Handlers>> = {
     goodbye: isToldOff,
     applied: stays,
     failed: stays,
+    expired: endsAndGreetsAnew,
     overdue: givesUp,
   },
   open: {
@@ -226,6 +237,7 @@ const table: Readonly<Record<AgentLinkPhase, Handlers>> = {
     goodbye: isToldOff,
     applied: acknowledges,
     failed: reports,
+    expired: endsAndGreetsAnew,
     overdue: givesUp,
   },
 };

@@ -37,8 +37,8 @@ export const Endpoint = Type.String({ pattern: `^(?:${hostName}|\\[${ipv6}\\]):[
 export const DomainName = Type.String({ pattern: `^${hostName}$`, maxLength: 253 });
 export const Port = Type.Integer({ minimum: 1, maximum: 65_535 });
 
-/** Milliseconds since 1970, UTC. */
-export const Moment = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+/** Milliseconds since 1970, UTC, up to the end of the year 9999: what is written with four digits of a year, and stays exact when something is added. */
+export const Moment = Type.Integer({ minimum: 0, maximum: Date.UTC(10_000, 0) - 1 });
 
 /** From the first moment until before the second; null: from the beginning, or as long as the configuration lasts. */
 export const TimeWindow = Type.Unsafe<readonly [from: number | null, until: number | null]>({

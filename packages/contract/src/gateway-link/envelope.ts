@@ -43,9 +43,6 @@ export interface EnvelopeExpectation {
   readonly now: number;
 }
 
-/** How far ahead of the agent's clock a configuration may have been issued, in milliseconds. */
-const toleratedClockErrorMs = 5 * 60_000;
-
 /**
  * Why a configuration must not be enforced, as far as its envelope tells; undefined: nothing speaks against it. The signature is asked
  * first: nothing else of what is forged means anything.
@@ -64,9 +61,4 @@ export function envelopeFault(
   const { latest } = expected;
   if (latest === undefined || latest.hash === name.hash) return undefined;
   return compareOrder(name, latest) > 0 ? undefined : "replayed";
-}
-
-/** Whether an agent's clock is so far behind that what it is told seems to come out of the future: a warning, no fault. */
-export function isAheadOfClock({ issuedAt }: ConfigurationHeader, now: number): boolean {
-  return issuedAt > now + toleratedClockErrorMs;
 }

@@ -92,10 +92,12 @@ export class DeviceFolder {
 
   /** @returns undefined before the first link */
   async trust(): Promise<DeviceTrust | undefined> {
-    const value = await this.#read("trust.json");
+    const value = await this.#read("trust.json").catch(() => "nothing that can be read");
     if (value === undefined) return undefined;
     if (!hasTexts(value, ["tenant", "signingKey"]) || !isSigningKey(value.signingKey)) {
-      throw new Error(`${this.#file("trust.json")} does not say whom to trust. Without it nothing can be verified.`);
+      throw new Error(
+        `${this.#file("trust.json")} does not say whom to trust, and without it nothing can be verified. Restore it, or enrol this machine anew: delete the device at Gatehouse, and empty ${this.path}.`,
+      );
     }
     return value as unknown as DeviceTrust; // as above
   }

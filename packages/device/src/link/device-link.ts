@@ -26,6 +26,7 @@ import { type HeartbeatAnswer, heartbeatIntervalMs, heartbeatTimeoutMs } from "@
 import type { Clock } from "@gatehouse/gateway/clock";
 import { isSignedBy, sha256 } from "@gatehouse/gateway/configuration/signatures";
 import { FrameSocket } from "@gatehouse/gateway/link/frame-socket";
+import { clockWarning, nothingHeard } from "@gatehouse/gateway/link/link-messages";
 import type { Log } from "@gatehouse/gateway/log";
 import { isDeviceConfiguration, unreadConfiguration } from "../configuration/check-device-configuration.ts";
 import type { DeviceTrust } from "../configuration/device-folder.ts";
@@ -79,7 +80,7 @@ const alarms = {
 
 /** What a person can do about the end of a link. */
 const remedies: Partial<Record<DeviceGoodbye["reason"], string>> = {
-  token_revoked: "The token was replaced.",
+  token_revoked: "The token was replaced: enrol the device again.",
   device_gone: "The device was deleted: enrol it again.",
   replaced: "Another agent is connected with the token of this one.",
   other_key: "The public key is not the one that the device was enrolled with: enrol it again.",
@@ -115,6 +116,7 @@ export class DeviceLink {
       subprotocol: deviceLinkSubprotocol,
       frames: { ...deviceServerFrames, configuration: configureFrame },
       token: options.token,
+      tokenRemedy: "The device was deleted, or has another token since: enrol it again.",
       log: options.log,
       connected: () => {
         this.#heardAt = clock.now();
@@ -191,11 +193,7 @@ export class DeviceLink {
       case "welcome":
         this.#step({ type: "welcome", message });
         if (this.#link.phase !== "open") break;
-        if (Math.abs(message.now - clock.now()) > toleratedClockErrorMs) {
-          log(
-            "The clocks of this machine and of the control plane are far apart: configurations may count as expired.",
-          );
-        }
+        this.#warnOfClock(message.now);
         this.#heartbeatMs = message.heartbeatIntervalMs;
         this.#beat();
         break;
@@ -209,6 +207,11 @@ export class DeviceLink {
         this.#step({ type: "goodbye", message });
         break;
     }
+  }
+
+  #warnOfClock(theirs: number): void {
+    const warning = clockWarning(theirs, this.#options.clock.now());
+    if (warning !== undefined) this.#options.log(warning);
   }
 
   async #apply(configuration: SignedDeviceConfiguration): Promise<void> {
@@ -228,10 +231,13 @@ export class DeviceLink {
 
   /** Heartbeats once the link is open; before, only whether anything is heard at all. */
   #beat(): void {
-    const { clock } = this.#options;
+    const { clock, log } = this.#options;
     this.#cancelBeat?.();
     if (this.#isStopped || this.#socket.connection === undefined) return;
+    // Where the clock was set back, it counts from there.
+    this.#heardAt = Math.min(this.#heardAt, clock.now());
     if (clock.now() - this.#heardAt > heartbeatTimeoutMs) {
+      log(nothingHeard);
       this.#step({ type: "overdue" });
       return;
     }
@@ -257,6 +263,3 @@ export class DeviceLink {
     this.#cancelWait = this.#options.clock.after(delayMs, () => this.#step({ type: "retry" }));
   }
 }
-
-/** In milliseconds. */
-const toleratedClockErrorMs = 5 * 60_000;

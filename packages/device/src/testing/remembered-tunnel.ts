@@ -6,12 +6,15 @@ export class RememberedTunnel {
   wanted: WantedTunnel | undefined;
   refusal: string | undefined;
   live = new Map<string, LivePeer>();
+  /** Somebody else took it away. */
+  isGone = false;
 
   async bring(wanted: WantedTunnel): Promise<void> {
     const { refusal } = this;
     this.refusal = undefined;
     if (refusal !== undefined) throw new Error(refusal);
     this.wanted = wanted;
+    this.isGone = false;
   }
 
   async remove(): Promise<void> {
@@ -19,6 +22,7 @@ export class RememberedTunnel {
   }
 
   async livePeers() {
+    if (this.isGone) throw new Error("no such device");
     return this.live;
   }
 }

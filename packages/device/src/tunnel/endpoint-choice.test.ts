@@ -66,8 +66,20 @@ test("goes nowhere where there is one way, or none", () => {
   expect(chosenWay(newEndpointChoice({ relays: [] }, 0))).toBeUndefined();
 });
 
-test("a new configuration with the same ways goes on with the search, one with others begins it", () => {
-  const onRelay: EndpointChoice = { ...newEndpointChoice(ways, 0), index: 1 };
+test("a new configuration in which the present way is one goes on with the search, one with others begins it", () => {
+  const onRelay: EndpointChoice = { ...newEndpointChoice(ways, 0), index: 1, unansweredSince: 7 };
+  const [first = "", second = ""] = ways.relays;
   expect(choiceFor(ways, onRelay, 9)).toBe(onRelay);
-  expect(choiceFor({ ...ways, relays: [] }, onRelay, 9).index).toBe(0);
+  for (const relays of [[second, first], ["192.0.2.4:40001", first], [first]]) {
+    const chosen = choiceFor({ ...ways, relays }, onRelay, 9);
+    expect([chosenWay(chosen), chosen.since, chosen.unansweredSince]).toEqual([first, 0, 7]);
+    expect(chosen.ways).toEqual([ways.endpoint, ...relays]);
+  }
+  for (const other of [
+    { ...ways, relays: [second] },
+    { ...ways, endpoint: "192.0.2.9:51820" },
+    { relays: ways.relays },
+  ]) {
+    expect(choiceFor(other, onRelay, 9)).toEqual(newEndpointChoice(other, 9));
+  }
 });

@@ -40,16 +40,21 @@ export function newEndpointChoice(
   };
 }
 
-/** The same choice where the ways are the same, so that a new configuration does not begin the search anew. */
+/** The same way where it still is one, so that a new configuration does not begin the search anew; another endpoint does. */
 export function choiceFor(
   gateway: { readonly endpoint?: string; readonly relays: readonly string[] },
   before: EndpointChoice | undefined,
   now: number,
 ): EndpointChoice {
   const made = newEndpointChoice(gateway, now);
-  const isSame =
-    before !== undefined && before.hasEndpoint === made.hasEndpoint && before.ways.join(" ") === made.ways.join(" ");
-  return isSame ? before : made;
+  if (before === undefined || endpointOf(before) !== endpointOf(made)) return made;
+  if (before.ways.join(" ") === made.ways.join(" ")) return before;
+  const index = made.ways.indexOf(chosenWay(before) ?? "");
+  return index === -1 ? made : { ...before, ways: made.ways, index };
+}
+
+function endpointOf({ hasEndpoint, ways }: EndpointChoice): string | undefined {
+  return hasEndpoint ? ways[0] : undefined;
 }
 
 /**

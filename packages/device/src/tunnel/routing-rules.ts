@@ -81,6 +81,22 @@ export class RoutingRules {
     }
   }
 
+  /** Interfaces to which the agent's own tables lead. */
+  async devices(): Promise<readonly string[]> {
+    const names = new Set<string>();
+    for (const family of families) {
+      for (const table of [tunnelTable, everythingTable, leavingTable, leavingEverythingTable]) {
+        // A table without a route is none.
+        const output = await this.#programs
+          .read("ip", ["-json", family, "route", "show", "table", table])
+          .catch(() => "");
+        const routes = output.trim() === "" ? [] : (JSON.parse(output) as { dev?: string }[]); // of ip's own form
+        for (const { dev } of routes) if (dev !== undefined) names.add(dev);
+      }
+    }
+    return [...names];
+  }
+
   async #live(family: Family): Promise<readonly string[]> {
     const output = await this.#programs.read("ip", ["-json", family, "rule", "show"]);
     const rules = output.trim() === "" ? [] : (JSON.parse(output) as LiveRule[]); // of ip's own form

@@ -17,6 +17,20 @@ export class Tunnel {
   }
 
   /**
+   * Looks whether another device's agent uses this machine: rules and tables of routes are the same for all of them.
+   *
+   * @param second the other interface that is this agent's own
+   * @throws Error where one does
+   */
+  async checkRoutes(second: string): Promise<void> {
+    const others = (await this.#rules.devices()).filter((name) => name !== this.#wireGuard.name && name !== second);
+    if (others.length === 0) return;
+    throw new Error(
+      `Another device's agent uses this machine, with the interface ${others.join(", ")}: one at a time can. Where none runs, one was killed: ip link delete dev ${others[0]}`,
+    );
+  }
+
+  /**
    * Makes the machine as wanted; what is so already is not touched. Peers come before the routes to them.
    *
    * @throws ProgramFailure, with some of it done: then bring the one before again

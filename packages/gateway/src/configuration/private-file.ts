@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /** Replaces a file's content at once and for good: after a loss of power it holds the old text or the new. Only its owner reads it. */
@@ -24,6 +24,32 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   } finally {
     await folder.close();
   }
+}
+
+/**
+ * Looks at the rights of what only an agent itself may change, as ssh does with its keys: who can write there decides whom the agent trusts.
+ *
+ * @param folder that is there
+ * @param privateKeyFile in it
+ * @throws Error where others may write to the folder, or read the key
+ */
+export async function checkRights(folder: string, privateKeyFile: string): Promise<void> {
+  const { mode } = await stat(folder);
+  if ((mode & 0o022) !== 0) {
+    throw new Error(
+      `The state folder ${folder} can be written to by others (mode ${octal(mode)}): they could decide whom this agent trusts. Look at what is in it, and take the right away: chmod go-w ${folder}`,
+    );
+  }
+  const key = await stat(privateKeyFile);
+  if ((key.mode & 0o077) !== 0) {
+    throw new Error(
+      `The private key ${privateKeyFile} is open to others (mode ${octal(key.mode)}). Take the right away: chmod go= ${privateKeyFile}. Where somebody may have read it, use a new one.`,
+    );
+  }
+}
+
+function octal(mode: number): string {
+  return (mode & 0o777).toString(8).padStart(4, "0");
 }
 
 /** @returns undefined where there is no such file */

@@ -41,7 +41,9 @@ export class StateFolder {
       !("signingKey" in value) ||
       !isSigningKey(String(value.signingKey))
     ) {
-      throw new Error(`${this.#trustFile} does not say whom to trust. Without it nothing can be verified.`);
+      throw new Error(
+        `${this.#trustFile} does not say whom to trust, and without it nothing can be verified. Restore it; or, where you trust the control plane that answers now, delete it.`,
+      );
     }
     return value as Trust; // written by keepTrust, in a folder that only the agent may write to
   }
@@ -52,12 +54,11 @@ export class StateFolder {
 
   /** @returns what was applied last, not verified yet; undefined where there is nothing that has the form of it */
   async configuration(): Promise<{ configuration: SignedConfiguration } | { problem: string } | undefined> {
-    const text = await readIfThere(this.#configurationFile);
-    if (text === undefined) return undefined;
     try {
-      return checkForm(JSON.parse(text));
+      const text = await readIfThere(this.#configurationFile);
+      return text === undefined ? undefined : checkForm(JSON.parse(text));
     } catch (error) {
-      return { problem: `the kept configuration is not JSON: ${String(error)}` };
+      return { problem: `${this.#configurationFile} cannot be read: ${String(error)}` };
     }
   }
 

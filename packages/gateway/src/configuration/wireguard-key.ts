@@ -18,7 +18,11 @@ export async function publicKeyOf(privateKeyFile: string): Promise<string> {
     await writePrivateFile(privateKeyFile, `${text}\n`);
   }
   const bytes = Buffer.from(text.trim(), "base64");
-  if (bytes.length !== keyBytes) throw new Error(`${privateKeyFile} holds no private key of WireGuard.`);
+  if (bytes.length !== keyBytes) {
+    throw new Error(
+      `${privateKeyFile} holds no private key of WireGuard. Restore it; or, for a new key, empty the folder, as for a machine that is set up anew.`,
+    );
+  }
   const key = createPrivateKey({ key: Buffer.concat([x25519Prefix, bytes]), format: "der", type: "pkcs8" });
   return createPublicKey(key).export({ format: "der", type: "spki" }).subarray(-keyBytes).toString("base64");
 }

@@ -3,14 +3,14 @@
 import { readFile, writeFile } from "node:fs/promises";
 import type { ConfigurationContent } from "@gatehouse/contract/gateway-link/configuration";
 import { type EndpointHosts, parseEndpoint } from "../names/endpoint-hosts.ts";
-import type { ProgramRunner } from "../programs/program-runner.ts";
+import { ProgramFailure, type ProgramRunner } from "../programs/program-runner.ts";
 import {
   allowedIpsOf,
   tunnelBlocks,
   type WantedPeer,
   type WireGuardInterface,
 } from "../wireguard/wireguard-interface.ts";
-import { type NftState, tableChange, wholeTable } from "./nft-state.ts";
+import { isBaseChain, type NftState, tableChange, wholeTable } from "./nft-state.ts";
 import { movedRelayPorts } from "./relay-rules.ts";
 
 /** Switches of the kernel without which nothing is carried from one interface to another. */
@@ -39,8 +39,10 @@ export class Kernel {
    */
   async filter(state: NftState): Promise<void> {
     if (state === this.#filters) return;
-    const script = this.#script(state);
-    if (script !== "") await this.#programs.change("nft", ["-f", "-"], script);
+    await this.#asWholeWhereRefused(async () => {
+      const script = this.#script(state);
+      if (script !== "") await this.#programs.change("nft", ["-f", "-"], script);
+    });
     const before = this.#filters;
     this.#filters = state;
     const moved = movedRelayPorts(before?.sets, state.sets);
@@ -61,8 +63,41 @@ export class Kernel {
 
   /** @throws ProgramFailure when the kernel would refuse these filters */
   async checkFilters(state: NftState): Promise<void> {
-    const script = this.#script(state);
-    if (script !== "") await this.#programs.read("nft", ["-c", "-f", "-"], script);
+    await this.#asWholeWhereRefused(async () => {
+      const script = this.#script(state);
+      if (script !== "") await this.#programs.read("nft", ["-c", "-f", "-"], script);
+    });
+  }
+
+  /**
+   * Whether the table is there with its base chains. Any program with the rights for it can take it away, and `nft flush ruleset`, with which
+   * most files of nftables begin, does: without it, everything passes. Where it is not there, the next `filter` makes the whole anew.
+   */
+  async hasFilters(): Promise<boolean> {
+    for (const [chain, lines] of this.#filters?.chains ?? []) {
+      if (!isBaseChain(lines)) continue;
+      const list = ["list", "chain", "inet", this.#table, chain];
+      const listed = await this.#programs.read("nft", list).catch((error: unknown) => {
+        // Whether it could not be looked at or is not there: what makes it anew tells.
+        if (error instanceof ProgramFailure) return "";
+        throw error;
+      });
+      // The line of the chain's type, and one for each rule: more where nft breaks a long one.
+      if (listed.split("\n").filter((line) => line.startsWith("\t\t")).length >= lines.length) continue;
+      this.#filters = undefined;
+      return false;
+    }
+    return true;
+  }
+
+  /** Makes the tunnel as wanted where others changed it, and touches nothing that is so already. @returns whether it was gone */
+  async mendTunnel(content: ConfigurationContent): Promise<boolean> {
+    if (!(await this.#wireGuard.isThere())) {
+      await this.tunnel(content);
+      return true;
+    }
+    await this.#setPeersAndRoutes(content);
+    return false;
   }
 
   /** Interface, peers, addresses, routes. @throws ProgramFailure, with some of it done: then tunnel the one before again */
@@ -70,9 +105,7 @@ export class Kernel {
     const own = content.settings.interface;
     await this.#wireGuard.ensure();
     await this.#wireGuard.setPort(own.listenPort);
-    await this.#wireGuard.setPeers(wantedPeers(content, this.#hosts));
-    await this.#wireGuard.setAddresses([`${own.ipv4}/32`, `${own.ipv6}/128`]);
-    await this.#wireGuard.setRoutes(tunnelBlocks(content));
+    await this.#setPeersAndRoutes(content);
   }
 
   /** @throws Error where the machine does not forward, and does not let the agent change that */
@@ -82,6 +115,24 @@ export class Kernel {
       await writeFile(path, "1").catch((error: unknown) => {
         throw new Error(`The kernel does not forward packets, and ${path} cannot be switched on: ${String(error)}`);
       });
+    }
+  }
+
+  async #setPeersAndRoutes(content: ConfigurationContent): Promise<void> {
+    const own = content.settings.interface;
+    await this.#wireGuard.setPeers(wantedPeers(content, this.#hosts));
+    await this.#wireGuard.setAddresses([`${own.ipv4}/32`, `${own.ipv6}/128`]);
+    await this.#wireGuard.setRoutes(tunnelBlocks(content));
+  }
+
+  /** A change that the kernel refuses may be one of a table that others changed or took away: then it is replaced as a whole. */
+  async #asWholeWhereRefused(tell: () => Promise<void>): Promise<void> {
+    try {
+      await tell();
+    } catch (error) {
+      if (!(error instanceof ProgramFailure) || this.#filters === undefined) throw error;
+      this.#filters = undefined;
+      await tell();
     }
   }
 

@@ -64,7 +64,7 @@ function additions(table: string, before: NftState | undefined, after: NftState)
   for (const [name, lines] of after.chains) {
     const old = before?.chains.get(name);
     if (old !== undefined && sameLines(old, lines)) continue;
-    const base = lines[0]?.startsWith("type ") === true ? lines[0] : undefined;
+    const base = isBaseChain(lines) ? lines[0] : undefined;
     if (old === undefined) chains.push(`add chain inet ${table} ${name}${base === undefined ? "" : ` { ${base} }`}`);
     else rules.push(`flush chain inet ${table} ${name}`);
     for (const line of base === undefined ? lines : lines.slice(1))
@@ -114,6 +114,11 @@ function elementLines(
     lines.push(`${verb} element inet ${table} ${name} { ${texts.join(", ")} }`);
   }
   return lines;
+}
+
+/** Whether the kernel itself calls a chain, given its rules. */
+export function isBaseChain(lines: readonly string[]): boolean {
+  return lines[0]?.startsWith("type ") === true;
 }
 
 function sameLines(left: readonly string[], right: readonly string[]): boolean {

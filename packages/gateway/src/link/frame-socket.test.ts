@@ -11,6 +11,7 @@ async function begun(url: string, token: string): Promise<{ readonly logged: str
     subprotocol: "test",
     frames: {},
     token: () => Promise.resolve(token),
+    tokenRemedy: "",
     log: (message) => {
       logged += message;
     },

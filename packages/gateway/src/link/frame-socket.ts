@@ -9,6 +9,7 @@ import formats from "ajv-formats";
 import { WebSocket } from "ws";
 import type { Log } from "../log.ts";
 import { isReadableOnTheWay, linkUrl } from "./control-plane-url.ts";
+import { connectionFault } from "./link-messages.ts";
 
 /** Bytes of one frame: a part and what is around it, and no character has more than three. */
 const longestFrameBytes = 3 * longestPart + 1024;
@@ -26,6 +27,8 @@ export interface FrameSocketOptions<Message> {
   readonly frames: Readonly<Record<string, object>>;
   /** Read for each connection, so that a token may be replaced without a restart. */
   readonly token: () => Promise<string>;
+  /** What a person can do where the token is not taken. */
+  readonly tokenRemedy: string;
   readonly log: Log;
   readonly connected: () => void;
   readonly heard: (message: Message) => void;
@@ -56,7 +59,7 @@ export class FrameSocket<Message extends { readonly type: string }> {
   }
 
   async connect(): Promise<void> {
-    const { url, path, subprotocol, token, log, connected, cut } = this.#options;
+    const { url, path, subprotocol, token, tokenRemedy, log, connected, cut } = this.#options;
     let presented: string;
     try {
       presented = (await token()).trim();
@@ -96,12 +99,15 @@ export class FrameSocket<Message extends { readonly type: string }> {
     let isTold = false;
     socket.on("unexpected-response", (_, { statusCode }) => {
       isTold = true;
-      const why = statusCode === 401 ? "it does not take the token" : `it answers with status ${statusCode}`;
-      log(`The link failed: ${url} is there, and ${why}.`);
+      const why =
+        statusCode === 401
+          ? `it does not take the token. ${tokenRemedy}`
+          : `it answers with status ${statusCode}.${isGatehouses(statusCode) ? "" : " Is it Gatehouse that answers there?"}`;
+      log(`The link failed: ${url} is there, and ${why}`);
       socket.terminate();
     });
     socket.on("error", (error) => {
-      if (isPresent() && !isTold) log(`The link failed: ${error.message}`);
+      if (isPresent() && !isTold) log(`The link failed: ${connectionFault(error)}`);
     });
     socket.on("close", () => {
       if (!isPresent()) return;
@@ -160,6 +166,11 @@ export class FrameSocket<Message extends { readonly type: string }> {
     const check = typeof type === "string" ? this.#checks.get(type) : undefined;
     return check?.(value) === true ? (value as Message | Part) : undefined; // as was just checked
   }
+}
+
+/** Too many come at once, or the database is away; all else is answered by something in between. */
+function isGatehouses(statusCode: number | undefined): boolean {
+  return statusCode === 429 || statusCode === 503;
 }
 
 function isPart(frame: { readonly type: string }): frame is Part {

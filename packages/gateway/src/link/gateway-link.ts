@@ -11,7 +11,7 @@ import {
 } from "@gatehouse/contract/gateway-link/agent-link";
 import type { SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
 import { contentOf, contentTreeOf } from "@gatehouse/contract/gateway-link/content-tree";
-import { isAheadOfClock, nameOf } from "@gatehouse/contract/gateway-link/envelope";
+import { nameOf } from "@gatehouse/contract/gateway-link/envelope";
 import {
   type AgentMessage,
   type Goodbye,
@@ -29,6 +29,7 @@ import type { Clock } from "../clock.ts";
 import { isSignedBy, sha256 } from "../configuration/signatures.ts";
 import type { Log } from "../log.ts";
 import { FrameSocket } from "./frame-socket.ts";
+import { clockWarning, nothingHeard } from "./link-messages.ts";
 
 /** What the link needs of the agent. */
 export interface LinkedAgent {
@@ -91,10 +92,13 @@ export class GatewayLink {
       subprotocol: gatewayLinkSubprotocol,
       frames: serverFrames,
       token: options.token,
+      tokenRemedy:
+        "Is it this gateway's, and its present one? Put that into the token file; of a gateway that was deleted, end the agent.",
       log: options.log,
       connected: () => {
         this.#answeredAt = clock.now();
         this.#step({ type: "connected" });
+        this.#beat();
       },
       heard: (message) => this.#heard(message),
       violated: () => this.#step({ type: "overdue" }),
@@ -129,6 +133,11 @@ export class GatewayLink {
     this.#cancelWait?.();
     this.#cancelBeat?.();
     this.#socket.stop();
+  }
+
+  /** What was enforced is not any more. */
+  expired(): void {
+    this.#step({ type: "expired" });
   }
 
   #step(event: AgentLinkEvent): void {
@@ -170,10 +179,12 @@ export class GatewayLink {
     switch (message.type) {
       case "welcome":
         this.#step({ type: "welcome", message });
+        this.#answeredAt = clock.now();
         if (this.#link.phase !== "open") {
           log("The control plane has another signing key than the pinned one; nothing that it sends is enforced.");
           break;
         }
+        this.#warnOfClock(message.now);
         this.#heartbeatMs = message.heartbeatIntervalMs;
         this.#reported = new Map();
         this.#beat();
@@ -181,9 +192,6 @@ export class GatewayLink {
       case "whole":
       case "difference": {
         // Whose agent this is, the first configuration tells; its signature is by the pinned key, or it is refused all the same.
-        if (isAheadOfClock(message.envelope.header, clock.now())) {
-          log("A configuration comes out of the future: is the clock of this machine right?");
-        }
         const isFirst = this.#link.gateway === "";
         if (isFirst) this.#link = { ...this.#link, gateway: message.envelope.header.gateway };
         this.#step({ type: "configuration", message });
@@ -199,6 +207,11 @@ export class GatewayLink {
         this.#step({ type: "goodbye", message });
         break;
     }
+  }
+
+  #warnOfClock(theirs: number): void {
+    const warning = clockWarning(theirs, this.#options.clock.now());
+    if (warning !== undefined) this.#options.log(warning);
   }
 
   async #apply(configuration: NonNullable<AgentLink["applying"]>): Promise<void> {
@@ -217,15 +230,19 @@ export class GatewayLink {
     }
   }
 
+  /** Heartbeats once the link is open; before, only whether anything is answered at all. */
   #beat(): void {
-    const { clock } = this.#options;
+    const { clock, log } = this.#options;
     this.#cancelBeat?.();
     if (this.#isStopped || this.#socket.connection === undefined) return;
+    // Where the clock was set back, it counts from there.
+    this.#answeredAt = Math.min(this.#answeredAt, clock.now());
     if (clock.now() - this.#answeredAt > heartbeatTimeoutMs) {
+      log(nothingHeard);
       this.#step({ type: "overdue" });
       return;
     }
-    void this.#sayHeartbeat();
+    if (this.#link.phase === "open") void this.#sayHeartbeat();
     this.#cancelBeat = clock.after(this.#heartbeatMs, () => this.#beat());
   }
 

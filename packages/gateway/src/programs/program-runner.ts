@@ -13,9 +13,24 @@ export interface ProgramRunner {
 /** What a program said on standard error when it failed. */
 export class ProgramFailure extends Error {
   constructor(program: string, args: readonly string[], reason: string) {
-    super(`${[program, ...args.slice(0, 6)].join(" ")}: ${reason.trim().slice(0, longestReason)}`);
+    const hint = reason.includes("Operation not permitted") ? " (needs root, or CAP_NET_ADMIN)" : "";
+    super(`${[program, ...args.slice(0, 6)].join(" ")}: ${reason.trim().slice(0, longestReason)}${hint}`);
     this.name = "ProgramFailure";
   }
+}
+
+/** Where what is missing comes from, on Debian. */
+const packages: Readonly<Record<string, string>> = {
+  conntrack: "conntrack",
+  ip: "iproute2",
+  nft: "nftables",
+  wg: "wireguard-tools",
+  "wireguard-go": "wireguard-go",
+};
+
+function reasonOf(program: string, error: Error): string {
+  const isMissing = "code" in error && error.code === "ENOENT";
+  return isMissing ? `not installed (package ${packages[program] ?? program})` : error.message;
 }
 
 const longestReason = 1000;
@@ -34,7 +49,7 @@ function run(program: string, args: readonly string[], input = ""): Promise<stri
     const options = { env: environment, timeout: timeoutMs, maxBuffer: longestOutput };
     const child = execFile(program, [...args], options, (error, output, errors) => {
       if (error === null) resolve(output);
-      else reject(new ProgramFailure(program, args, errors === "" ? error.message : errors));
+      else reject(new ProgramFailure(program, args, errors === "" ? reasonOf(program, error) : errors));
     });
     // A program that ends before it has read everything says itself what was wrong.
     child.stdin?.on("error", () => {});
@@ -52,7 +67,7 @@ export const systemPrograms: ProgramRunner = {
         child.unref();
         resolve();
       });
-      child.once("error", (error) => reject(new ProgramFailure(program, args, error.message)));
+      child.once("error", (error) => reject(new ProgramFailure(program, args, reasonOf(program, error))));
     }),
 };
 

@@ -39,9 +39,36 @@ export class WireGuardInterface {
     this.#privateKeyFile = privateKeyFile;
   }
 
+  /**
+   * Refuses to take an interface that is somebody else's, whose peers would be gone: comes before all that changes it.
+   *
+   * @param publicKey that this agent gives to its interface, base64
+   * @throws Error where one of this name is there and has another key, or is none of WireGuard's
+   */
+  async checkOwn(publicKey: string): Promise<void> {
+    const instead = `Name another one with --interface, or take it away where nobody needs it: ip link delete dev ${this.name}`;
+    let known: string;
+    try {
+      known = (await this.#programs.read("wg", ["show", this.name, "public-key"])).trim();
+    } catch (error) {
+      if (!(error instanceof ProgramFailure)) throw error;
+      const isThere = await this.#programs.read("ip", ["link", "show", "dev", this.name]).then(
+        () => true,
+        () => false,
+      );
+      if (isThere) throw new Error(`The interface ${this.name} cannot be used (${error.message}). ${instead}`);
+      return;
+    }
+    // One without a key was begun with, by an agent that was killed then.
+    if (known === publicKey || known === "(none)" || known === "") return;
+    throw new Error(
+      `The interface ${this.name} is there with another key than this agent's: it is somebody else's. ${instead}`,
+    );
+  }
+
   /** Makes sure that there is one; one that is there already keeps its peers and their sessions. */
   async ensure(): Promise<void> {
-    if (await this.#answers()) return;
+    if (await this.isThere()) return;
     try {
       await this.#programs.change("ip", ["link", "add", "dev", this.name, "type", "wireguard"]);
     } catch (error) {
@@ -51,7 +78,7 @@ export class WireGuardInterface {
         WG_PROCESS_FOREGROUND: "1",
         LOG_LEVEL: "error",
       });
-      await this.#untilAnswers();
+      await this.#untilAnswers(error);
     }
   }
 
@@ -146,14 +173,15 @@ export class WireGuardInterface {
 
   /** Takes it away with all that hangs on it; one that is not there is none to take away. */
   async remove(): Promise<void> {
-    if (await this.#answers()) await this.#programs.change("ip", ["link", "delete", "dev", this.name]);
+    if (await this.isThere()) await this.#programs.change("ip", ["link", "delete", "dev", this.name]);
   }
 
   async #change(family: "-4" | "-6", lines: readonly string[]): Promise<void> {
     if (lines.length > 0) await this.#programs.change("ip", [family, "-batch", "-"], `${lines.join("\n")}\n`);
   }
 
-  async #answers(): Promise<boolean> {
+  /** Whether there is such an interface of WireGuard. */
+  async isThere(): Promise<boolean> {
     try {
       await this.#programs.read("wg", ["show", this.name, "listen-port"]);
       return true;
@@ -163,13 +191,14 @@ export class WireGuardInterface {
     }
   }
 
-  async #untilAnswers(): Promise<void> {
+  /** @param refusal why the kernel makes none itself */
+  async #untilAnswers(refusal: ProgramFailure): Promise<void> {
     for (let attempt = 0; attempt < startAttempts; attempt++) {
-      if (await this.#answers()) return;
+      if (await this.isThere()) return;
       await new Promise((resolve) => setTimeout(resolve, startPauseMs));
     }
     throw new Error(
-      `wireguard-go does not serve the interface ${this.name}: is /dev/net/tun there, and may it be opened?`,
+      `wireguard-go does not serve the interface ${this.name}: is /dev/net/tun there, and may it be opened? The kernel made none: ${refusal.message}`,
     );
   }
 

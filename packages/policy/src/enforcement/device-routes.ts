@@ -56,7 +56,7 @@ export function deviceConfiguration(
   const { ipv4, ipv6, sourceIp, country } = way;
   const asker = model.devices.get(deviceId)?.askerIn(model.users, model.groups);
   if (asker?.isActive !== true || !way.isPeer) return { device: deviceId, ipv4, ipv6, gateways: [] };
-  const routes = new Routes(ways.gateways);
+  const routes = new Routes(model, ways.gateways);
   const standing = earlier === undefined ? undefined : new Standing(earlier);
   let validUntil = Number.POSITIVE_INFINITY;
   const gatewayFor = (resource: CompiledResource | undefined) => {
@@ -103,12 +103,22 @@ function inOrderOfCreation(resources: Table<CompiledResource>): readonly Compile
 function canBeFound(gateways: ReadonlyMap<string, GatewayLink>, id: string): boolean {
   const link = gateways.get(id);
   return (
-    link !== undefined && link.publicKey !== null && (link.endpoint !== null || relaysOf(gateways, link).length > 0)
+    link !== undefined &&
+    link.publicKey !== null &&
+    (link.endpoint !== null || relaysOf(gateways.values(), link).length > 0)
   );
 }
 
-function relaysOf(gateways: ReadonlyMap<string, GatewayLink>, target: GatewayLink): string[] {
-  return [...gateways.values()].flatMap((relay) => {
+/** In the order in which devices try them: those that are in service first, as each that does not answer costs time. */
+function relaysInOrder(model: Model, gateways: ReadonlyMap<string, GatewayLink>, target: GatewayLink): string[] {
+  const isOnline = ({ gatewayId }: GatewayLink) => model.gateways.get(gatewayId)?.status === "ONLINE";
+  const links = [...gateways.values()];
+  const inOrder = [...links.filter(isOnline), ...links.filter((link) => !isOnline(link))];
+  return relaysOf(inOrder, target);
+}
+
+function relaysOf(links: Iterable<GatewayLink>, target: GatewayLink): string[] {
+  return [...links].flatMap((relay) => {
     if (!relaysFor(relay, target) || relay.endpoint === null) return [];
     return [`${relay.endpoint.slice(0, relay.endpoint.lastIndexOf(":"))}:${target.relayPort}`];
   });
@@ -145,11 +155,13 @@ class Standing {
 
 /** Collects what goes through which gateway. An address goes where the first created resource that has it goes. */
 class Routes {
+  readonly #model: Model;
   readonly #links: ReadonlyMap<string, GatewayLink>;
   readonly #taken = new Set<string>();
   readonly #found = new Map<string, { readonly allowedIps: string[]; readonly names: string[] }>();
 
-  constructor(links: ReadonlyMap<string, GatewayLink>) {
+  constructor(model: Model, links: ReadonlyMap<string, GatewayLink>) {
+    this.#model = model;
     this.#links = links;
   }
 
@@ -181,7 +193,7 @@ class Routes {
           publicKey: link.publicKey,
           addresses: [link.ipv4, link.ipv6],
           ...endpoint,
-          relays: relaysOf(this.#links, link),
+          relays: relaysInOrder(this.#model, this.#links, link),
           allowedIps: allowedIps.sort(),
           names: names.sort(),
         },

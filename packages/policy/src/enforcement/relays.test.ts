@@ -27,7 +27,16 @@ const policy = {
   sourceIps: [],
   rule,
 };
-const model = compile({
+/** Gateways of these ids, with their status. */
+const gatewaysOf = (statuses: Readonly<Record<string, "ONLINE" | "OFFLINE">>) =>
+  Object.entries(statuses).map(([gateway, status]) => ({
+    id: gateway,
+    name: gateway,
+    status,
+    load: null,
+    roundTripTimeMs: null,
+  }));
+const facts: Parameters<typeof compile>[0] = {
   users: [
     { id: user, email: "ann@example.com", firstName: "", lastName: "", status: "active", groups: [], attributes: {} },
   ],
@@ -45,13 +54,7 @@ const model = compile({
       posture: {},
     },
   ],
-  gateways: [target, relay].map((gateway) => ({
-    id: gateway,
-    name: gateway,
-    status: "ONLINE",
-    load: null,
-    roundTripTimeMs: null,
-  })),
+  gateways: gatewaysOf({ [target]: "ONLINE", [relay]: "ONLINE" }),
   resources: [
     {
       id: resource,
@@ -64,7 +67,8 @@ const model = compile({
   ],
   rules: [{ id: rule, name: "Anybody", type: "ALLOW", text: null }],
   policies: [policy],
-});
+};
+const model = compile(facts);
 
 function link(gatewayId: string, changes: Partial<GatewayLink>): GatewayLink {
   return {
@@ -104,4 +108,20 @@ describe("devices are told of exactly the relays that are told of the gateway", 
     const told = links.flatMap((one) => settingsOf(one, ["100.64.0.0/10"], undefined, links).relay ?? []);
     expect(told).toEqual(relays.map(() => ({ listenPort: 51901, endpoint: relayed.endpoint })));
   });
+});
+
+test("devices are told first of the relays that are in service", () => {
+  const relays = [id(10), id(11), id(12)] as const;
+  const [first, second, third] = relays;
+  const links = [
+    link(target, relayed),
+    ...relays.map((one, index) => link(one, { ...relaying, endpoint: `192.0.2.${index + 1}:51820` })),
+  ];
+  const known = {
+    devices: new Map([[device, way]]),
+    gateways: new Map(links.map((one) => [one.gatewayId, one])),
+  };
+  const statuses = { [target]: "ONLINE", [first]: "OFFLINE", [second]: "ONLINE", [third]: "OFFLINE" } as const;
+  const configuration = deviceConfiguration(compile({ ...facts, gateways: gatewaysOf(statuses) }), known, device, 0);
+  expect(configuration?.gateways[0]?.relays).toEqual(["192.0.2.2:51901", "192.0.2.1:51901", "192.0.2.3:51901"]);
 });

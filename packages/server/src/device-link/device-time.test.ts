@@ -106,6 +106,30 @@ async function beat(end: SimulatedDevice | SimulatedGateway): Promise<void> {
   await until("it is answered", () => end.answers.length > length);
 }
 
+test("a relay that falls silent is told after those that are in service, to devices that nothing else concerns", async () => {
+  const third = await newGateway("198.51.100.3");
+  const { client } = tenant;
+  const settings = await client.put(`/tenants/gateways/${ids[0]}/settings`, { relayPort: "51901" });
+  expect(settings.status, settings.text).toBe(200);
+  for (const id of [ids[1], third.id]) await client.post(`/tenants/gateways/${id}/enable-relay`);
+  await connected();
+  const relays = () => device.content?.gateways.find(({ gateway }) => gateway === ids[0])?.relays ?? [];
+  await until("it knows both", () => relays().length === 2);
+  const [first = "", second = ""] = relays();
+  const [silent, heard] = first.startsWith("198.51.100.2:")
+    ? [gateways[1], third.gateway]
+    : [third.gateway, gateways[1]];
+  for (let waited = 0; waited < 40_000; waited += 20_000) {
+    clock.advance(20_000);
+    await Promise.all([beat(device), beat(gateways[0]), beat(heard)]);
+    await server.links.flush();
+  }
+  silent.cut();
+  await server.links.noticeSilence();
+  await until("the other one stands first", () => relays().join() === [second, first].join());
+  third.gateway.cut();
+});
+
 test("a gateway that falls silent hands its devices to the next, and has them back when it is heard", async () => {
   await connected();
   for (let waited = 0; waited < 40_000; waited += 20_000) {

@@ -139,9 +139,11 @@ export class KnownWays {
     const came = [...this.#serving].some((id) => !before.has(id));
     const left = [...before].filter((id) => !this.#serving.has(id));
     const hasRelays = [...this.#gateways.values()].some(({ relayPort }) => relayPort !== null);
+    // On nobody's way themselves; devices try those that are in service first.
+    const relayLeft = left.some((id) => this.#gateways.get(id)?.relayEnabled === true);
     return {
       concerned: {
-        everybody: isWhole || ids.concernsAnybody || came || (hasRelays && others.size > 0),
+        everybody: isWhole || ids.concernsAnybody || came || (hasRelays && (others.size > 0 || relayLeft)),
         devices: ids.devices,
         users: ids.users,
         gateways: new Set([...left, ...others]),

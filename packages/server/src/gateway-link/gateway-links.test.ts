@@ -286,6 +286,53 @@ test("a gateway's handshakes make devices Online, and tell where they are", asyn
   expect(await linkRowOf(server, tenant.id, id)).toMatchObject({ load: 0.25 });
 });
 
+test("what a gateway tells of devices that are none of its peers counts nothing, and what it tells of later than now counts as now", async () => {
+  const { id, gateway } = await newGateway();
+  const stranger = await newGateway();
+  await openWay(id);
+  const device = await make("device", client);
+  await Promise.all([gateway.connect(), stranger.gateway.connect()]);
+  await until("the configuration arrives", () => peersOf(gateway).length === 1);
+  await until("the stranger has one", () => stranger.gateway.content !== undefined);
+  expect(peersOf(stranger.gateway)).toEqual([]);
+  const [peer = ""] = peersOf(gateway);
+  const told = { peer, address: "203.0.113.7", receivedBytes: 1, sentBytes: 1 };
+  const tell = async (by: SimulatedGateway, lastHandshake: number) => {
+    by.heartbeat({ peers: [{ ...told, lastHandshake }] });
+    await until("it is answered", () => by.answers.length === 1);
+    await server.links.flush();
+    return (await client.get(`/tenants/devices/${device.id}`)).body;
+  };
+  expect(await tell(stranger.gateway, Date.now() - 1_000)).not.toHaveProperty("lastConnection");
+  const before = Date.now();
+  const shown = await tell(gateway, before + 3 * 3_600_000);
+  expect(shown.status).toBe("Online");
+  expect(Date.parse(shown.lastConnection)).toBeGreaterThanOrEqual(before);
+  expect(Date.parse(shown.lastConnection)).toBeLessThanOrEqual(Date.now());
+});
+
+test("texts that the database does not take keep nothing from being written", async () => {
+  const { id, gateway } = await newGateway();
+  const sent: Parameters<SimulatedGateway["verdict"]>[0][] = [];
+  gateway.verdict = (name) => {
+    sent.push(name);
+    return undefined;
+  };
+  await gateway.connect({ agentVersion: "1\u0000" });
+  await until("the configuration arrives", () => sent.length === 1);
+  gateway.heartbeat({ warnings: ["a\u0000b", "half of \ud83d"] });
+  const [configuration] = sent;
+  if (configuration === undefined) throw new Error("it just arrived");
+  gateway.say({ type: "failed", configuration, reason: "not_applied", message: "no\u0000 \ud83d" });
+  await until("the reason is there", async () => (await statusOf(id)) === "ERROR");
+  expect((await client.get(`/tenants/gateways/${id}`)).body).toMatchObject({
+    agentVersion: "1\ufffd",
+    error: "not_applied: no\ufffd \ufffd",
+  });
+  await server.links.flush();
+  expect((await client.get(`/tenants/gateways/${id}/sync`)).body.warnings).toEqual(["a\ufffdb", "half of \ufffd"]);
+});
+
 describe("a write with ?wait=applied", () => {
   test("is answered when the gateways of all replicas enforce it", async () => {
     const [here, there] = [await newGateway(), await newGateway({ url: urls[1] })];
@@ -424,6 +471,12 @@ describe("who breaks the protocol is let go", () => {
     ["bytes", (gateway) => gateway.sayText(Buffer.from([1, 2, 3]))],
     ["a second hello", (gateway) => gateway.sayHello()],
     ["a heartbeat of too many peers", (gateway) => gateway.heartbeat({ peers: manyPeers(1_001) })],
+    [
+      "a moment beyond all years",
+      (gateway) => gateway.heartbeat({ peers: [{ ...aPeer, lastHandshake: 2 ** 53 - 1 }] }),
+    ],
+    ["a moment before all", (gateway) => gateway.heartbeat({ peers: [{ ...aPeer, lastHandshake: -1 }] })],
+    ["bytes that are no number", (gateway) => gateway.heartbeat({ peers: [{ ...aPeer, sentBytes: Number.NaN }] })],
     ["a frame of a megabyte", (gateway) => gateway.sayText(" ".repeat(1024 * 1024))],
     [
       "parts out of order",
@@ -470,6 +523,8 @@ function unknown(generation: number) {
   return { generation, issuedAt: Date.now() + 60_000, hash: digits, root: digits, expiresAt: Date.now() + 3_600_000 };
 }
 
+const aPeer = { peer: "100.64.0.1", receivedBytes: 0, sentBytes: 0 };
+
 function manyPeers(count: number) {
-  return Array.from({ length: count }, () => ({ peer: "100.64.0.1", receivedBytes: 0, sentBytes: 0 }));
+  return Array.from({ length: count }, () => aPeer);
 }

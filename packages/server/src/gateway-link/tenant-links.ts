@@ -6,6 +6,7 @@ import type { HashText } from "@gatehouse/contract/gateway-link/hash-tree";
 import type { DeviceSources, MovedDevice } from "../links/device-sources.ts";
 import { discoveredAddress } from "../links/discovered-address.ts";
 import { openSigningKey, type SigningKey } from "../links/signing-keys.ts";
+import { storableText } from "../links/storable-text.ts";
 import type { Turns } from "../links/turns.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
@@ -132,7 +133,8 @@ export class TenantLinks {
       now: clock.now().getTime(),
     });
     this.#writer.heard(gatewayId, clock.now());
-    const { agentVersion, publicKey, endpoint = discoveredAddress(connection.sourceAddress) } = hello;
+    const { publicKey, endpoint = discoveredAddress(connection.sourceAddress) } = hello;
+    const agentVersion = storableText(hello.agentVersion);
     this.#writer.report({ gatewayId, agentVersion, publicKey, endpoint, heardAt: clock.now() });
     connection.greet = () => {
       const wanted = this.#wantedOf(connection);
@@ -175,17 +177,19 @@ export class TenantLinks {
         gateway_id: gatewayId,
         connection_id: connection.id,
         last_heartbeat: now.toISOString(),
-        warnings,
+        warnings: warnings.map(storableText),
         ...(load === undefined ? {} : { load }),
         ...(roundTripTimeMs === undefined ? {} : { round_trip_time_ms: roundTripTimeMs }),
       },
       false,
     );
+    const own = this.#desired.contentOf(gatewayId)?.peers;
     for (const { peer, lastHandshake, address } of peers) {
-      const deviceId = this.#desired.deviceIdAt(peer);
-      // No agent makes a device seem connected later than now.
-      if (deviceId === undefined || lastHandshake === undefined || lastHandshake > now.getTime()) continue;
-      const at = new Date(lastHandshake);
+      // A gateway tells of its own peers: of where other devices are it knows nothing.
+      const deviceId = own?.get(peer) === undefined ? undefined : this.#desired.deviceIdAt(peer);
+      if (deviceId === undefined || lastHandshake === undefined) continue;
+      // No agent makes a device seem connected later than now; one whose clock is ahead tells of what is new to it.
+      const at = new Date(Math.min(lastHandshake, now.getTime()));
       this.#writer.met({ device_id: deviceId, gateway_id: gatewayId, at: at.toISOString() });
       if (address !== undefined && this.#desired.sourceOf(deviceId) !== address) {
         sources.saw(tenantId, deviceId, address, at);
@@ -444,7 +448,7 @@ export class TenantLinks {
         }
       },
       failed: (reason, message) => {
-        const error = `${reason}: ${message}`.slice(0, 2000);
+        const error = storableText(`${reason}: ${message}`.slice(0, 2000));
         this.#writer.note({ ...names, error }, true);
         if (this.#writer.isNewsOf(gatewayId, error)) this.#writer.report({ gatewayId, error, heardAt: clock.now() });
       },
