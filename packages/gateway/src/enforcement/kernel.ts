@@ -74,16 +74,17 @@ export class Kernel {
    * most files of nftables begin, does: without it, everything passes. Where it is not there, the next `filter` makes the whole anew.
    */
   async hasFilters(): Promise<boolean> {
-    for (const [chain, lines] of this.#filters?.chains ?? []) {
-      if (!isBaseChain(lines)) continue;
-      const list = ["list", "chain", "inet", this.#table, chain];
-      const listed = await this.#programs.read("nft", list).catch((error: unknown) => {
-        // Whether it could not be looked at or is not there: what makes it anew tells.
-        if (error instanceof ProgramFailure) return "";
-        throw error;
-      });
-      // The line of the chain's type, and one for each rule: more where nft breaks a long one.
-      if (listed.split("\n").filter((line) => line.startsWith("\t\t")).length >= lines.length) continue;
+    if (this.#filters === undefined) return true;
+    // Without the elements of sets, of which there may be tens of thousands.
+    const list = ["--terse", "list", "table", "inet", this.#table];
+    const listed = await this.#programs.read("nft", list).catch((error: unknown) => {
+      // Whether it could not be looked at or is not there: what makes it anew tells.
+      if (error instanceof ProgramFailure) return "";
+      throw error;
+    });
+    const counts = linesOfChains(listed);
+    for (const [chain, lines] of this.#filters.chains) {
+      if (!isBaseChain(lines) || (counts.get(chain) ?? 0) >= lines.length) continue;
       this.#filters = undefined;
       return false;
     }
@@ -158,4 +159,16 @@ function addressOf(endpoint: string, hosts: EndpointHosts): string | undefined {
   const { 4: ipv4, 6: ipv6 } = hosts.addressesOf(host);
   if (ipv4 !== undefined) return `${ipv4}:${port}`;
   return ipv6 === undefined ? undefined : `[${ipv6}]:${port}`;
+}
+
+/** How many lines each chain of a listed table has: its type's, and one for each rule, or more where nft breaks a long one. */
+function linesOfChains(listed: string): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  let chain: string | undefined;
+  for (const line of listed.split("\n")) {
+    if (line.startsWith("\t\t")) {
+      if (chain !== undefined) counts.set(chain, (counts.get(chain) ?? 0) + 1);
+    } else chain = /^\tchain (\S+) \{/.exec(line)?.[1];
+  }
+  return counts;
 }

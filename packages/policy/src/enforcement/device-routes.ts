@@ -111,6 +111,7 @@ function canBeFound(gateways: ReadonlyMap<string, GatewayLink>, id: string): boo
 
 /** In the order in which devices try them: those that are in service first, as each that does not answer costs time. */
 function relaysInOrder(model: Model, gateways: ReadonlyMap<string, GatewayLink>, target: GatewayLink): string[] {
+  if (target.relayPort === null) return [];
   const isOnline = ({ gatewayId }: GatewayLink) => model.gateways.get(gatewayId)?.status === "ONLINE";
   const links = [...gateways.values()];
   const inOrder = [...links.filter(isOnline), ...links.filter((link) => !isOnline(link))];
