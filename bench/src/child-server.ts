@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-/** As `npm start` runs the server: a young generation of 4 MiB, and a heap that grows to no more than twice what is in use, keep memory low. */
-const nodeFlags = ["--max-semi-space-size=4", "--heap-growing-percent=100"];
+/** As `npm start` runs the server: a young generation of 4 MiB, and a heap that grows to no more than three times what is in use, keep memory low. */
+const nodeFlags = ["--max-semi-space-size=4", "--heap-growing-percent=200"];
 
 /** A program of this folder that serves until it is stopped. */
 export interface ChildServer<Announcement> {
