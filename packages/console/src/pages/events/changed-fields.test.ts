@@ -12,6 +12,13 @@ test("tells fields that changed, came, or went, and no others", () => {
   expect(changedFields(undefined, { id: "1" })).toEqual([{ field: "id", before: undefined, after: "1" }]);
 });
 
+test("tells what a policy does, and not yes or no", () => {
+  expect(changedFields({ action: true, active: true }, { action: false, active: false })).toEqual([
+    { field: "action", before: "allow", after: "deny" },
+    { field: "active", before: "yes", after: "no" },
+  ]);
+});
+
 test("tells of lists what went and what came, by name, and of another order both", () => {
   const [sales, support] = [
     { id: "1", name: "Sales" },

@@ -14,7 +14,7 @@ export function changedFields(before: State = {}, after: State = {}): readonly C
     const [old, now] = [before[field], after[field]];
     if (JSON.stringify(old) === JSON.stringify(now)) return [];
     const lists = Array.isArray(old) && Array.isArray(now) ? compareLists(old, now) : undefined;
-    return [{ field, ...(lists ?? { before: say(old), after: say(now) }) }];
+    return [{ field, ...(lists ?? { before: sayAs(field, old), after: sayAs(field, now) }) }];
   });
 }
 
@@ -32,6 +32,12 @@ function compareLists(old: readonly unknown[], now: readonly unknown[]) {
 
 function keyOf(item: unknown): string {
   return isRecord(item) && typeof item.id === "string" ? item.id : JSON.stringify(item);
+}
+
+function sayAs(field: string, value: unknown): string | undefined {
+  // Of policies: what they do where they apply.
+  if (field === "action" && typeof value === "boolean") return value ? "allow" : "deny";
+  return say(value);
 }
 
 function say(value: unknown): string | undefined {
