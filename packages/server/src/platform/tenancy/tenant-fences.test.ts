@@ -1,3 +1,4 @@
+import { contentOf } from "@gatehouse/contract/gateway-link/content-tree";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { createDatabase } from "../../testing/database-setup.ts";
@@ -90,16 +91,15 @@ async function fill({ client, key }: TestTenant, url: string, now: () => number)
 async function connect(client: TestTenant["client"], url: string, now: () => number): Promise<void> {
   await makeId("device", client);
   const { id, token } = await make("gateway", client);
+  const resource = await makeId("resource", client);
+  await client.post(`/tenants/resources/${resource}/loadBalancing`, { loadBalancingMode: "MANUAL", gateways: [id] });
+  const everybody = { name: unique("Policy"), type: "PRIVATE", action: true, allUsers: true, resources: [resource] };
+  expect((await client.post("/tenants/policies", everybody)).status).toBe(201);
   const gateway = new SimulatedGateway({ url, gatewayId: id, token, now });
   await gateway.connect();
-  await until("it enforces something", () => gateway.content !== undefined);
-  // One of the first addresses is a device's.
-  const peers = Array.from({ length: 9 }, (_, index) => ({
-    peer: `100.64.0.${index + 1}`,
-    lastHandshake: now() - 1,
-    receivedBytes: 0,
-    sentBytes: 0,
-  }));
+  const peersOf = () => (gateway.content === undefined ? [] : Object.keys(contentOf(gateway.content).peers));
+  await until("it has peers", () => peersOf().length > 0);
+  const peers = peersOf().map((peer) => ({ peer, lastHandshake: now() - 1, receivedBytes: 0, sentBytes: 0 }));
   gateway.heartbeat({ peers });
   await until("it is answered", () => gateway.answers.length === 1);
 }
