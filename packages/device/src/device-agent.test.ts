@@ -63,11 +63,20 @@ describe("a device's agent", () => {
     await rm(path.dirname(state), { recursive: true, force: true });
   });
 
-  async function start({ clock = systemClock as Clock, links = true, token = controlPlane.token } = {}) {
+  interface Start {
+    readonly clock?: Clock;
+    readonly links?: boolean;
+    readonly token?: string;
+    /** What the machine says to the first change. */
+    readonly refusal?: string;
+  }
+
+  async function start({ clock = systemClock, links = true, token = controlPlane.token, refusal }: Start = {}) {
     const folder = new DeviceFolder(state);
     await folder.make();
     const publicKey = await folder.publicKey();
     const tunnel = new RememberedTunnel();
+    tunnel.refusal = refusal;
     const say = (message: string) => void log.push(message);
     const hosts = new HostAddresses(clock, async () => ["192.0.2.9"]);
     const { device } = content;
@@ -124,6 +133,19 @@ describe("a device's agent", () => {
     second.link.start();
     await vi.waitUntil(() => controlPlane.hellos.length === 2, { timeout: 10_000 });
     expect(controlPlane.hellos[1]?.uses).toEqual(configuration);
+  });
+
+  test("tries again after a restart where the machine refuses what was kept", async () => {
+    const first = await start();
+    const { configuration } = await controlPlane.send(controlPlane.signed(content));
+    await first.stop();
+    const clock = new StoppedClock();
+    const second = await start({ links: false, clock, refusal: "wireguard-go does not serve the interface" });
+    expect(second.tunnel.wanted).toBeUndefined();
+    clock.pass(5_000);
+    await vi.waitUntil(() => second.tunnel.wanted !== undefined, { timeout: 10_000 });
+    expect(allowedIps(second.tunnel)).toEqual(ofExample);
+    expect(log.at(-1)).toBe(`Goes on with generation ${configuration.generation}, kept from before.`);
   });
 
   test("takes nothing older than the latest after a restart, although that has expired", async () => {

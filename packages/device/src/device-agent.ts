@@ -75,6 +75,8 @@ export class DeviceAgent {
   #leavingChoices = new Map<string, EndpointChoice>();
   #mendedAt = 0;
   #lookedAt = 0;
+  /** The machine refused what was kept: it is tried again. */
+  #isToResume = false;
   /** The disk did not take what is in use. */
   #isUnkept = false;
   /** Changes of the machine, one after the other. */
@@ -164,6 +166,7 @@ export class DeviceAgent {
     await leaving?.remove();
     const kept = this.#trust === undefined ? undefined : await folder.configuration();
     const outcome = kept === undefined ? undefined : await this.#apply(kept, false);
+    this.#isToResume = outcome?.state === "failed" && outcome.reason === "not_applied";
     if (outcome?.state === "applied") {
       log(`Goes on with generation ${outcome.configuration.generation}, kept from before.`);
       return;
@@ -342,7 +345,12 @@ export class DeviceAgent {
   async #look(): Promise<void> {
     const { tunnel, clock, log } = this.#parts;
     const used = this.#used;
-    if (used === undefined || this.#isStopped) return;
+    if (this.#isStopped) return;
+    if (used === undefined) {
+      if (this.#isToResume) await this.#resume();
+      return;
+    }
+    this.#isToResume = false;
     const now = clock.now();
     if (used.header.expiresAt <= now) {
       this.#used = undefined;

@@ -73,6 +73,8 @@ export class Agent {
   #unkept: string | undefined;
   /** How many looks there were since the tunnel was mended. */
   #looks = 0;
+  /** The machine refused what was kept: it is tried again. */
+  #isToResume = false;
   #listeners: ((content: ConfigurationContent | undefined) => Promise<void> | void)[] = [];
 
   constructor(parts: AgentParts) {
@@ -175,6 +177,7 @@ export class Agent {
         : "problem" in kept
           ? { state: "failed", reason: "malformed", message: kept.problem }
           : await this.#apply(kept.configuration, false);
+    this.#isToResume = outcome?.state === "failed" && outcome.reason === "not_applied";
     if (outcome?.state === "applied") {
       log(`Enforces generation ${outcome.configuration.generation}, kept from before.`);
       return;
@@ -336,8 +339,15 @@ export class Agent {
       log("The filters had been taken away by another program, such as nft flush ruleset: they are back.");
     }
     const content = this.content;
-    if (content === undefined) return;
     this.#looks += 1;
+    if (content === undefined) {
+      if (this.#isToResume && this.#looks * lookMs >= retryMs) {
+        this.#looks = 0;
+        await this.#resume();
+      }
+      return;
+    }
+    this.#isToResume = false;
     if (this.#looks * lookMs < mendMs && (await wireGuard.isThere())) return;
     this.#looks = 0;
     if (this.#unkept !== undefined) await this.#keep();

@@ -1,4 +1,5 @@
 /** The WireGuard interface: the kernel's, or wireguard-go's where the kernel has none. */
+import { setTimeout as pause } from "node:timers/promises";
 import type { ConfigurationContent, Peer } from "@gatehouse/contract/gateway-link/configuration";
 import { parseIpBlock } from "../addresses/ip-block.ts";
 import { ProgramFailure, type ProgramRunner } from "../programs/program-runner.ts";
@@ -73,13 +74,15 @@ export class WireGuardInterface {
       await this.#programs.change("ip", ["link", "add", "dev", this.name, "type", "wireguard"]);
     } catch (error) {
       if (!(error instanceof ProgramFailure)) throw error;
-      // In the foreground and a process of its own: it goes on when the agent ends, and so do the tunnels.
-      await this.#programs.start("wireguard-go", ["--foreground", this.name], {
-        WG_PROCESS_FOREGROUND: "1",
-        LOG_LEVEL: "error",
-      });
+      await this.#serve();
       await this.#untilAnswers(error);
     }
+  }
+
+  /** In the foreground and a process of its own: it goes on when the agent ends, and so do the tunnels. */
+  #serve(): Promise<void> {
+    const environment = { WG_PROCESS_FOREGROUND: "1", LOG_LEVEL: "error" };
+    return this.#programs.start("wireguard-go", ["--foreground", this.name], environment);
   }
 
   /** By public key. */
@@ -173,7 +176,10 @@ export class WireGuardInterface {
 
   /** Takes it away with all that hangs on it; one that is not there is none to take away. */
   async remove(): Promise<void> {
-    if (await this.isThere()) await this.#programs.change("ip", ["link", "delete", "dev", this.name]);
+    if (!(await this.isThere())) return;
+    await this.#programs.change("ip", ["link", "delete", "dev", this.name]);
+    // wireguard-go ends a moment after its interface, and until then nobody else can serve one of this name.
+    for (let attempt = 0; attempt < startAttempts && (await this.isThere()); attempt++) await pause(startPauseMs);
   }
 
   async #change(family: "-4" | "-6", lines: readonly string[]): Promise<void> {
@@ -193,9 +199,11 @@ export class WireGuardInterface {
 
   /** @param refusal why the kernel makes none itself */
   async #untilAnswers(refusal: ProgramFailure): Promise<void> {
-    for (let attempt = 0; attempt < startAttempts; attempt++) {
+    for (let attempt = 1; attempt <= startAttempts; attempt++) {
       if (await this.isThere()) return;
-      await new Promise((resolve) => setTimeout(resolve, startPauseMs));
+      await pause(startPauseMs);
+      // It ends at once where the one of an agent before still had the name.
+      if (attempt % attemptsOfOne === 0 && attempt < startAttempts) await this.#serve();
     }
     throw new Error(
       `wireguard-go does not serve the interface ${this.name}: is /dev/net/tun there, and may it be opened? The kernel made none: ${refusal.message}`,
@@ -236,6 +244,8 @@ export class WireGuardInterface {
 
 /** In all some five seconds. */
 const startAttempts = 100;
+/** After so many it is started anew. */
+const attemptsOfOne = 20;
 const startPauseMs = 50;
 
 /** What WireGuard lets out of the tunnel for a peer, and sends to it. */
