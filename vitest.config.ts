@@ -17,5 +17,7 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    // A second, which is the usual, is short where a browser and a server share two cores with another file.
+    expect: { poll: { timeout: 10_000 } },
   },
 });

@@ -3,7 +3,7 @@
  * a content has the root that was signed is verified once for all that have the same, as the real ones would do it at the same time, each on its
  * own machine; and they share what they hold.
  */
-import { createHash, createPublicKey, type KeyObject, randomBytes, verify } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import type { ConfigurationEnvelope } from "@gatehouse/contract/gateway-link/configuration";
 import {
   type ContentTree,
@@ -17,14 +17,12 @@ import {
   type Difference,
   gatewayLinkPath,
   gatewayLinkSubprotocol,
-  type ServerFrame,
   type ServerMessage,
   type Whole,
 } from "@gatehouse/contract/gateway-link/frames";
-import { PartsReader } from "@gatehouse/contract/gateway-link/message-parts";
-import { WebSocket } from "ws";
+import type { Tokened } from "./linked-tenant.ts";
+import { SimulatedAgent } from "./simulated-agent.ts";
 
-const derPrefix = Buffer.from("302a300506032b6570032100", "hex");
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
 /** What happened since it was last looked at. */
@@ -49,13 +47,12 @@ const nothing = (): Figures => ({
 
 export class SimulatedGateways {
   figures = nothing();
-  readonly #agents: Agent[];
+  readonly #agents: Gateway[];
   /** Contents by root, and roots that were found to be right. */
   readonly contents = new Map<string, ContentTree>();
-  readonly publicKeys = new Map<string, KeyObject>();
 
-  constructor(gateways: readonly { readonly id: string; readonly token: string }[]) {
-    this.#agents = gateways.map(({ id, token }) => new Agent(this, id, token));
+  constructor(gateways: readonly Tokened[]) {
+    this.#agents = gateways.map((gateway) => new Gateway(this, gateway));
   }
 
   /** Takes the figures, and begins anew. */
@@ -67,8 +64,8 @@ export class SimulatedGateways {
 
   /** Connects all at once to the server at a URL. @returns when the last one was welcomed */
   async connect(url: string): Promise<void> {
-    const link = url.replace(/^http/, "ws") + gatewayLinkPath;
-    await Promise.all(this.#agents.map((agent) => agent.connect(link)));
+    const place = { url, path: gatewayLinkPath, subprotocol: gatewayLinkSubprotocol };
+    await Promise.all(this.#agents.map((agent) => agent.connect(place)));
   }
 
   cut(): void {
@@ -91,77 +88,30 @@ export class SimulatedGateways {
   }
 }
 
-class Agent {
+class Gateway extends SimulatedAgent<ServerMessage> {
   readonly #all: SimulatedGateways;
-  readonly #id: string;
-  readonly #token: string;
   readonly #publicKey = randomBytes(32).toString("base64");
-  #webSocket: WebSocket | undefined;
-  #parts = new PartsReader();
-  #key: KeyObject | undefined;
-  #sequence = 0;
-  #welcomed: () => void = () => undefined;
+  protected readonly news = { load: 0.5, roundTripTimeMs: 5, peers: [] };
   held: { readonly name: ConfigurationName; readonly envelope: ConfigurationEnvelope } | undefined;
 
-  constructor(all: SimulatedGateways, id: string, token: string) {
+  constructor(all: SimulatedGateways, { id, token }: Tokened) {
+    super(id, token);
     this.#all = all;
-    this.#id = id;
-    this.#token = token;
   }
 
-  connect(url: string): Promise<void> {
-    const webSocket = new WebSocket(url, gatewayLinkSubprotocol, {
-      headers: { authorization: `Bearer ${this.#token}` },
-      perMessageDeflate: false,
-    });
-    this.#webSocket = webSocket;
-    this.#parts = new PartsReader();
-    webSocket.on("open", () => {
-      const { held } = this;
-      const { root, expiresAt } = held?.envelope.header ?? { root: "", expiresAt: 0 };
-      const enforces = held === undefined ? null : { ...held.name, root, expiresAt };
-      this.#say({ type: "hello", agentVersion: "bench", publicKey: this.#publicKey, enforces, format: 1 });
-    });
-    webSocket.on("message", (content: Buffer) => {
-      this.#all.figures.bytes += content.length;
-      this.#read(JSON.parse(String(content)) as ServerFrame);
-    });
-    return new Promise((resolve, reject) => {
-      this.#welcomed = resolve;
-      webSocket.on("error", reject);
-      webSocket.on("close", (code) => reject(new Error(`the link was closed with ${code}`)));
-    });
+  protected hello(): object {
+    const { held } = this;
+    const { root, expiresAt } = held?.envelope.header ?? { root: "", expiresAt: 0 };
+    const enforces = held === undefined ? null : { ...held.name, root, expiresAt };
+    return { type: "hello", agentVersion: "bench", publicKey: this.#publicKey, enforces, format: 1 };
   }
 
-  cut(): void {
-    this.#webSocket?.removeAllListeners("message");
-    this.#webSocket?.terminate();
+  protected came(bytes: number): void {
+    this.#all.figures.bytes += bytes;
   }
 
-  heartbeat(): void {
-    this.#sequence += 1;
-    this.#say({ type: "heartbeat", sequence: this.#sequence, load: 0.5, roundTripTimeMs: 5, peers: [] });
-  }
-
-  #say(message: object): void {
-    if (this.#webSocket?.readyState === WebSocket.OPEN) this.#webSocket.send(JSON.stringify(message));
-  }
-
-  #read(frame: ServerFrame): void {
-    if (frame.type === "part") {
-      const whole = this.#parts.read(frame);
-      if (typeof whole === "object") this.#read(JSON.parse(whole.text) as ServerMessage);
-    } else if (frame.type === "welcome") {
-      const { publicKeys } = this.#all;
-      let key = publicKeys.get(frame.signingKey);
-      if (key === undefined) {
-        const der = Buffer.concat([derPrefix, Buffer.from(frame.signingKey, "base64")]);
-        key = createPublicKey({ key: der, format: "der", type: "spki" });
-        publicKeys.set(frame.signingKey, key);
-      }
-      this.#key = key;
-      this.#welcomed();
-    } else if (frame.type === "whole" || frame.type === "difference") this.#configured(frame);
+  protected heard(message: ServerMessage): void {
+    if (message.type === "whole" || message.type === "difference") this.#configured(message);
   }
 
   #configured(message: Whole | Difference): void {
@@ -169,17 +119,16 @@ class Agent {
     const { envelope } = message;
     const { root, gateway } = envelope.header;
     const name = nameOf(envelope.header, sha256);
-    const signature = Buffer.from(envelope.signature, "base64");
-    const isSigned = this.#key !== undefined && verify(null, Buffer.from(signedText(name)), this.#key, signature);
+    const isSigned = this.isSigned(signedText(name), envelope.signature);
     if (message.type === "whole") figures.wholes += 1;
     else figures.differences += 1;
-    if (!isSigned || gateway !== this.#id || !this.#isRight(message, root, contents)) {
+    if (!isSigned || gateway !== this.id || !this.#isRight(message, root, contents)) {
       figures.failures += 1;
-      this.#say({ type: "failed", configuration: name, reason: "forged", message: "" });
+      this.say({ type: "failed", configuration: name, reason: "forged", message: "" });
       return;
     }
     this.held = { name, envelope };
-    this.#say({ type: "applied", configuration: name });
+    this.say({ type: "applied", configuration: name });
     figures.acknowledged += 1;
     figures.lastAcknowledgedAt = performance.now();
   }

@@ -1,7 +1,7 @@
 /** Policies, rules, and who reaches what. */
 import { describe, expect, test } from "vitest";
 import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
-import { button, effectOf, heading, saySkipped, storyWorld } from "./story-world.ts";
+import { button, effectOf, giveLogs, heading, saySkipped, storyWorld } from "./story-world.ts";
 
 saySkipped();
 
@@ -255,19 +255,11 @@ describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, ()
       .waitFor();
     await picture(page, "access-what");
     // Before, and after a policy that gives them more.
-    const { body: before } = await given.client.get("/tenants/events?sort=-position&limit=1");
-    const made = await given.client.post("/tenants/policies", {
-      name: "Logs for sellers",
-      type: "PRIVATE",
-      action: true,
-      users: [user],
-      resources: [logs],
-    });
-    expect(made.status).toBe(201);
+    const before = await giveLogs(given, user, logs);
     const asked = `view=can&past=1&user=${user}&resource=${logs}`;
     await visit.open(`/access?${asked}`);
     await page.getByRole("link", { name: "Logs for sellers" }).first().waitFor();
-    await visit.open(`/access?${asked}&at=${before.data[0].createdAt}`);
+    await visit.open(`/access?${asked}&at=${before}`);
     await page.getByText("They did not reach it.").waitFor();
     await visit.open(`/access?view=can&user=${user}&resource=${wiki}&at=2031-01-01T10:00:00Z`);
     await page.getByRole("region", { name: "Decision" }).getByText("Allowed", { exact: true }).waitFor();

@@ -1,7 +1,7 @@
 /** How an auditor understands who reaches what, and follows what others change. */
 import { describe, expect, test } from "vitest";
 import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
-import { button, heading, isQuiet, offersNothing, region, saySkipped, storyWorld } from "./story-world.ts";
+import { button, giveLogs, heading, isQuiet, offersNothing, region, saySkipped, storyWorld } from "./story-world.ts";
 
 saySkipped();
 
@@ -145,19 +145,11 @@ describe.runIf(hasBrowser)("an auditor of access", { timeout: 60_000 }, () => {
     await page.getByRole("textbox", { name: "Port" }).fill("443");
     await region(visit, "Decision").getByText("Allowed", { exact: true }).waitFor();
     await offersNothing(visit, "address");
-    const { body: before } = await given.client.get("/tenants/events?sort=-position&limit=1");
-    const made = await given.client.post("/tenants/policies", {
-      name: "Logs for sellers",
-      type: "PRIVATE",
-      action: true,
-      users: [user],
-      resources: [logs],
-    });
-    expect(made.status).toBe(201);
+    const before = await giveLogs(given, user, logs);
     const asked = `/access?view=can&past=1&user=${user}&resource=${logs}`;
     await visit.open(asked);
     await page.getByRole("link", { name: "Logs for sellers" }).first().waitFor();
-    await visit.open(`${asked}&at=${before.data[0].createdAt}`);
+    await visit.open(`${asked}&at=${before}`);
     await page.getByText("They did not reach it.").waitFor();
     await offersNothing(visit, "a past date");
     await visit.leave();

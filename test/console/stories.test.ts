@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { hasBrowser, openConsoleWorld, picture, seriousProblems, signIn } from "./console-world.ts";
-import { button, effectOf, heading, inDialog, review, saySkipped, storyWorld } from "./story-world.ts";
+import { button, effectOf, heading, inDialog, narrowUsers, review, saySkipped, storyWorld } from "./story-world.ts";
 
 saySkipped();
 
@@ -56,20 +56,7 @@ describe.runIf(hasBrowser)("an administrator", { timeout: 60_000 }, () => {
   test("searches, filters, sorts and pages, all in the address", async () => {
     const visit = await given.visit();
     const { page } = visit;
-    await visit.open("/users");
-    await page.getByText("1–25 of 41 users").waitFor();
-    await page.getByRole("button", { name: "Page 2" }).click();
-    await page.getByText("26–41 of 41 users").waitFor();
-    await page.getByRole("searchbox").fill("agent");
-    await page.waitForURL("**/users?q=agent");
-    await page.getByText("1–6 of 6 users").waitFor();
-    await button(visit, "E-mail address").click();
-    await page.waitForURL(/sort=-email/);
-    await page.locator("tbody tr").first().getByText("agent-06@example.com").waitFor();
-    await page.getByRole("combobox", { name: "Status" }).click();
-    await page.getByRole("option", { name: "Pending" }).click();
-    await page.waitForURL(/status=pending/);
-    await page.getByText("1–1 of 1 users").waitFor();
+    await narrowUsers(visit);
     await page.reload();
     await page.getByText("1–1 of 1 users").waitFor();
     expect(await page.getByRole("searchbox").inputValue()).toBe("agent");

@@ -129,3 +129,30 @@ export async function offersNothing(visit: Visit, where: string): Promise<void> 
   await isQuiet(visit);
   expect(await controlsThatWrite(visit), where).toEqual([]);
 }
+
+/** Users by search, order and status, until one is left; each step stands in the address. */
+export async function narrowUsers(visit: Visit): Promise<void> {
+  const { page } = visit;
+  await visit.open("/users");
+  await page.getByText("1–25 of 41 users").waitFor();
+  await page.getByRole("button", { name: "Page 2" }).click();
+  await page.getByText("26–41 of 41 users").waitFor();
+  await page.getByRole("searchbox").fill("agent");
+  await page.waitForURL("**/users?q=agent");
+  await page.getByText("1–6 of 6 users").waitFor();
+  await button(visit, "E-mail address").click();
+  await page.waitForURL(/sort=-email/);
+  await page.locator("tbody tr").first().getByText("agent-06@example.com").waitFor();
+  await page.getByRole("combobox", { name: "Status" }).click();
+  await page.getByRole("option", { name: "Pending" }).click();
+  await page.waitForURL(/status=pending/);
+  await page.getByText("1–1 of 1 users").waitFor();
+}
+
+/** A policy that lets one user reach the resource "Logs". @returns a moment before it */
+export async function giveLogs({ client }: StoryWorld, user: string, logs: string): Promise<string> {
+  const { body: before } = await client.get("/tenants/events?sort=-position&limit=1");
+  const policy = { name: "Logs for sellers", type: "PRIVATE", action: true, users: [user], resources: [logs] };
+  expect((await client.post("/tenants/policies", policy)).status).toBe(201);
+  return before.data[0].createdAt;
+}

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Clock, systemClock } from "@gatehouse/gateway/clock";
 import { ResolvedNames } from "@gatehouse/gateway/names/resolved-names";
+import { StoppedClock } from "@gatehouse/gateway/testing/stopped-clock";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DeviceFolder } from "./configuration/device-folder.ts";
 import { DeviceAgent } from "./device-agent.ts";
@@ -12,32 +13,6 @@ import { DeviceLink } from "./link/device-link.ts";
 import { exampleDeviceConfiguration } from "./testing/example-device-configuration.ts";
 import { FakeControlPlane } from "./testing/fake-control-plane.ts";
 import { RememberedTunnel } from "./testing/remembered-tunnel.ts";
-
-/** Waits for nothing but what the test passes. */
-class StoppedClock implements Clock {
-  time = Date.now();
-  /** By how much somebody set the clock, which timers do not notice. */
-  setMs = 0;
-  #calls = new Set<{ readonly at: number; readonly call: () => void }>();
-
-  now(): number {
-    return this.time + this.setMs;
-  }
-
-  after(delayMs: number, call: () => void): () => void {
-    const entry = { at: this.time + delayMs, call };
-    this.#calls.add(entry);
-    return () => this.#calls.delete(entry);
-  }
-
-  pass(ms: number): void {
-    this.time += ms;
-    for (const entry of [...this.#calls]) {
-      if (entry.at > this.time || !this.#calls.delete(entry)) continue;
-      entry.call();
-    }
-  }
-}
 
 const content = exampleDeviceConfiguration();
 const allowedIps = (tunnel: RememberedTunnel) =>

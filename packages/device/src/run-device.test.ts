@@ -20,6 +20,15 @@ const programs: ProgramRunner = {
   start: () => Promise.resolve(),
 };
 
+const enrolled = {
+  url: "http://127.0.0.1:9",
+  device: "00000000-0000-7000-8000-000000000001",
+  name: "Laptop",
+  user: "ann@example.com",
+  token: "none",
+};
+const common = { interfaceName: "gatehouse-dev0", log: () => undefined, agentVersion: "0.1.0" };
+
 test("a device's agent touches nothing where another one runs with its folder, or uses the machine", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-device-"));
   const changed: string[] = [];
@@ -31,21 +40,7 @@ test("a device's agent touches nothing where another one runs with its folder, o
         : programs.read(program, args),
     change: (program) => Promise.resolve(void changed.push(program)),
   };
-  const enrolled = {
-    url: "http://127.0.0.1:9",
-    device: "00000000-0000-7000-8000-000000000001",
-    name: "Laptop",
-    user: "ann@example.com",
-    token: "none",
-  };
-  const settings = {
-    interfaceName: "gatehouse-dev0",
-    stateFolder: folder,
-    dns: undefined,
-    log: () => undefined,
-    agentVersion: "0.1.0",
-    programs: ofAnother,
-  };
+  const settings = { ...common, stateFolder: folder, dns: undefined, programs: ofAnother };
   const run = () => runDevice(enrolled, settings, new AbortController().signal);
   try {
     await new DeviceFolder(folder).make();
@@ -67,19 +62,10 @@ test("a device that cannot answer names where it should says so, and leaves noth
   const waiting = new Set<() => void>();
   try {
     await new DeviceFolder(folder).make();
-    const enrolled = {
-      url: "http://127.0.0.1:9",
-      device: "00000000-0000-7000-8000-000000000001",
-      name: "Laptop",
-      user: "ann@example.com",
-      token: "none",
-    };
     const settings = {
-      interfaceName: "gatehouse-dev0",
+      ...common,
       stateFolder: folder,
       dns: { address: "127.0.0.1", port },
-      log: () => undefined,
-      agentVersion: "0.1.0",
       programs,
       clock: {
         now: () => Date.now(),

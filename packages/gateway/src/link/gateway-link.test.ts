@@ -4,33 +4,10 @@ import type { AddressInfo } from "node:net";
 import { gatewayLinkSubprotocol, heartbeatTimeoutMs } from "@gatehouse/contract/gateway-link/frames";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { Clock } from "../clock.ts";
+import { StoppedClock } from "../testing/stopped-clock.ts";
 import { GatewayLink } from "./gateway-link.ts";
 
 const key = `${"A".repeat(43)}=`;
-
-/** Waits for nothing but what the test passes. */
-class StoppedClock implements Clock {
-  time = Date.now();
-  /** By how much somebody set the clock, which timers do not notice. */
-  setMs = 0;
-  #calls = new Set<{ readonly at: number; readonly call: () => void }>();
-
-  now(): number {
-    return this.time + this.setMs;
-  }
-
-  after(delayMs: number, call: () => void): () => void {
-    const entry = { at: this.time + delayMs, call };
-    this.#calls.add(entry);
-    return () => this.#calls.delete(entry);
-  }
-
-  pass(ms: number): void {
-    this.time += ms;
-    for (const entry of [...this.#calls]) if (entry.at <= this.time && this.#calls.delete(entry)) entry.call();
-  }
-}
 
 let clock: StoppedClock;
 let hellos: object[];
