@@ -153,9 +153,11 @@ describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, ()
     await editor.click();
     await page.keyboard.press("Control+End");
     await page.keyboard.type(" && device.pos");
-    await page.getByRole("option", { name: "posture" }).waitFor();
+    const completion = page.getByRole("option", { name: "posture" });
+    await completion.waitFor();
     await picture(page, "rule-completion");
-    await page.keyboard.press("Enter");
+    await completion.click(); // Enter takes it only some time after it shows: it may have been meant for a new line
+    await editor.getByText("&& device.posture", { exact: false }).waitFor();
     await page.keyboard.type(".osUpToDate == tru");
     const wrong = page.locator(".cm-lintRange-error", { hasText: /^tru$/ });
     await wrong.waitFor();
