@@ -8,7 +8,7 @@
  * Devices run wireguard-go and `wg` alone; gateways run the agent.
  */
 import type { ChildProcess } from "node:child_process";
-import { createHash, generateKeyPairSync, type KeyObject, randomUUID, sign } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -19,8 +19,7 @@ import type {
   ConfigurationHeader,
   SignedConfiguration,
 } from "@gatehouse/contract/gateway-link/configuration";
-import { contentRoot, contentTreeOf } from "@gatehouse/contract/gateway-link/content-tree";
-import { nameOf, signedText } from "@gatehouse/contract/gateway-link/envelope";
+import { ConfigurationSigner } from "../../packages/gateway/src/testing/configuration-signer.ts";
 import { until } from "../../packages/server/src/testing/until.ts";
 import { type Namespace, Namespaces, Prober } from "./namespaces.ts";
 
@@ -158,12 +157,10 @@ export class Gateway {
 
 export class EnforcementWorld {
   readonly namespaces = new Namespaces();
-  readonly tenant = randomUUID();
   readonly gateways: Gateway[] = [];
   readonly devices: Device[] = [];
   readonly #folder = mkdtempSync(path.join(tmpdir(), "gatehouse-enforcement-"));
-  readonly #signing = generateKeyPairSync("ed25519");
-  #generation = 0;
+  readonly #signer = new ConfigurationSigner();
 
   async build(): Promise<void> {
     const { namespaces } = this;
@@ -207,7 +204,7 @@ export class EnforcementWorld {
       interfaceName: `gh${host}${this.namespaces.id}`,
       stateFolder: path.join(this.#folder, role),
       addresses: { ipv4: `100.64.255.${host}`, ipv6: `fd64::ff:${host}` },
-      signingKey: rawKey(this.#signing.publicKey),
+      signingKey: this.#signer.signingKey,
       sharedFolder: this.#folder,
     });
     this.gateways.push(gateway);
@@ -225,18 +222,7 @@ export class EnforcementWorld {
     gateway: Gateway,
     changes: Partial<ConfigurationHeader> = {},
   ): SignedConfiguration {
-    const header: ConfigurationHeader = {
-      format: 1,
-      tenant: this.tenant,
-      gateway: gateway.id,
-      generation: ++this.#generation,
-      issuedAt: Date.now(),
-      expiresAt: Date.now() + 3_600_000,
-      root: contentRoot(contentTreeOf(content), sha256),
-      ...changes,
-    };
-    const text = Buffer.from(signedText(nameOf(header, sha256)));
-    return { envelope: { header, signature: sign(null, text, this.#signing.privateKey).toString("base64") }, content };
+    return this.#signer.signed(gateway.id, content, changes);
   }
 
   /** Everything of a configuration but who may reach what. */
@@ -310,12 +296,4 @@ async function serve(namespace: Namespace, target: typeof app, isResolver: boole
     "other.example.com": { A: [names.ipv4] },
   };
   await prober.ask("serveNames", { host: target.ipv4, records });
-}
-
-function rawKey(key: KeyObject): string {
-  return key.export({ format: "der", type: "spki" }).subarray(-32).toString("base64");
-}
-
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }

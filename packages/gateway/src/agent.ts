@@ -40,8 +40,8 @@ interface Enforced {
 }
 
 interface AgentParts {
-  readonly kernel: Kernel;
-  readonly wireGuard: WireGuardInterface;
+  readonly kernel: Pick<Kernel, keyof Kernel>;
+  readonly wireGuard: Pick<WireGuardInterface, "name" | "isThere" | "livePeers">;
   readonly carriage: Carriage;
   readonly folder: StateFolder;
   readonly names: ResolvedNames;

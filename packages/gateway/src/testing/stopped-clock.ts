@@ -17,6 +17,11 @@ export class StoppedClock implements Clock {
     return () => this.#calls.delete(entry);
   }
 
+  /** How many calls are to come. */
+  get waiting(): number {
+    return this.#calls.size;
+  }
+
   pass(ms: number): void {
     this.time += ms;
     for (const entry of [...this.#calls]) if (entry.at <= this.time && this.#calls.delete(entry)) entry.call();
