@@ -15,9 +15,10 @@ export default defineConfig({
     reporters: report === undefined ? ["default"] : ["default", ["json", { outputFile: report }]],
     // Real packets, browsers and databases make tests wait more than they compute: two at a time, also on two cores.
     maxWorkers: Math.max(2, availableParallelism() - 1),
-    testTimeout: 60_000,
+    // For what never ends: a machine that is busy with something else takes several times as long as another.
+    testTimeout: 120_000,
     hookTimeout: 120_000,
     // A second, which is the usual, is short where a browser and a server share two cores with another file.
-    expect: { poll: { timeout: 10_000 } },
+    expect: { poll: { timeout: 20_000 } },
   },
 });

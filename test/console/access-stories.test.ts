@@ -5,7 +5,7 @@ import { button, effectOf, giveLogs, heading, saySkipped, storyWorld } from "./s
 
 saySkipped();
 
-describe.runIf(hasBrowser)("an administrator of access", { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser)("an administrator of access", () => {
   const given = storyWorld();
   const namesInOrder = async () =>
     (await given.client.get("/tenants/policies?filter[type]=PRIVATE&sort=order")).body.data.map(

@@ -5,7 +5,7 @@ import { button, giveLogs, heading, isQuiet, offersNothing, region, saySkipped, 
 
 saySkipped();
 
-describe.runIf(hasBrowser)("an auditor of access", { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser)("an auditor of access", () => {
   const given = storyWorld();
   const userOf = async (email: string): Promise<string> =>
     (await given.client.get(`/tenants/users?filter[email]=${email}`)).body.data[0].id;

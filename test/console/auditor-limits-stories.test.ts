@@ -7,7 +7,7 @@ import { isQuiet, offersNothing, region, saySkipped, storyWorld } from "./story-
 
 saySkipped();
 
-describe.runIf(hasBrowser)("an auditor's limits", { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser)("an auditor's limits", () => {
   const given = storyWorld();
 
   test("reads keys and webhooks, and none of their secrets", async () => {

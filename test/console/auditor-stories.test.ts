@@ -16,7 +16,7 @@ import {
 
 saySkipped();
 
-describe.runIf(hasBrowser)("an auditor", { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser)("an auditor", () => {
   const given = storyWorld();
   const deployed: DeployedGateway[] = [];
   afterAll(async () => {

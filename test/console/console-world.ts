@@ -103,7 +103,7 @@ async function visit(
     permissions: ["clipboard-read", "clipboard-write"],
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(20_000);
   const problems: string[] = [];
   let expected: readonly number[] = [];
   page.on("console", (message) => {

@@ -46,19 +46,19 @@ const details = [
 
 if (!hasBrowser) console.warn(`The console is not tested: ${withoutBrowser}.`);
 
-describe.runIf(hasBrowser)("every page", { timeout: 120_000 }, () => {
+describe.runIf(hasBrowser)("every page", () => {
   let world: ConsoleWorld;
   const keys = new Map<string, string>();
   beforeAll(async () => {
     world = await openConsoleWorld();
     for (const role of ["OWNER", "AUDITOR"] as const) keys.set(role, await world.keyOf(role));
     await world.client.post("/tenants/webhooks", { url: "https://hooks.example.com/gatehouse", active: false });
-  }, 120_000);
+  });
   afterAll(() => world?.close());
 
   const settled = async (page: Page, title?: string) => {
     await (title === undefined ? page.locator("h1") : page.getByRole("heading", { level: 1, name: title })).waitFor();
-    await expect.poll(() => page.locator("[aria-busy=true]").count(), { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => page.locator("[aria-busy=true]").count()).toBe(0);
   };
 
   /** The list that was there before has a heading, too. */

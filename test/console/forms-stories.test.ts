@@ -5,7 +5,7 @@ import { button, effectOf, heading, inDialog, review, saySkipped, storyWorld } f
 
 saySkipped();
 
-describe.runIf(hasBrowser)("an administrator with forms", { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser)("an administrator with forms", () => {
   const given = storyWorld();
 
   test("creates a protocol and an address that has it, changes the address, and deletes both", async () => {
@@ -275,7 +275,7 @@ describe.runIf(hasBrowser)("an administrator with forms", { timeout: 60_000 }, (
   });
 });
 
-describe.runIf(hasBrowser)("an administrator of webhooks", { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser)("an administrator of webhooks", () => {
   const given = storyWorld();
   test("makes a webhook, sends a test, sees what came of it, and delivers it again", async () => {
     const visit = await given.visit();

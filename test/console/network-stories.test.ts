@@ -14,7 +14,7 @@ import { type DeployedGateway, deployGateway } from "./deployed-gateway.ts";
 
 if (!hasBrowser) console.warn(`The console is not tested: ${withoutBrowser}.`);
 
-describe.runIf(hasBrowser)("an administrator of the network", { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser)("an administrator of the network", () => {
   let world: ConsoleWorld;
   let owner: string;
   let auditor: string;
@@ -23,7 +23,7 @@ describe.runIf(hasBrowser)("an administrator of the network", { timeout: 60_000 
     world = await openConsoleWorld();
     owner = await world.keyOf("OWNER");
     auditor = await world.keyOf("AUDITOR");
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const gateway of deployed) await gateway.stop();
     await world?.close();
@@ -208,14 +208,11 @@ describe.runIf(hasBrowser)("an administrator of the network", { timeout: 60_000 
     await page.getByText("The order is changed, and not saved yet.").waitFor();
     const first = await overtake();
     await expect
-      .poll(
-        async () => {
-          // As when somebody comes back to the tab: what is a few seconds old is then read anew.
-          await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
-          return await notice.count();
-        },
-        { timeout: 20_000 },
-      )
+      .poll(async () => {
+        // As when somebody comes back to the tab: what is a few seconds old is then read anew.
+        await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+        return await notice.count();
+      })
       .toBe(1);
     expect(await names.allTextContents()).toEqual(first);
     expect(await page.getByText("The order is changed").count()).toBe(0);

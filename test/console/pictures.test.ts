@@ -19,7 +19,7 @@ interface Named {
   readonly name: string;
 }
 
-describe.runIf(hasBrowser)("a network in use", { timeout: 90_000 }, () => {
+describe.runIf(hasBrowser)("a network in use", () => {
   let world: ConsoleWorld;
   let owner: string;
   const connected: DeployedGateway[] = [];
@@ -62,7 +62,7 @@ describe.runIf(hasBrowser)("a network in use", { timeout: 90_000 }, () => {
       });
       expect(made.status, made.text).toBe(201);
     }
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const gateway of connected) await gateway.stop();
     await world?.close();
@@ -71,7 +71,7 @@ describe.runIf(hasBrowser)("a network in use", { timeout: 90_000 }, () => {
   const idOf = async (path: string, name: string): Promise<string> =>
     (await world.client.get(`/tenants/${path}?filter[name]=${encodeURIComponent(name)}`)).body.data[0].id;
   const settled = async ({ page }: Visit) => {
-    await expect.poll(() => page.locator("[aria-busy=true]").count(), { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => page.locator("[aria-busy=true]").count()).toBe(0);
     expect(await seriousProblems(page)).toEqual([]);
     // What hovers or fades is gone.
     await page.mouse.move(0, 0);

@@ -5,7 +5,7 @@ import { button, effectOf, heading, inDialog, saySkipped, storyWorld } from "./s
 
 saySkipped();
 
-describe.runIf(hasBrowser)("an administrator of the audit record", { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser)("an administrator of the audit record", () => {
   const given = storyWorld();
   const putBack = ({ page }: Visit) => page.getByRole("region", { name: "Put back" });
   /** The newest event of an operation about a record. */

@@ -32,7 +32,7 @@ export function storyWorld(): StoryWorld {
   beforeAll(async () => {
     const world = await openConsoleWorld();
     opened = { world, owner: await world.keyOf("OWNER") };
-  }, 120_000);
+  });
   afterAll(() => opened?.world.close());
   const now = () => {
     if (opened === undefined) throw new Error("the world of the stories is not open yet");
@@ -121,7 +121,7 @@ export async function controlsThatWrite({ page }: Visit): Promise<readonly strin
 
 /** Everything that the page asked for is there. */
 export async function isQuiet({ page }: Visit): Promise<void> {
-  await expect.poll(() => page.locator("[aria-busy=true]").count(), { timeout: 10_000 }).toBe(0);
+  await expect.poll(() => page.locator("[aria-busy=true]").count()).toBe(0);
 }
 
 /** @param where said where something is found */

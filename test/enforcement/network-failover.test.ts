@@ -97,7 +97,7 @@ describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
     await administrator.enforce("POST", `/tenants/gateways/${first.id}/exit-maintenance`);
     await expectThrough(first);
     await Promise.all([endless.end(), hers.end()]);
-  }, 120_000);
+  });
 
   test("in maintenance lets finish what runs at a device that follows, while what is new goes elsewhere at once", async () => {
     const file = await Download.begin(ann, app.ipv4, 8 * 50);
@@ -112,7 +112,7 @@ describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
       await administrator.enforce("POST", `/tenants/gateways/${first.id}/exit-maintenance`);
     }
     await expectThrough(first);
-  }, 120_000);
+  });
 });
 
 /** What is said to that address, and from it, is lost; nobody is told. */

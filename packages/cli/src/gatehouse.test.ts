@@ -58,7 +58,7 @@ test("logs are JSON on standard error, without the keys", () => {
   expect(first.log).not.toContain(apiKey);
 });
 
-test("a second start on the same folder is refused with the way out", { timeout: 60_000 }, async () => {
+test("a second start on the same folder is refused with the way out", async () => {
   const second = serve();
   expect(await second.exited()).toBe(1);
   expect(second.output).toBe("");
@@ -170,7 +170,7 @@ test.runIf(process.platform === "linux").each([
 });
 
 // Last: it ends the server that the tests before talk to.
-test("SIGTERM ends it in good order, and the next start finds the data", { timeout: 60_000 }, async () => {
+test("SIGTERM ends it in good order, and the next start finds the data", async () => {
   first.kill("SIGTERM");
   expect(await first.exited()).toBe(0);
   expect(await readdir(join(dataDir, "postgres"))).not.toContain("postmaster.pid");
