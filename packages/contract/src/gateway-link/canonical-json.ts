@@ -1,4 +1,4 @@
-/** What JSON holds; numbers are integers. */
+/** What JSON holds; numbers are integers of less than 2^53, which every program reads the same (RFC 8259, section 6). */
 export type JsonValue =
   | null
   | boolean
@@ -11,11 +11,11 @@ export type JsonValue =
  * Canonical JSON (RFC 8785): the same text for the same value, whoever writes it. JSON.stringify writes strings and integers as the RFC
  * wants them; what is left is the order of keys.
  *
- * @throws RangeError for a number that is no integer, so that nobody ever depends on how fractions are written
+ * @throws RangeError for a number that is no such integer, so that nobody ever depends on how fractions are written
  */
 export function canonicalJson(value: JsonValue): string {
   if (typeof value === "number" && !Number.isSafeInteger(value)) {
-    throw new RangeError(`${value} is not an integer, and only integers are hashed.`);
+    throw new RangeError(`${value} is hashed nowhere: only integers from -(2^53 - 1) to 2^53 - 1 are.`);
   }
   if (value === null || typeof value !== "object") return JSON.stringify(value);
   if (isList(value)) return `[${value.map(canonicalJson).join(",")}]`;
