@@ -44,6 +44,28 @@ describe("a body", () => {
     expect(reply.body.errors).toHaveLength(1);
   });
 
+  test.each([
+    ["ends too early", '{"name": ', "The body is not valid JSON: it ends before its value does."],
+    ["ends in a text", '{"name": "Ann', "The body is not valid JSON: it ends before its value does."],
+    ["has a comma too many", '{"name": "Sales",\n }', "The body is not valid JSON: see line 2, column 2."],
+    ["has names without quotes", "{name: 1}", "The body is not valid JSON: see line 1, column 2."],
+    ["goes on after its end", "{} {}", "The body is not valid JSON: see line 1, column 4."],
+    [
+      "has a word that is none",
+      '{"name": nothing}',
+      'The body is not valid JSON: "o" is not expected where it stands.',
+    ],
+    [
+      "has a field that no record can have",
+      '{"__proto__": {}}',
+      "The body names __proto__, or a constructor's prototype",
+    ],
+  ])("that %s is told where", async (_what, body, detail) => {
+    const reply = await tenant.client.post("/tenants/groups", body);
+    expect(reply).toMatchObject({ status: 400, body: { code: "invalid_json" } });
+    expect(reply.body.detail).toContain(detail);
+  });
+
   test("that is empty is none, whatever its type claims", async () => {
     const [user] = (await tenant.client.get("/tenants/users")).body.data;
     const reply = await tenant.client.send("PATCH", `/tenants/users/${user.id}/deactivate`, "", {

@@ -20,12 +20,35 @@ export function readBodies(app: FastifyInstance): void {
     if (text === "") return done(null, undefined);
     if (isNestedTooDeeply(text)) throw new AppError("invalid_json", { detail: tooDeep });
     request.bodyText = text;
-    void parse(request, text, done);
+    void parse(request, text, (error, value) => {
+      if (error === null) done(null, value);
+      else done(new AppError("invalid_json", { cause: error, detail: faultOf(text) }), undefined);
+    });
   });
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => {
     if (body.length === 0) done(null, undefined);
     else done(new AppError("unsupported_media_type"), undefined);
   });
+}
+
+/** What is wrong with a text that the parser refused, and where, as far as Node.js tells. */
+function faultOf(text: string): string {
+  let reason: string;
+  try {
+    JSON.parse(text);
+    return "The body names __proto__, or a constructor's prototype: no operation has a field of that name.";
+  } catch (error) {
+    reason = String(error);
+  }
+  const wrong = "The body is not valid JSON";
+  if (/Unexpected end|Unterminated string/.test(reason)) return `${wrong}: it ends before its value does.`;
+  const position = /at position (\d+)/.exec(reason)?.[1];
+  if (position !== undefined) {
+    const lines = text.slice(0, Number(position)).split("\n");
+    return `${wrong}: see line ${lines.length}, column ${[...(lines.at(-1) ?? "")].length + 1}.`;
+  }
+  const token = /Unexpected token '(.)'/su.exec(reason)?.[1];
+  return token === undefined ? `${wrong}.` : `${wrong}: ${JSON.stringify(token)} is not expected where it stands.`;
 }
 
 /** No operation declares a body of more than five levels; a parser takes long over hundreds of thousands. */
