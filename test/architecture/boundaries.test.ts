@@ -58,7 +58,7 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
     `${server}/compose.ts`,
     'import "fastify"; import "./features/users/users.api.ts";',
   ],
-  ["agent-channel-knows-no-agent-kind", `${server}/agents/channel/turns.ts`, 'import "../gateways/gateway.ts";'],
+  ["agent-channel-knows-no-agent-kind", `${server}/agents/channel/frame-reader.ts`, 'import "../gateways/gateway.ts";'],
   ["agent-kinds-stand-apart", `${server}/agents/devices/device.ts`, 'import "../gateways/gateway.ts";'],
   ["features-through-their-api", `${features}/users/users.rules.ts`, 'import "../groups/groups.queries.ts";'],
   [
