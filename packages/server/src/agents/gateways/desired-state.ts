@@ -58,15 +58,15 @@ export class DesiredState {
 
   /** Milliseconds since 1970: when contents hold, and the configurations that are made of them. */
   get life(): { readonly from: number; readonly until: number } | undefined {
-    return this.#enforcement?.life;
+    return this.#enforcement?.validity;
   }
 
   /** When contents have to be looked at again, though nothing else changes; milliseconds since 1970. */
   get staleAt(): number {
     const enforcement = this.#enforcement;
     if (enforcement === undefined) return 0;
-    const { from, until } = enforcement.life;
-    return Math.min(enforcement.settledUntil, from + (until - from) * renewedAfter);
+    const { from, until } = enforcement.validity;
+    return Math.min(enforcement.exactUntil, from + (until - from) * renewedAfter);
   }
 
   contentOf(gatewayId: string): ContentTree | undefined {

@@ -1,25 +1,25 @@
 import { type ChangedSubjects, type CountedSubjects, noSubjects, SubjectTally } from "./difference-tally.ts";
+import { changeCount, changeOf, doneInBoth, isGain, sideBits, undecidedBits } from "./level-states.ts";
+import { asking, type PolicyChain } from "./policy-chain.ts";
+import type { RuleCertainties } from "./rule-certainties.ts";
 import {
   bitsOfStep,
   type ComparedSubject,
   countedSubjects,
   isSame,
   joinSteps,
-  type Party,
-  Variant,
-} from "./lane-variant.ts";
-import { changeCount, changeOf, doneInBoth, isGain, sideBits, undecidedBits } from "./level-states.ts";
-import { asking, type PolicyLane } from "./policy-lane.ts";
-import type { RuleCertainties } from "./rule-certainties.ts";
+  type PrincipalState,
+  SubjectGroup,
+} from "./subject-group.ts";
 
 /**
- * Goes through the policies of a lane for one user after the other, and counts whose level of access changes how. Users are taken
+ * Goes through the policies of a chain for one user after the other, and counts whose level of access changes how. Users are taken
  * one by one rather than destinations, because most policies are about others, and what a user's policies name is little: all other
  * destinations get the user's base, which the policies for everywhere decide. What an entry does about the destinations that it names
  * is counted once for all of them. Those that several of a user's entries name are few, and are counted on their own.
  */
-export class LaneWalk {
-  readonly lane: PolicyLane;
+export class ChainComparison {
+  readonly chain: PolicyChain;
   readonly #certainties: RuleCertainties;
   /** Of all destinations. */
   readonly #bases = new SubjectTally(1);
@@ -30,7 +30,7 @@ export class LaneWalk {
   /** For which entries and classes there is anything in these. */
   readonly #countedEntries: Uint8Array;
   readonly #countedClasses: Uint8Array;
-  readonly #variants: Variant[] = [];
+  readonly #variants: SubjectGroup[] = [];
   readonly #reading: number[] = [];
   /** Of the user whose places were read last; 0 for those of a device. */
   #readingKey = 0;
@@ -50,11 +50,11 @@ export class LaneWalk {
   readonly #sharedStamps: Int32Array;
   readonly #shared: number[] = [];
 
-  constructor(lane: PolicyLane, certainties: RuleCertainties) {
-    this.lane = lane;
+  constructor(chain: PolicyChain, certainties: RuleCertainties) {
+    this.chain = chain;
     this.#certainties = certainties;
-    const classes = lane.classes.length;
-    const entries = lane.entries.length;
+    const classes = chain.classes.length;
+    const entries = chain.entries.length;
     this.#entries = new SubjectTally(entries);
     this.#classes = new SubjectTally(classes);
     this.#countedEntries = new Uint8Array(entries);
@@ -95,7 +95,7 @@ export class LaneWalk {
 
   /** Who changed about the destinations of a class; undefined where they are like all others. */
   changesOf(classIndex: number): readonly ChangedSubjects[] | undefined {
-    const places = (this.lane.classes[classIndex]?.places ?? []).filter((place) => this.#countedEntries[place] === 1);
+    const places = (this.chain.classes[classIndex]?.places ?? []).filter((place) => this.#countedEntries[place] === 1);
     if (places.length === 0 && this.#countedClasses[classIndex] !== 1) return undefined;
     return sumsOf((sum, code) => {
       this.#bases.addTo(sum, code);
@@ -104,18 +104,18 @@ export class LaneWalk {
     });
   }
 
-  #variant(index: number): Variant {
+  #variant(index: number): SubjectGroup {
     let variant = this.#variants[index];
     if (variant === undefined) {
-      variant = new Variant(this.lane.classes.length);
+      variant = new SubjectGroup(this.chain.classes.length);
       this.#variants[index] = variant;
     }
     return variant;
   }
 
   /** Parts the subjects by what the policies do about them. */
-  #vary(subjects: readonly ComparedSubject[]): readonly Variant[] {
-    const variants: Variant[] = [];
+  #vary(subjects: readonly ComparedSubject[]): readonly SubjectGroup[] {
+    const variants: SubjectGroup[] = [];
     for (const subject of subjects) {
       const variant = this.#variant(variants.length);
       this.#readSteps(variant, subject);
@@ -131,7 +131,7 @@ export class LaneWalk {
     return variants;
   }
 
-  #readSteps(variant: Variant, { before, after }: ComparedSubject): void {
+  #readSteps(variant: SubjectGroup, { before, after }: ComparedSubject): void {
     variant.steps.length = 0;
     variant.sides = (before === undefined ? 0 : 1) | (after === undefined ? 0 : 2);
     if (before !== undefined && before === after) {
@@ -144,8 +144,8 @@ export class LaneWalk {
     if (before !== undefined) joinSteps(variant.steps);
   }
 
-  #addSteps(steps: number[], party: Party, sides: number): void {
-    const { certainBits, askings } = this.lane;
+  #addSteps(steps: number[], party: PrincipalState, sides: number): void {
+    const { certainBits, askings } = this.chain;
     const mask = sideBits[sides] ?? 0;
     const places = this.#placesFor(party);
     for (let index = 0; index < places.length; index += 1) {
@@ -156,9 +156,9 @@ export class LaneWalk {
     }
   }
 
-  #askedBitsOf(place: number, asks: number, party: Party): number {
+  #askedBitsOf(place: number, asks: number, party: PrincipalState): number {
     if (asks === asking.user && this.#askedKeys[place] === party.key) return this.#askedBits[place] ?? 0;
-    const entry = this.lane.entries[place];
+    const entry = this.chain.entries[place];
     if (entry?.rule === undefined) return 0;
     const certainty = this.#certainties.of(entry.rule, party.model, party, entry.resource);
     const bits = certainty === "no" ? 0 : certainty === "yes" ? entry.certainBits : entry.possibleBits;
@@ -168,8 +168,8 @@ export class LaneWalk {
   }
 
   /** The places of all entries that apply to a party, in order. */
-  #placesFor({ model, user, device, groupIds, key }: Party): readonly number[] {
-    const { forAnyone, forAnyGroup, forAnyDevice, byUser, byGroup, byDevice } = this.lane;
+  #placesFor({ model, user, device, groupIds, key }: PrincipalState): readonly number[] {
+    const { forAnyone, forAnyGroup, forAnyDevice, byUser, byGroup, byDevice } = this.chain;
     if (user === undefined) return forAnyone;
     const own = device === undefined ? undefined : byDevice.get(device.id);
     const isLikeUser = own === undefined && (device === undefined || forAnyDevice.length === 0);
@@ -187,8 +187,8 @@ export class LaneWalk {
     return sortedOnce(places);
   }
 
-  #walk(variant: Variant): void {
-    const { everywhere, fallbackBits, destinationCount } = this.lane;
+  #walk(variant: SubjectGroup): void {
+    const { everywhere, fallbackBits, destinationCount } = this.chain;
     const { steps, places, states, codes } = variant;
     places.length = 0;
     states.length = 0;
@@ -218,7 +218,7 @@ export class LaneWalk {
   }
 
   /** @returns the changes that the bases are, as bits */
-  #countBases(variants: readonly Variant[]): number {
+  #countBases(variants: readonly SubjectGroup[]): number {
     let userCodes = 0;
     for (const { code, counted } of variants) {
       userCodes |= 1 << code;
@@ -229,8 +229,8 @@ export class LaneWalk {
   }
 
   /** Counts what the entries do for each of their destinations, as if no other named it. */
-  #countEntries(variant: Variant): void {
-    const { namedCounts } = this.lane;
+  #countEntries(variant: SubjectGroup): void {
+    const { namedCounts } = this.chain;
     const { places, codes, counted } = variant;
     for (let index = 0; index < places.length; index += 1) {
       const place = places[index] ?? 0;
@@ -252,7 +252,7 @@ export class LaneWalk {
   }
 
   #stampClasses(place: number): void {
-    const { classStarts, namedClasses } = this.lane;
+    const { classStarts, namedClasses } = this.chain;
     const stamps = this.#classStamps;
     const end = classStarts[place + 1] ?? 0;
     for (let at = classStarts[place] ?? 0; at < end; at += 1) {
@@ -266,7 +266,7 @@ export class LaneWalk {
   }
 
   /** Counts the user once for each change that an entry makes for any variant. */
-  #countUsers(variants: readonly Variant[], userCodes: number): void {
+  #countUsers(variants: readonly SubjectGroup[], userCodes: number): void {
     for (const place of this.#places) {
       let codes = this.#placeCodes[place] ?? 0;
       if (this.#placeVariants[place] !== variants.length) {
@@ -278,8 +278,8 @@ export class LaneWalk {
   }
 
   /** For classes that several entries name, takes back what was counted for each entry, and counts what they do together. */
-  #countShared(variants: readonly Variant[], userCodes: number): void {
-    const { classStarts, namedClasses } = this.lane;
+  #countShared(variants: readonly SubjectGroup[], userCodes: number): void {
+    const { classStarts, namedClasses } = this.chain;
     for (const place of this.#places) {
       const codes = this.#placeUsers[place] ?? 0;
       if (((codes ^ userCodes) & ~1) === 0) continue;
@@ -300,14 +300,14 @@ export class LaneWalk {
         variant.shared[index] = 0;
         codes |= 1 << code;
         move(this.#classes, slot, variant.code, code, variant.counted);
-        variant.recount(variant.code, code, this.lane.classSizes[index] ?? 0);
+        variant.recount(variant.code, code, this.chain.classSizes[index] ?? 0);
       }
       addUser(this.#classes, slot, codes ^ userCodes, codes, 1);
     }
   }
 
-  #shareStates(variant: Variant): void {
-    const { classStarts, namedClasses, classSizes } = this.lane;
+  #shareStates(variant: SubjectGroup): void {
+    const { classStarts, namedClasses, classSizes } = this.chain;
     const { places, states, codes, shared, counted } = variant;
     for (let next = 0; next < places.length; next += 1) {
       const place = places[next] ?? 0;

@@ -4,7 +4,7 @@ import type { ClassDefinition } from "./access-classes.ts";
 import { deviceRules, type TimedStep } from "./gateway-rules.ts";
 
 /** What policies say of a resource, or of the internet without one. */
-export interface KeptPlan {
+export interface CachedPlan {
   /** What the plan was made from; the same again gives the same plan. */
   readonly madeFrom: readonly unknown[];
   readonly resource: CompiledResource | undefined;
@@ -15,11 +15,11 @@ export interface KeptPlan {
   readonly definitions: readonly ClassDefinition[];
   /** Its rules for devices at each gateway that was asked for. */
   readonly rulesAt: Map<string, readonly DeviceRule[]>;
-  readonly settledUntil: number;
+  readonly exactUntil: number;
 }
 
 /** The plan for devices as one gateway has to know it. */
-export function rulesOf({ deviceSteps, rulesAt }: KeptPlan, gatewayId: string): readonly DeviceRule[] {
+export function rulesOf({ deviceSteps, rulesAt }: CachedPlan, gatewayId: string): readonly DeviceRule[] {
   let rules = rulesAt.get(gatewayId);
   if (rules === undefined) {
     rules = deviceRules(deviceSteps, gatewayId);
@@ -37,7 +37,7 @@ export interface ClassKeys {
   readonly allowsEveryone: boolean;
 }
 
-export function classKeysAt(plans: readonly KeptPlan[], gatewayId: string): ClassKeys {
+export function classKeysAt(plans: readonly CachedPlan[], gatewayId: string): ClassKeys {
   const named = new Set<string>();
   const allowed = new Set<string>();
   for (const plan of plans) {

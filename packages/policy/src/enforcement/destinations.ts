@@ -7,62 +7,62 @@ import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
 
 /** An address that resources have, with those that have it in order of creation. */
-export interface Place {
+export interface TenantAddress {
   /** As configurations write it. */
   readonly key: string;
   /** Undefined for a name. */
   readonly range: IpRange | undefined;
   readonly offers: readonly { readonly resource: CompiledResource; readonly services: readonly Service[] }[];
-  /** The keys of all places that it could lie in, whether they exist or not. */
-  readonly around: readonly string[];
+  /** The keys of all addresses that it could lie in, whether they exist or not. */
+  readonly enclosing: readonly string[];
 }
 
-const placesOfModels = new WeakMap<Table<CompiledResource>, ReadonlyMap<string, Place>>();
+const cachedAddresses = new WeakMap<Table<CompiledResource>, ReadonlyMap<string, TenantAddress>>();
 
 /** Every address of the tenant's resources, by key; made once for the same resources. */
-export function placesOf({ resources }: Model): ReadonlyMap<string, Place> {
-  let places = placesOfModels.get(resources);
-  if (places === undefined) {
-    places = foundPlaces(resources);
-    placesOfModels.set(resources, places);
+export function tenantAddresses({ resources }: Model): ReadonlyMap<string, TenantAddress> {
+  let addresses = cachedAddresses.get(resources);
+  if (addresses === undefined) {
+    addresses = collectTenantAddresses(resources);
+    cachedAddresses.set(resources, addresses);
   }
-  return places;
+  return addresses;
 }
 
-function foundPlaces(resources: Table<CompiledResource>): ReadonlyMap<string, Place> {
-  const places = new Map<string, { range: IpRange | undefined; offers: Map<CompiledResource, Service[]> }>();
+function collectTenantAddresses(resources: Table<CompiledResource>): ReadonlyMap<string, TenantAddress> {
+  const addresses = new Map<string, { range: IpRange | undefined; offers: Map<CompiledResource, Service[]> }>();
   const inOrder = [...resources.values()].sort((a, b) => (a.facts.id < b.facts.id ? -1 : 1));
   for (const resource of inOrder) {
     for (const { key, range, services } of addressesOf(resource)) {
-      const place = places.get(key) ?? { range, offers: new Map() };
-      places.set(key, place);
+      const address = addresses.get(key) ?? { range, offers: new Map() };
+      addresses.set(key, address);
       // One address in two spellings offers what both do.
-      place.offers.set(resource, [...(place.offers.get(resource) ?? []), ...services]);
+      address.offers.set(resource, [...(address.offers.get(resource) ?? []), ...services]);
     }
   }
-  const all = Array.from(places, ([key, { range, offers }]): [string, Place] => [
+  const all = Array.from(addresses, ([key, { range, offers }]): [string, TenantAddress] => [
     key,
     {
       key,
       range,
       offers: Array.from(offers, ([resource, services]) => ({ resource, services })),
-      around: around(key, range),
+      enclosing: enclosing(key, range),
     },
   ]);
   return new Map(all);
 }
 
-interface ReadAddress {
+interface ParsedAddress {
   readonly key: string;
   readonly range: IpRange | undefined;
   readonly services: readonly Service[];
 }
 
-const readAddresses = new WeakMap<CompiledResource, readonly ReadAddress[]>();
+const parsedAddresses = new WeakMap<CompiledResource, readonly ParsedAddress[]>();
 
 /** The addresses of a resource as configurations write them, with what it offers there. */
-export function addressesOf(resource: CompiledResource): readonly ReadAddress[] {
-  let addresses = readAddresses.get(resource);
+export function addressesOf(resource: CompiledResource): readonly ParsedAddress[] {
+  let addresses = parsedAddresses.get(resource);
   if (addresses === undefined) {
     addresses = resource.facts.addresses.flatMap(({ address, protocols }) => {
       const reading = parseAddressText(address);
@@ -75,12 +75,12 @@ export function addressesOf(resource: CompiledResource): readonly ReadAddress[] 
       });
       return [{ key: range === undefined ? reading.value.text : formatIpRange(range), range, services }];
     });
-    readAddresses.set(resource, addresses);
+    parsedAddresses.set(resource, addresses);
   }
   return addresses;
 }
 
-function around(key: string, range: IpRange | undefined): readonly string[] {
+function enclosing(key: string, range: IpRange | undefined): readonly string[] {
   const keys: string[] = [];
   if (range === undefined) {
     const name = key.startsWith("*.") ? key.slice(2) : key;
@@ -107,18 +107,18 @@ export function destinationsOf(
   carried: (resource: CompiledResource) => boolean,
   internet: boolean,
 ): Map<string, Destination> {
-  const places = placesOf(model);
+  const addresses = tenantAddresses(model);
   const own = new Set<string>();
   let hasRoom = false;
-  for (const place of places.values()) {
-    if (!place.offers.some(({ resource }) => carried(resource))) continue;
-    own.add(place.key);
-    hasRoom ||= place.range === undefined ? place.key.startsWith("*.") : !isFull(place.range);
+  for (const address of addresses.values()) {
+    if (!address.offers.some(({ resource }) => carried(resource))) continue;
+    own.add(address.key);
+    hasRoom ||= address.range === undefined ? address.key.startsWith("*.") : !isFull(address.range);
   }
   const destinations = new Map<string, Destination>();
-  for (const place of places.values()) {
-    const isMeant = internet || own.has(place.key) || (hasRoom && place.around.some((key) => own.has(key)));
-    if (isMeant) destinations.set(place.key, destinationAt(place, carried, internet));
+  for (const address of addresses.values()) {
+    const isMeant = internet || own.has(address.key) || (hasRoom && address.enclosing.some((key) => own.has(key)));
+    if (isMeant) destinations.set(address.key, destinationAt(address, carried, internet));
   }
   return destinations;
 }
@@ -128,7 +128,7 @@ function isFull({ version, prefixLength }: IpRange): boolean {
 }
 
 function destinationAt(
-  { offers }: Place,
+  { offers }: TenantAddress,
   carried: (resource: CompiledResource) => boolean,
   internet: boolean,
 ): Destination {

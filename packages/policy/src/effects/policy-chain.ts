@@ -6,13 +6,13 @@ import { mayAllow, sourceCertainty } from "./access-level.ts";
 import { allowBit, beforeSide, denyBit, doneBit, onSides } from "./level-states.ts";
 import type { MergedPolicy } from "./merged-policies.ts";
 import type { KnownCircumstances } from "./open-circumstances.ts";
-import { type Certainty, readingOf } from "./open-rule.ts";
+import { type Certainty, inputsOf } from "./open-rule.ts";
 
-/** A policy of a lane, with what it does to a state. */
-export interface LaneEntry {
+/** A policy of a chain, with what it does to a state. */
+export interface ChainEntry {
   readonly policy: CompiledPolicy;
   readonly sides: number;
-  /** Whether it is for every destination of the lane. */
+  /** Whether it is for every destination of the chain. */
   readonly everywhere: boolean;
   /** The bits that it sets where it certainly qualifies, and where it perhaps does. */
   readonly certainBits: number;
@@ -42,8 +42,8 @@ type PlacesById = ReadonlyMap<string, readonly number[]>;
  * The policies that decide about some destinations of one type, of two models at once, found by who asks. The entries' places are the
  * order of evaluation.
  */
-export interface PolicyLane {
-  readonly entries: readonly LaneEntry[];
+export interface PolicyChain {
+  readonly entries: readonly ChainEntry[];
   /** Of each entry, for those who go through many: the bits that it certainly sets, and how it is asked. */
   readonly certainBits: Uint8Array;
   readonly askings: Uint8Array;
@@ -68,19 +68,19 @@ export interface PolicyLane {
   readonly fallbackBits: number;
 }
 
-export interface LaneParts {
+export interface ChainParts {
   readonly before: Model;
   readonly after: Model;
   /** In order of evaluation. */
   readonly policies: readonly MergedPolicy[];
-  /** Of the lane's type. Undefined: the lane is about the internet, for which every policy decides whatever it names. */
+  /** Of the chain's type. Undefined: the chain is about the internet, for which every policy decides whatever it names. */
   readonly resources: readonly CompiledResource[] | undefined;
   readonly fallbackBits: number;
   readonly circumstances: KnownCircumstances;
 }
 
-export function policyLane(parts: LaneParts): PolicyLane {
-  const entries = parts.policies.flatMap((merged) => laneEntries(merged, parts));
+export function policyChain(parts: ChainParts): PolicyChain {
+  const entries = parts.policies.flatMap((merged) => chainEntries(merged, parts));
   const classes = destinationClasses(entries, parts.resources);
   return {
     entries,
@@ -108,7 +108,7 @@ export function outcomeBits(policy: CompiledPolicy, certainty: Certainty): numbe
 }
 
 /** One, or one for each resource, or none for a policy that never qualifies. */
-function laneEntries({ policy, sides }: MergedPolicy, parts: LaneParts): readonly LaneEntry[] {
+function chainEntries({ policy, sides }: MergedPolicy, parts: ChainParts): readonly ChainEntry[] {
   const { resources } = parts;
   const { facts } = policy;
   const source = sourceCertainty(policy, parts.circumstances);
@@ -116,8 +116,8 @@ function laneEntries({ policy, sides }: MergedPolicy, parts: LaneParts): readonl
   const model = sides === beforeSide ? parts.before : parts.after;
   const rule = facts.action ? model.rules.get(facts.rule) : undefined;
   if (facts.action && (rule === undefined || rule.facts.type === "DENY")) return [];
-  const reading = rule?.facts.type === "CUSTOM" ? readingOf(rule) : undefined;
-  const entry: LaneEntry = {
+  const reading = rule?.facts.type === "CUSTOM" ? inputsOf(rule) : undefined;
+  const entry: ChainEntry = {
     policy,
     sides,
     everywhere: resources === undefined || facts.allResources,
@@ -134,7 +134,7 @@ function laneEntries({ policy, sides }: MergedPolicy, parts: LaneParts): readonl
 }
 
 /** @param isGroup whether there is a group of an id; policies for others are for nobody */
-function bySources(entries: readonly LaneEntry[], isGroup: (id: string) => boolean) {
+function bySources(entries: readonly ChainEntry[], isGroup: (id: string) => boolean) {
   const forAnyone: number[] = [];
   const forAnyGroup: number[] = [];
   const forAnyDevice: number[] = [];
@@ -160,7 +160,7 @@ interface NamedClass extends DestinationClass {
 }
 
 function destinationClasses(
-  entries: readonly LaneEntry[],
+  entries: readonly ChainEntry[],
   resources: readonly CompiledResource[] | undefined,
 ): readonly NamedClass[] {
   const unnamed: NamedClass = { places: [], resources: [] };
@@ -192,7 +192,7 @@ function destinationClasses(
   return classes;
 }
 
-function classesNamed(entries: readonly LaneEntry[], classes: readonly NamedClass[]) {
+function classesNamed(entries: readonly ChainEntry[], classes: readonly NamedClass[]) {
   const classStarts = new Int32Array(entries.length + 1);
   for (const { places } of classes)
     for (const place of places) classStarts[place + 1] = (classStarts[place + 1] ?? 0) + 1;

@@ -6,7 +6,7 @@ import type { FactChange, PolicyFacts, ResourceFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
 
 import { mayAllow } from "./access-level.ts";
-import { type RuleReading, readingOf } from "./open-rule.ts";
+import { inputsOf, type RuleInputs } from "./open-rule.ts";
 import { haveSameFacts } from "./same-facts.ts";
 
 /**
@@ -17,7 +17,7 @@ import { haveSameFacts } from "./same-facts.ts";
  *
  * @param changes all that make `after` of `before`
  */
-export function mayGainUnseen(before: Model, after: Model, changes: readonly FactChange[]): boolean {
+export function mayHaveHiddenGains(before: Model, after: Model, changes: readonly FactChange[]): boolean {
   const rules = new Set(changes.flatMap((change) => (change.kind === "rule" ? [idOf(change)] : [])));
   const policies = new Set(changes.flatMap((change) => (change.kind === "policy" ? [idOf(change)] : [])));
   const isChanged = ({ facts }: CompiledPolicy) => policies.has(facts.id) || rules.has(facts.rule);
@@ -103,12 +103,12 @@ function isWithin(inner: PolicyFacts, outer: PolicyFacts): boolean {
 }
 
 function isOpenIn(policy: CompiledPolicy, { rules }: Model): boolean {
-  if (policy.asksSource) return true;
+  if (policy.hasSourceIps) return true;
   const rule = policy.ruleIn(rules);
-  return rule !== undefined && readsOpen(readingOf(rule));
+  return rule !== undefined && readsOpen(inputsOf(rule));
 }
 
-function readsOpen({ sourceIp, country, now }: RuleReading): boolean {
+function readsOpen({ sourceIp, country, now }: RuleInputs): boolean {
   return sourceIp || country || now;
 }
 
@@ -150,9 +150,9 @@ function readByOpenRules(model: Model): Readonly<Record<"user" | "device" | "res
   for (const policy of activePolicies(model, () => true).values()) {
     const rule = policy.ruleIn(model.rules);
     if (rule === undefined) continue;
-    const reading = readingOf(rule);
+    const reading = inputsOf(rule);
     // The policy's source addresses are such circumstances, too.
-    if (!policy.asksSource && !readsOpen(reading)) continue;
+    if (!policy.hasSourceIps && !readsOpen(reading)) continue;
     reads.user ||= reading.user;
     reads.device ||= reading.device;
     reads.resource ||= reading.resource;

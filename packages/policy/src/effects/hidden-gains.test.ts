@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { FactChange, PolicyFacts, TenantFacts } from "../model/facts.ts";
 import { compile, update } from "../model/model.ts";
-import { mayGainUnseen } from "./unseen-gains.ts";
+import { mayHaveHiddenGains } from "./hidden-gains.ts";
 
 const user = {
   id: "ann",
@@ -89,7 +89,7 @@ test.each<[string, boolean, FactChange]>([
   ["somebody who is deactivated", false, { kind: "user", facts: { ...user, status: "inactive" } }],
 ])("of %s: %s", (_what, expected, change) => {
   const before = compile(facts);
-  expect(mayGainUnseen(before, update(before, [change]), [change])).toBe(expected);
+  expect(mayHaveHiddenGains(before, update(before, [change]), [change])).toBe(expected);
 });
 
 function ruleText(text: string): FactChange {

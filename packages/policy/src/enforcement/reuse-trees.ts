@@ -2,7 +2,7 @@ import type { ContentTree } from "@gatehouse/contract/gateway-link/content-tree"
 import { HashTree } from "@gatehouse/contract/gateway-link/hash-tree";
 
 /** A tree of these entries that shares what it can with another. */
-export function treeLike<Value>(
+export function reuseTree<Value>(
   before: HashTree<Value> | undefined,
   entries: Iterable<readonly [string, Value]>,
 ): HashTree<Value> {
@@ -22,7 +22,7 @@ function isSameValue(one: unknown, other: unknown): boolean {
 }
 
 /** The one before where nothing changed. */
-export function sameContent(before: ContentTree | undefined, after: ContentTree): ContentTree {
+export function reuseContent(before: ContentTree | undefined, after: ContentTree): ContentTree {
   if (before === undefined) return after;
   const isSame =
     before.peers === after.peers &&

@@ -1,19 +1,19 @@
 import type { CompiledPolicy } from "./compiled-policy.ts";
 import type { DeviceFacts, UserFacts } from "./facts.ts";
-import { hashOf, markOf, otherMarkOf, type Source } from "./source.ts";
+import { bloomBitA, bloomBitB, hashOf, type Source } from "./source.ts";
 import type { SourceIndex } from "./source-index.ts";
 
 /**
  * Who asks, as found in a model: a user, with or without a device, or a site. Made once for a user or device and kept with it as long
  * as the user, the device and the groups stay the same, because a decision's cost is mostly that of reaching for what it reads.
  */
-export class Asker implements Source {
+export class Principal implements Source {
   readonly userId: string;
   readonly groupIds: readonly string[];
   readonly deviceId: string | undefined;
   readonly hashes: readonly number[];
-  readonly marks: number;
-  readonly otherMarks: number;
+  readonly bloomA: number;
+  readonly bloomB: number;
   /** Undefined for traffic that enters at a site. */
   readonly user: UserFacts | undefined;
   readonly device: DeviceFacts | undefined;
@@ -35,8 +35,8 @@ export class Asker implements Source {
     this.deviceId = device?.id;
     const ids = user === undefined ? [] : [user.id, ...groupIds];
     this.hashes = (device === undefined ? ids : [...ids, device.id]).map(hashOf);
-    this.marks = this.hashes.reduce((marks, hash) => marks | markOf(hash), 0);
-    this.otherMarks = this.hashes.reduce((marks, hash) => marks | otherMarkOf(hash), 0);
+    this.bloomA = this.hashes.reduce((bloomA, hash) => bloomA | bloomBitA(hash), 0);
+    this.bloomB = this.hashes.reduce((bloomA, hash) => bloomA | bloomBitB(hash), 0);
     this.user = user;
     this.device = device;
     this.key = key;
@@ -44,17 +44,17 @@ export class Asker implements Source {
   }
 
   /** @param groupIds those of the user's groups that there are */
-  static user(user: UserFacts, groupIds: readonly string[]): Asker {
-    return new Asker(user, groupIds, undefined, user.id);
+  static user(user: UserFacts, groupIds: readonly string[]): Principal {
+    return new Principal(user, groupIds, undefined, user.id);
   }
 
-  static site(gatewayId: string): Asker {
-    return new Asker(undefined, [], undefined, gatewayId);
+  static site(gatewayId: string): Principal {
+    return new Principal(undefined, [], undefined, gatewayId);
   }
 
   /** The same user with a device. */
-  with(device: DeviceFacts): Asker {
-    return new Asker(this.user, this.groupIds, device, device.id);
+  with(device: DeviceFacts): Principal {
+    return new Principal(this.user, this.groupIds, device, device.id);
   }
 
   /** What `index.naming` gives, looked up once for the same index as the last time. */

@@ -4,7 +4,7 @@ import { isGain } from "./level-states.ts";
 import type { RuleSubject } from "./rule-certainties.ts";
 
 /** A user, or a site, in one model. */
-export interface Party extends RuleSubject {
+export interface PrincipalState extends RuleSubject {
   readonly model: Model;
   /** Ids of the user's groups; those that there are not may be among them. */
   readonly groupIds: readonly string[];
@@ -15,23 +15,23 @@ export interface Party extends RuleSubject {
 /** Somebody whose access is compared. */
 export interface ComparedSubject {
   /** As it is in the models where it may reach anything. */
-  readonly before: Party | undefined;
-  readonly after: Party | undefined;
+  readonly before: PrincipalState | undefined;
+  readonly after: PrincipalState | undefined;
   readonly isDevice: boolean;
-  readonly mark: number;
-  readonly otherMark: number;
+  readonly fingerprintA: number;
+  readonly fingerprintB: number;
   gains: boolean;
   loses: boolean;
 }
 
-/** Subjects of one user about whom the policies of a lane are all of the same opinion. */
-export class Variant {
+/** Subjects of one user about whom the policies of a chain are all of the same opinion. */
+export class SubjectGroup {
   /** What the policies do, one after the other: the place of an entry with the bits that it sets. */
   readonly steps: number[] = [];
   /** The sides on which the subjects may reach anything. */
   sides = 0;
   readonly members: ComparedSubject[] = [];
-  counted: CountedSubjects = { subjects: 0, devices: 0, marks: 0, otherMarks: 0 };
+  counted: CountedSubjects = { subjects: 0, devices: 0, fingerprintA: 0, fingerprintB: 0 };
   /** The state of destinations that no entry names, and the change of level that it is. */
   base = 0;
   code = 0;
@@ -80,7 +80,7 @@ export function joinSteps(steps: number[]): void {
 }
 
 /** Whether the policies do the same about two. */
-export function isSame(one: Variant, other: Variant): boolean {
+export function isSame(one: SubjectGroup, other: SubjectGroup): boolean {
   if (one.sides !== other.sides || one.steps.length !== other.steps.length) return false;
   for (let index = 0; index < one.steps.length; index += 1) if (one.steps[index] !== other.steps[index]) return false;
   return true;
@@ -88,12 +88,12 @@ export function isSame(one: Variant, other: Variant): boolean {
 
 export function countedSubjects(members: readonly ComparedSubject[]): CountedSubjects {
   let devices = 0;
-  let marks = 0;
-  let otherMarks = 0;
-  for (const { isDevice, mark, otherMark } of members) {
-    if (isDevice) devices += 1;
-    marks ^= mark;
-    otherMarks ^= otherMark;
+  let fingerprintA = 0;
+  let fingerprintB = 0;
+  for (const member of members) {
+    if (member.isDevice) devices += 1;
+    fingerprintA ^= member.fingerprintA;
+    fingerprintB ^= member.fingerprintB;
   }
-  return { subjects: members.length, devices, marks, otherMarks };
+  return { subjects: members.length, devices, fingerprintA, fingerprintB };
 }

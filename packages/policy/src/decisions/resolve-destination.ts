@@ -6,15 +6,15 @@ import type { DecisionReason } from "./decision.ts";
 import type { Destination } from "./request.ts";
 
 /** What a destination stands for: a resource, or none of them; or why it can be nothing that anyone may reach. */
-export type Reached =
+export type ResolvedDestination =
   | { readonly resource: CompiledResource | undefined; readonly denied?: undefined }
   | { readonly resource?: CompiledResource; readonly denied: DecisionReason };
 
-const unknown: Reached = { denied: "unknown_resource" };
-const nothing: Reached = { resource: undefined };
+const unknown: ResolvedDestination = { denied: "unknown_resource" };
+const nothing: ResolvedDestination = { resource: undefined };
 
 /** Finds the resource that a destination stands for (contract, "Policy evaluation", step 2). */
-export function reachedBy(model: Model, destination: Destination): Reached {
+export function resolveDestination(model: Model, destination: Destination): ResolvedDestination {
   if (destination.kind === "resource") {
     const resource = model.resources.get(destination.resourceId);
     return resource === undefined ? unknown : { resource };
