@@ -1,6 +1,6 @@
 /** Puts the parts of a server together over a database that is there and migrated. */
-import { deviceLinkPath, deviceLinkSubprotocol } from "@gatehouse/contract/device-link/frames";
-import { gatewayLinkPath, gatewayLinkSubprotocol } from "@gatehouse/contract/gateway-link/frames";
+import { deviceLinkPath, deviceLinkSubprotocol } from "@gatehouse/agent-protocol/device/frames";
+import { gatewayLinkPath, gatewayLinkSubprotocol } from "@gatehouse/agent-protocol/gateway/frames";
 import type { FastifyInstance } from "fastify";
 import { DeviceLinks } from "./device-link/device-links.ts";
 import { Ledger, ModelStore } from "./features/access/access.api.ts";

@@ -1,4 +1,4 @@
-import { peerAddress } from "../addresses/source-ips.ts";
+import { peerAddress } from "@gatehouse/addresses/source-ips";
 import type { Asker } from "../model/asker.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { Model } from "../model/model.ts";

@@ -4,7 +4,7 @@ import {
   type DeviceHello,
   type DeviceMessage,
   deviceFrames,
-} from "@gatehouse/contract/device-link/frames";
+} from "@gatehouse/agent-protocol/device/frames";
 import type { EarlierRoutes } from "@gatehouse/policy/enforcement/device-routes";
 import { frameChecks } from "../links/frame-reader.ts";
 import { LinkConnection, type LinkKind, sharedCloseCodes } from "../links/link-connection.ts";
