@@ -6,7 +6,7 @@ import type {
   DeviceRule,
   SiteRule,
 } from "@gatehouse/agent-protocol/gateway/configuration";
-import type { TransportProtocol } from "../decisions/request.ts";
+import type { TransportProtocol } from "../model/facts.ts";
 
 /** What arrives at a gateway out of its tunnel. */
 export interface Packet {

@@ -9,9 +9,9 @@ import type {
 } from "@gatehouse/contract/operations/access.operations";
 import type { questionReasons } from "@gatehouse/contract/records/decision";
 import { transportProtocols } from "@gatehouse/contract/records/protocol";
-import type { Destination, Subject, TransportProtocol } from "@gatehouse/policy/decisions/request";
+import type { Destination, Subject } from "@gatehouse/policy/decisions/request";
 import type { SearchCircumstances } from "@gatehouse/policy/decisions/search";
-import type { Properties } from "@gatehouse/policy/model/facts";
+import type { Properties, TransportProtocol } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
 import type { Static } from "typebox";
 import { isUuid } from "../../platform/ids.ts";
