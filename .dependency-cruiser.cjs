@@ -188,18 +188,19 @@ module.exports = {
       to: { path: server, pathNot: [`${server}platform/`, tests] },
     },
     {
-      name: "links-know-no-end",
-      comment: "What links of any kind need knows neither whose they are, nor any feature.",
+      name: "agent-channel-knows-no-agent-kind",
+      comment:
+        "The channel, device sources and tunnels serve gateways and devices alike: they import neither, and no feature.",
       severity: "error",
-      from: { path: `${server}links/`, pathNot: tests },
-      to: { path: server, pathNot: [`${server}(platform|links)/`, tests] },
+      from: { path: `${server}agents/(channel|sources|tunnels)/`, pathNot: tests },
+      to: { path: server, pathNot: [`${server}platform/`, `${server}agents/(channel|sources|tunnels)/`, tests] },
     },
     {
-      name: "links-of-a-kind-stand-apart",
-      comment: "What the links of gateways and of devices share belongs to links.",
+      name: "agent-kinds-stand-apart",
+      comment: "Code that gateways and devices share belongs to agents/channel, agents/sources or agents/tunnels.",
       severity: "error",
-      from: { path: `${server}(gateway|device)-link/`, pathNot: tests },
-      to: { path: `${server}(gateway|device)-link/`, pathNot: `${server}$1-link/` },
+      from: { path: `${server}agents/(gateways|devices)/`, pathNot: tests },
+      to: { path: `${server}agents/(gateways|devices)/`, pathNot: `${server}agents/$1/` },
     },
     {
       name: "http-knows-no-feature",

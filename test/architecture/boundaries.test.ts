@@ -58,8 +58,8 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
     `${server}/compose.ts`,
     'import "fastify"; import "./features/users/users.api.ts";',
   ],
-  ["links-know-no-end", `${server}/links/turns.ts`, 'import "../features/users/users.api.ts";'],
-  ["links-of-a-kind-stand-apart", `${server}/device-link/device.ts`, 'import "../gateway-link/gateway.ts";'],
+  ["agent-channel-knows-no-agent-kind", `${server}/agents/channel/turns.ts`, 'import "../gateways/gateway.ts";'],
+  ["agent-kinds-stand-apart", `${server}/agents/devices/device.ts`, 'import "../gateways/gateway.ts";'],
   ["features-through-their-api", `${features}/users/users.rules.ts`, 'import "../groups/groups.queries.ts";'],
   [
     "others-use-features-through-their-api",
@@ -95,8 +95,9 @@ const permitted: Readonly<Record<string, string>> = {
   [`${features}/groups/groups.api.ts`]: 'import "./groups.queries.ts"; import type {} from "../../http/route.ts";',
   [`${features}/groups/groups.test.ts`]:
     'import "pg"; import "../users/users.queries.ts"; import "../../testing/server.ts";',
-  [`${server}/links/link-door.ts`]: 'import "../platform/clock.ts";',
-  [`${server}/gateway-link/gateway.ts`]: 'import "../links/link-door.ts"; import "../features/users/users.api.ts";',
+  [`${server}/agents/channel/connection-gate.ts`]: 'import "../../platform/clock.ts";',
+  [`${server}/agents/gateways/gateway.ts`]:
+    'import "../channel/connection-gate.ts"; import "../../features/users/users.api.ts";',
   [`${server}/testing/server.ts`]: 'import "pg"; import "../features/users/users.queries.ts";',
   [`${server}/routes.ts`]: 'import "./features/users/users.routes.ts";',
   [`${client}/gatehouse.ts`]: 'import "openapi-fetch"; import "./errors.ts";',

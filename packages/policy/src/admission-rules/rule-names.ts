@@ -1,7 +1,7 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { quoted } from "../quoted.ts";
 import { COMPREHENSIONS, FUNCTIONS, METHODS, RECORDS, TIME_PARTS, TIME_VARIABLE, TYPE_NAMES } from "./rule-language.ts";
-import { placeOf, type RuleFault } from "./rule-problems.ts";
+import { positionOf, type RuleFault } from "./rule-problems.ts";
 import { asComprehension, asFreeVariable, asLiteralText, asSelection, type BoundNames } from "./rule-syntax.ts";
 
 const VARIABLES = [...RECORDS.keys(), TIME_VARIABLE];
@@ -15,9 +15,9 @@ export interface NameCheck {
 /** What one node names that a rule does not have: variables, fields, functions, time zones. */
 export function checkNames(node: ASTNode, bound: BoundNames): NameCheck {
   const call = functionProblem(node);
-  if (call !== undefined) return { faults: [{ message: call, at: placeOf(node) }], descend: false };
+  if (call !== undefined) return { faults: [{ message: call, at: positionOf(node) }], descend: false };
   const message = variableProblem(node, bound) ?? fieldProblem(node, bound);
-  if (message !== undefined) return { faults: [{ message, at: placeOf(node) }], descend: true };
+  if (message !== undefined) return { faults: [{ message, at: positionOf(node) }], descend: true };
   const zone = zoneFault(node);
   return { faults: zone === undefined ? [] : [zone], descend: true };
 }

@@ -30,7 +30,7 @@ export function problemsOf(text: string, faults: readonly RuleFault[]): RuleProb
 }
 
 /** Where a person would point to for a node: at its method, operator or index, else at the node's own place. */
-export function placeOf(node: ASTNode): number {
+export function positionOf(node: ASTNode): number {
   switch (node.op) {
     case "rcall":
       return textBetween(node, node.args[0], node.args[1].end, node.end);
@@ -95,7 +95,7 @@ export function faultOfLibraryError(error: unknown, text: string): RuleFault {
   const start = clamp(error.range?.start ?? 0, text.length);
   const fragment = text.slice(start, clamp(error.range?.end ?? start, text.length));
   // Parse errors have a place and no node.
-  const at = error.node?.op === undefined ? start : placeOf(error.node);
+  const at = error.node?.op === undefined ? start : positionOf(error.node);
   switch (error.code) {
     case "unexpected_character":
       return { message: withHint(`${quoted(fragment)} is not expected here.`, fragment), at };

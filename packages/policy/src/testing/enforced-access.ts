@@ -6,7 +6,7 @@ import type {
 } from "@gatehouse/contract/gateway-link/configuration";
 import { addressWidth, parseIpAddress } from "../addresses/ip-address.ts";
 import { type IpRange, parseIpRange, rangeContains } from "../addresses/ip-ranges.ts";
-import type { TransportProtocol } from "../decisions/request.ts";
+import type { TransportProtocol } from "../model/facts.ts";
 
 /** What arrives at a gateway out of its tunnel. */
 export interface Packet {

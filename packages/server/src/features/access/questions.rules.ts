@@ -8,9 +8,9 @@ import type {
 import type { questionReasons } from "@gatehouse/contract/records/decision";
 import { transportProtocols } from "@gatehouse/contract/records/protocol";
 import { peerAddress } from "@gatehouse/policy/addresses/source-ips";
-import type { Destination, Subject, TransportProtocol } from "@gatehouse/policy/decisions/request";
+import type { Destination, Subject } from "@gatehouse/policy/decisions/request";
 import type { SearchCircumstances } from "@gatehouse/policy/decisions/search";
-import type { Properties } from "@gatehouse/policy/model/facts";
+import type { Properties, TransportProtocol } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
 import type { Static } from "typebox";
 import { isUuid } from "../../platform/ids.ts";
