@@ -73,7 +73,8 @@ export class ConnectionGate<Message extends AnyMessage, Connection extends LinkC
   async admit<T>(lookUp: () => Promise<T>): Promise<T> {
     if (this.#isFull) throw this.#overloaded();
     if (!this.#lookUps.isFree && this.#lookUps.waiting >= this.#limits.waitingLookUps) throw this.#overloaded();
-    await this.#lookUps.acquire();
+    const permit = this.#lookUps.acquire();
+    if (permit !== undefined) await permit;
     try {
       // Other connections may have taken the last places meanwhile.
       if (this.#isFull) throw this.#overloaded();
