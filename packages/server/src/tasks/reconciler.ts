@@ -1,20 +1,17 @@
+import type { BackgroundTask } from "../platform/background-task.ts";
 import { CoalescedTask } from "../platform/concurrency/coalesced-task.ts";
 import type { Log } from "../platform/log.ts";
 
 /** Calls to `wake` within this time share a run, in milliseconds. */
 const wakeDelayMs = 20;
 
-export interface ReconcilerOptions {
-  readonly name: string;
-  /** The time between two runs, in milliseconds. */
-  readonly intervalMs: number;
-  readonly run: () => Promise<void>;
+export interface ReconcilerOptions extends BackgroundTask {
   readonly log: Log;
   /** Called after each run that fails. */
   readonly failed?: ((name: string) => void) | undefined;
 }
 
-/** Background work that repeats, and never runs twice at a time. Each run must be safe to repeat. */
+/** Repeats a background task, also when woken, and logs its failures. */
 export class Reconciler {
   readonly name: string;
   readonly #task: CoalescedTask;

@@ -1,9 +1,9 @@
 /** Where rate limits are shared: replicas tell each other what they counted. */
+import type { BackgroundTask } from "../platform/background-task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { clearSharedCounts, exchangeCounts } from "../platform/rate-limits/shared-counts.queries.ts";
 import type { WindowCounts } from "../platform/rate-limits/window-counts.ts";
-import type { ReconcilerOptions } from "./reconciler.ts";
 
 /** How often replicas tell each other what they counted, in milliseconds. */
 const exchangeIntervalMs = 1_000;
@@ -14,7 +14,7 @@ export function sharedCountTasks(
   database: Database,
   clock: Clock,
   limits: Readonly<Record<string, { readonly counts: WindowCounts } | undefined>>,
-): Pick<ReconcilerOptions, "name" | "intervalMs" | "run">[] {
+): BackgroundTask[] {
   const exchanges = Object.entries(limits).flatMap(([name, limit]) =>
     limit === undefined
       ? []

@@ -1,6 +1,6 @@
 /** A server that delivers webhooks, on a database to itself: on a shared one, others would take its deliveries. */
 import { expect, inject } from "vitest";
-import type { WebhookSettings } from "../compose.ts";
+import type { WebhookSettings } from "../composition/compose-tasks.ts";
 import type { Connection } from "../platform/db/database.ts";
 import { migrate } from "../platform/db/migrations.ts";
 import { createDatabase } from "./database-setup.ts";

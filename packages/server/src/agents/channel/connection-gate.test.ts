@@ -3,30 +3,30 @@ import { systemClock } from "../../platform/clock.ts";
 import { createLog } from "../../platform/log.ts";
 import { ConnectionGate } from "./connection-gate.ts";
 
-function doorFor(limits: { readonly connections: number; readonly lookUps: number; readonly waitingLookUps: number }) {
+function gateFor(limits: { readonly connections: number; readonly lookUps: number; readonly waitingLookUps: number }) {
   let joined = 0;
-  const door = new ConnectionGate(
+  const gate = new ConnectionGate(
     { clock: systemClock, log: createLog("silent"), limits },
     {
       joined: () => joined,
       join: async () => undefined,
-      said: () => undefined,
+      received: () => undefined,
       left: () => undefined,
-      describe: () => ({}),
+      logFields: () => ({}),
     },
   );
   const join = () => {
     joined += 1;
   };
-  return { door, join };
+  return { gate, join };
 }
 
-test("looks up a few tokens at a time, in the order in which they came", async () => {
-  const { door } = doorFor({ connections: 10, lookUps: 2, waitingLookUps: 1 });
+test("looks up a few tokens at a time, in the order in which they arrive", async () => {
+  const { gate } = gateFor({ connections: 10, lookUps: 2, waitingLookUps: 1 });
   const asked: string[] = [];
   const finish: (() => void)[] = [];
   const lookUp = (name: string) =>
-    door.admit(async () => {
+    gate.admit(async () => {
       asked.push(name);
       await new Promise<void>((resolve) => finish.push(resolve));
       return name;
@@ -42,19 +42,19 @@ test("looks up a few tokens at a time, in the order in which they came", async (
 });
 
 test.each([
-  ["all places were taken", ({ join }: ReturnType<typeof doorFor>) => join()],
-  ["the server ended", ({ door }: ReturnType<typeof doorFor>) => door.close()],
-])("whoever waited until %s is sent away", async (_, happen) => {
-  const made = doorFor({ connections: 1, lookUps: 1, waitingLookUps: 10 });
-  const { door } = made;
+  ["the last place is taken", ({ join }: ReturnType<typeof gateFor>) => join()],
+  ["the server closes", ({ gate }: ReturnType<typeof gateFor>) => gate.close()],
+])("a look-up that waits until %s is refused", async (_, happen) => {
+  const made = gateFor({ connections: 1, lookUps: 1, waitingLookUps: 10 });
+  const { gate } = made;
   let finish: (() => void) | undefined;
-  const first = door.admit(
+  const first = gate.admit(
     () =>
       new Promise<void>((resolve) => {
         finish = resolve;
       }),
   );
-  const waiting = [door.admit(async () => "second"), door.admit(async () => "third")];
+  const waiting = [gate.admit(async () => "second"), gate.admit(async () => "third")];
   happen(made);
   finish?.();
   await first;

@@ -1,74 +1,74 @@
-/** Where connections of one kind come in: how many there may be, who has to say hello until when, and what ends one that misbehaves. */
 import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import { AppError } from "../../platform/app-error.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { Semaphore } from "../../platform/concurrency/semaphore.ts";
 import type { LinkReceiver } from "../../platform/link-transport.ts";
 import type { Log } from "../../platform/log.ts";
-import type { LinkConnection } from "./link-connection.ts";
+import type { AgentConnection } from "./agent-connection.ts";
 
-/** Whoever says no hello for this long is let go, in milliseconds. */
+/** A connection that sends no hello within this time is ended, in milliseconds. */
 const helloTimeoutMs = 10_000;
 
-export interface LinkLimits {
-  /** Connections at most. */
+export interface ConnectionLimits {
   readonly connections: number;
-  /** Tokens that are looked up at a time; others wait, and of those that wait too long some are sent away. */
+  /** The most tokens that are looked up at the same time. */
   readonly lookUps: number;
+  /** The most tokens that wait for a look-up. Agents beyond it are sent away. */
   readonly waitingLookUps: number;
 }
 
-/** For each kind of link. */
-export const linkLimits: LinkLimits = { connections: 20_000, lookUps: 4, waitingLookUps: 10_000 };
+/** The limits of each kind of agent. */
+const defaultLimits: ConnectionLimits = { connections: 20_000, lookUps: 4, waitingLookUps: 10_000 };
 
-type AnyMessage = { readonly type: string };
-type HelloOf<Message extends AnyMessage> = Extract<Message, { readonly type: "hello" }>;
-type RestOf<Message extends AnyMessage> = Exclude<Message, { readonly type: "hello" }>;
+export type AgentMessage = { readonly type: string };
+export type Hello<Message extends AgentMessage> = Extract<Message, { readonly type: "hello" }>;
+export type LaterMessage<Message extends AgentMessage> = Exclude<Message, { readonly type: "hello" }>;
 
-/** Who serves the connections that came in. */
-export interface LinkHost<Message extends AnyMessage, Connection extends LinkConnection<Message, never>> {
-  /** How many connections it holds. */
+/** Serves the connections that were admitted. */
+export interface ConnectionHost<Message extends AgentMessage, Connection extends AgentConnection<Message, never>> {
+  /** The number of connections that have joined. */
   readonly joined: () => number;
-  /** @throws where the connection cannot be served; then it is sent away */
-  join(connection: Connection, hello: HelloOf<Message>): Promise<void>;
-  said(connection: Connection, message: RestOf<Message>): void;
-  /** The connection is gone; also of one that never joined. */
-  left(connection: Connection): void;
-  /** For the log. */
-  describe(connection: Connection): object;
+  /** @throws if the connection cannot be served; then it is ended */
+  readonly join: (connection: Connection, hello: Hello<Message>) => Promise<void>;
+  readonly received: (connection: Connection, message: LaterMessage<Message>) => void;
+  /** The connection is closed. It may never have joined. */
+  readonly left: (connection: Connection) => void;
+  readonly logFields: (connection: Connection) => object;
 }
 
 export interface ConnectionGateOptions {
   readonly clock: Clock;
   readonly log: Log;
-  readonly limits: Partial<LinkLimits> | undefined;
+  readonly limits: Partial<ConnectionLimits> | undefined;
 }
 
-export class ConnectionGate<Message extends AnyMessage, Connection extends LinkConnection<Message, never>> {
+/** Admits connections of one kind of agent: how many there are, when they have to say hello, and what ends one. */
+export class ConnectionGate<Message extends AgentMessage, Connection extends AgentConnection<Message, never>> {
   readonly #options: ConnectionGateOptions;
-  readonly #host: LinkHost<Message, Connection>;
-  readonly #limits: LinkLimits;
-  /** Connections that have not said hello. */
-  readonly #strangers = new Set<Connection>();
+  readonly #host: ConnectionHost<Message, Connection>;
+  readonly #limits: ConnectionLimits;
+  /** Open connections whose agents have not said hello. */
+  readonly #pendingHello = new Set<Connection>();
   readonly #lookUps: Semaphore;
   #isClosed = false;
 
-  constructor(options: ConnectionGateOptions, host: LinkHost<Message, Connection>) {
+  constructor(options: ConnectionGateOptions, host: ConnectionHost<Message, Connection>) {
     this.#options = options;
     this.#host = host;
-    this.#limits = { ...linkLimits, ...options.limits };
+    this.#limits = { ...defaultLimits, ...options.limits };
     this.#lookUps = new Semaphore(this.#limits.lookUps);
   }
 
-  /** Open connections. */
+  /** The number of open connections. */
   get size(): number {
-    return this.#strangers.size + this.#host.joined();
+    return this.#pendingHello.size + this.#host.joined();
   }
 
   /**
-   * Looks up a token: a few at a time, in the order in which they came. A crowd that comes back leaves connections of the database to requests.
+   * Looks up a token: a few at a time, in the order in which they came. Thousands of agents that reconnect at once
+   * thus leave database connections to requests.
    *
-   * @throws AppError too_many_links; whatever `lookUp` throws
+   * @throws AppError too_many_links; the error of `lookUp`
    */
   async admit<T>(lookUp: () => Promise<T>): Promise<T> {
     if (this.#isFull) throw this.#overloaded();
@@ -85,7 +85,7 @@ export class ConnectionGate<Message extends AnyMessage, Connection extends LinkC
   }
 
   open(connection: Connection): LinkReceiver {
-    this.#strangers.add(connection);
+    this.#pendingHello.add(connection);
     if (this.#isClosed) connection.end("shutting_down", this.jitterMs());
     return {
       received: (text) => this.#received(connection, text),
@@ -94,15 +94,15 @@ export class ConnectionGate<Message extends AnyMessage, Connection extends LinkC
     };
   }
 
-  /** Lets go who has not said hello in time. */
+  /** Ends connections whose hello is overdue. */
   tick(): void {
     const now = this.#now();
-    for (const stranger of this.#strangers) {
-      if (now - stranger.openedAt > helloTimeoutMs) this.#end(stranger);
+    for (const connection of this.#pendingHello) {
+      if (now - connection.openedAt > helloTimeoutMs) this.#end(connection);
     }
   }
 
-  /** Lets go those of whom nothing was heard: a cut that nobody was told of. */
+  /** Drops connections that missed their heartbeats: a network may lose a connection without notice. */
   dropSilent(connections: Iterable<Connection>): void {
     const now = this.#now();
     for (const connection of [...connections]) {
@@ -110,14 +110,14 @@ export class ConnectionGate<Message extends AnyMessage, Connection extends LinkC
     }
   }
 
-  /** Nobody comes in any more, and who has not said hello goes. */
+  /** Admits no further connection, and ends those whose agents have not said hello. */
   close(): void {
     this.#isClosed = true;
-    for (const stranger of this.#strangers) stranger.end("shutting_down", this.jitterMs());
-    this.#strangers.clear();
+    for (const connection of this.#pendingHello) connection.end("shutting_down", this.jitterMs());
+    this.#pendingHello.clear();
   }
 
-  /** When to come again, in milliseconds from now. The more there are, the longer the time over which they do. */
+  /** A random time after which to connect again, in milliseconds. The more agents are connected, the wider its range. */
   jitterMs(): number {
     const spreadMs = Math.min(30_000, 1_000 + this.size * 4);
     return Math.round(500 + Math.random() * spreadMs);
@@ -133,26 +133,24 @@ export class ConnectionGate<Message extends AnyMessage, Connection extends LinkC
     const read = connection.reader.read(text);
     if (read.kind === "part") return;
     if (read.kind === "fault") {
-      const about = { ...this.#host.describe(connection), fault: read.fault };
-      this.#options.log.warn(about, "an agent broke the protocol of its link");
+      this.#options.log.warn({ ...this.#host.logFields(connection), fault: read.fault }, "agent violated the protocol");
       this.#end(connection);
       return;
     }
     connection.heardAt = now;
     const { message } = read;
-    // Hello is the first, and comes once.
+    // Hello is the first message, and no other.
     if ((message.type === "hello") === connection.hasSaidHello) this.#end(connection);
-    else if (connection.hasSaidHello)
-      this.#host.said(connection, message as unknown as RestOf<Message>); // no hello, as just asked
-    else this.#join(connection, message as unknown as HelloOf<Message>); // a hello, as just asked
+    else if (connection.hasSaidHello) {
+      this.#host.received(connection, message as unknown as LaterMessage<Message>); // not a hello, as just checked
+    } else this.#join(connection, message as unknown as Hello<Message>); // a hello, as just checked
   }
 
-  #join(connection: Connection, hello: HelloOf<Message>): void {
+  #join(connection: Connection, hello: Hello<Message>): void {
     connection.hasSaidHello = true;
-    this.#strangers.delete(connection);
+    this.#pendingHello.delete(connection);
     this.#host.join(connection, hello).catch((error: unknown) => {
-      const about = { ...this.#host.describe(connection), err: error };
-      this.#options.log.warn(about, "a link could not be taken in");
+      this.#options.log.warn({ ...this.#host.logFields(connection), err: error }, "failed to serve an agent");
       connection.end("overloaded", this.jitterMs());
       this.#host.left(connection);
     });
@@ -164,7 +162,7 @@ export class ConnectionGate<Message extends AnyMessage, Connection extends LinkC
   }
 
   #closed(connection: Connection): void {
-    this.#strangers.delete(connection);
+    this.#pendingHello.delete(connection);
     connection.drop();
     this.#host.left(connection);
   }

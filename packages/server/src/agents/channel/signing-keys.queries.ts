@@ -21,7 +21,7 @@ export async function readSigningKey(tx: TenantTx): Promise<SigningKeyRow | unde
   return (await tx.query(select, tx.tenantId))[0];
 }
 
-/** Keeps the key unless there is one; the caller reads it again to see whose was first. */
+/** Stores the key unless the tenant has one. Read the key afterwards: another replica may have been first. */
 export async function insertSigningKey(tx: TenantTx, row: SigningKeyRow, at: Date): Promise<void> {
   await tx.query(insert, tx.tenantId, at, row.public_key, row.private_key_ciphertext);
 }

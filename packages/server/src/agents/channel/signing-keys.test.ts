@@ -15,13 +15,13 @@ afterAll(() => server.close());
 const open = (tenantId: string) =>
   openSigningKey(server.database, server.runner.secrets.signingKeys, tenantId, new Date());
 
-test("a tenant has one key, also when two replicas make it at the same time", async () => {
+test("a tenant has one key, even if several replicas generate it at the same time", async () => {
   const keys = await Promise.all([open(tenants[0].id), open(tenants[0].id), open(tenants[0].id)]);
   expect(new Set(keys.map(({ publicKey }) => publicKey)).size).toBe(1);
   expect((await open(tenants[1].id)).publicKey).not.toBe(keys[0].publicKey);
 });
 
-test("what it signs is verified with the public part", async () => {
+test("a signature is verified with the public key", async () => {
   const key = await open(tenants[0].id);
   const prefix = Buffer.from("302a300506032b6570032100", "hex"); // of an Ed25519 key's DER form (RFC 8410)
   const publicKey = createPublicKey({

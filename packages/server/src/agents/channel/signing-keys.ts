@@ -1,5 +1,7 @@
-/** The key that a tenant's configurations are signed with: Ed25519, made when it is first needed, the same for good. */
+/** The Ed25519 keys that sign configurations. A tenant's key is generated at its first use, and never changes. */
 import { createPrivateKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import type { Clock } from "../../platform/clock.ts";
+import type { CommandRunner } from "../../platform/command.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { SecretBox } from "../../platform/secrets/master-key.ts";
 import { insertSigningKey, readSigningKey, type SigningKeyRow } from "./signing-keys.queries.ts";
@@ -11,15 +13,15 @@ export interface SigningKey {
   sign(text: string): string;
 }
 
-/** How long an Ed25519 key is, in bytes: the end of its DER form in both parts (RFC 8410). */
+/** The length of an Ed25519 key in bytes. Both DER forms of RFC 8410 end with the key. */
 const keyBytes = 32;
 
-/** What a key's ciphertext is bound to, so that it decrypts in its own row only. */
+/** Binds a ciphertext to its tenant: it cannot be decrypted in the row of another one. */
 function signingKeyContext(tenantId: string): string {
   return `signing-key:${tenantId}`;
 }
 
-/** The tenant's key; made now where there is none. Replicas that make one at the same time end up with the same. */
+/** Returns the tenant's key, and generates it if there is none. Replicas that do so at the same time agree on one key. */
 export async function openSigningKey(
   database: Database,
   box: SecretBox,
@@ -29,16 +31,32 @@ export async function openSigningKey(
   const scope = { kind: "tenant", tenantId } as const;
   const known = await database.snapshot(scope, ({ query }) => readSigningKey({ tenantId, query }));
   if (known !== undefined) return signingKeyOf(known, box, tenantId);
-  const made = makeSigningKey(box, tenantId);
+  const made = generateSigningKey(box, tenantId);
   const row = await database.transaction(scope, async ({ query }) => {
     await insertSigningKey({ tenantId, query }, made, now);
     return readSigningKey({ tenantId, query });
   });
-  if (row === undefined) throw new Error("the tenant was deleted while its signing key was made");
+  if (row === undefined) throw new Error("the tenant was deleted while its signing key was generated");
   return signingKeyOf(row, box, tenantId);
 }
 
-function makeSigningKey(box: SecretBox, tenantId: string): SigningKeyRow {
+/** Returns a function that reads the tenant's key at its first call, and again only after a failure. */
+export function cachedSigningKey(
+  { database, secrets }: CommandRunner,
+  tenantId: string,
+  clock: Clock,
+): () => Promise<SigningKey> {
+  let key: Promise<SigningKey> | undefined;
+  return () => {
+    key ??= openSigningKey(database, secrets.signingKeys, tenantId, clock.now()).catch((error: unknown) => {
+      key = undefined;
+      throw error;
+    });
+    return key;
+  };
+}
+
+function generateSigningKey(box: SecretBox, tenantId: string): SigningKeyRow {
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const der = privateKey.export({ type: "pkcs8", format: "der" });
   return {

@@ -1,6 +1,6 @@
 /**
- * A text that an agent sent, as the database takes it: without NUL, and without halves of characters. One that the database refused would keep all
- * of a tenant's news from being written.
+ * Replaces the characters that PostgreSQL does not store: NUL and lone surrogates. Otherwise one such text from an agent
+ * would fail the whole batch of its tenant.
  */
 export function storableText(text: string): string {
   return Buffer.from(text).toString().replaceAll("\u0000", "\ufffd");

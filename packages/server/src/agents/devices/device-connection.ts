@@ -1,4 +1,3 @@
-/** One open connection of a device, and what it was told so far. */
 import {
   type DeviceGoodbye,
   type DeviceHello,
@@ -7,38 +6,31 @@ import {
 } from "@gatehouse/agent-protocol/device/frames";
 import type { PreviousRoutes } from "@gatehouse/policy/enforcement/device-routes";
 import type { LinkTransport } from "../../platform/link-transport.ts";
+import {
+  AgentConnection,
+  type ConnectionKind,
+  type PresentedAgent,
+  sharedCloseCodes,
+} from "../channel/agent-connection.ts";
 import { frameChecks } from "../channel/frame-reader.ts";
-import { LinkConnection, type LinkKind, sharedCloseCodes } from "../channel/link-connection.ts";
 import type { DeviceSession } from "./device-session.ts";
 
-/** Whose token it was. */
-export interface PresentedDevice {
-  readonly tenantId: string;
-  readonly deviceId: string;
-  /** SHA-256 in hexadecimal. */
-  readonly tokenHash: string;
-}
+export type DeviceReason = DeviceGoodbye["reason"];
 
-const kind: LinkKind<DeviceGoodbye["reason"]> = {
+const kind: ConnectionKind<DeviceReason> = {
   checks: frameChecks(deviceFrames),
   closeCodes: { ...sharedCloseCodes, token_revoked: 4401, device_gone: 4404, other_key: 4403 },
 };
 
-export class DeviceConnection extends LinkConnection<DeviceMessage, DeviceGoodbye["reason"]> {
-  readonly device: PresentedDevice;
-  /** Where the connection comes from. */
-  readonly sourceAddress: string;
+/** One open connection of a device. */
+export class DeviceConnection extends AgentConnection<DeviceMessage, DeviceReason, PresentedAgent, DeviceSession> {
   hello: DeviceHello | undefined;
-  /** Set once it was taken in. */
-  session: DeviceSession | undefined;
-  /** What it should have, as last worked out. */
+  /** The routes that the device should have, as computed last. */
   routes: PreviousRoutes | undefined;
-  /** When it has to be looked at again though nothing changes, in milliseconds since 1970. */
+  /** When the routes have to be computed again although no record changes, in milliseconds since 1970. */
   dueAt = Number.POSITIVE_INFINITY;
 
-  constructor(device: PresentedDevice, transport: LinkTransport, sourceAddress: string, now: number) {
-    super(kind, transport, now);
-    this.device = device;
-    this.sourceAddress = sourceAddress;
+  constructor(agent: PresentedAgent, transport: LinkTransport, sourceAddress: string, now: number) {
+    super({ kind, agent, transport, sourceAddress, now });
   }
 }

@@ -125,7 +125,7 @@ test("a relay that falls silent is told after those that are in service, to devi
     await server.links.flush();
   }
   silent.cut();
-  await server.links.noticeSilence();
+  await server.links.detectSilence();
   await until("the other one stands first", () => relays().join() === [second, first].join());
   third.gateway.cut();
 });
@@ -137,7 +137,7 @@ test("a gateway that falls silent hands its devices to the next, and has them ba
     await Promise.all([beat(device), beat(gateways[1])]);
     await server.links.flush();
   }
-  await server.links.noticeSilence();
+  await server.links.detectSilence();
   await until("it goes the second way", () => device.wayTo(block) === ids[1]);
   await beat(gateways[0]);
   await server.links.flush();

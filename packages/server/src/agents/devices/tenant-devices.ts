@@ -1,101 +1,67 @@
-/** The devices of one tenant that are connected to this replica: each is told its ways, and told anew when a change or time concerns it. */
 import { deviceContentHash } from "@gatehouse/agent-protocol/device/envelope";
-import type { DeviceFailed, DeviceGoodbye, DeviceHello, DeviceMessage } from "@gatehouse/agent-protocol/device/frames";
+import type { DeviceFailed, DeviceHello, DeviceMessage } from "@gatehouse/agent-protocol/device/frames";
 import { heartbeatIntervalMs } from "@gatehouse/agent-protocol/link/frames";
-import type { HashText } from "@gatehouse/agent-protocol/link/hash-tree";
 import { deviceConfiguration } from "@gatehouse/policy/enforcement/device-routes";
-import type { Clock } from "../../platform/clock.ts";
-import type { CommandRunner } from "../../platform/command.ts";
-import type { TimeSlicedQueue } from "../../platform/concurrency/time-sliced-queue.ts";
+import { ClockTimer } from "../../platform/concurrency/clock-timer.ts";
+import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
 import { TimerHeap } from "../../platform/concurrency/timer-heap.ts";
-import type { Log } from "../../platform/log.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
-import { openSigningKey, type SigningKey } from "../channel/signing-keys.ts";
-import type { DeviceSources, MovedDevice } from "../sources/device-sources.ts";
+import type { TenantAgents, TenantParts } from "../channel/agent-channel.ts";
+import type { LaterMessage } from "../channel/connection-gate.ts";
+import { ConnectionRegistry } from "../channel/connection-registry.ts";
+import type { SigningKey } from "../channel/signing-keys.ts";
+import type { MovedDevice } from "../sources/device-sources.ts";
 import { discoveredAddress } from "../sources/discovered-address.ts";
-import type { DeviceConnection } from "./device-connection.ts";
+import type { DeviceConnection, DeviceReason } from "./device-connection.ts";
+import { type Concerned, DeviceRouteInputs } from "./device-route-inputs.ts";
 import { DeviceSession, type WantedRoutes } from "./device-session.ts";
-import { type Concerned, KnownWays } from "./known-ways.ts";
 
-/** After the database failed, in milliseconds. */
+/** The time to the next attempt after the database failed, in milliseconds. */
 const retryMs = 500;
-/** The longest that a timer waits before the clock is asked again, in milliseconds. */
-const longestTimerMs = 60 * 60_000;
 
-export interface TenantDevicesOptions {
-  readonly tenantId: string;
-  readonly runner: CommandRunner;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly sources: DeviceSources;
-  readonly sha256: HashText;
-  readonly queue: TimeSlicedQueue;
+export interface TenantDevicesOptions extends TenantParts {
   readonly lifeMs: number;
-  /** How long somebody who cannot be served now is to stay away, in milliseconds. */
-  readonly jitterMs: () => number;
 }
 
-type Reason = DeviceGoodbye["reason"];
-
-export class TenantDevices {
+/** The devices of one tenant that are connected to this replica: each is offered the routes that it should use. */
+export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnection> {
+  readonly connections = new ConnectionRegistry<DeviceReason, DeviceConnection>();
   readonly #options: TenantDevicesOptions;
-  readonly #ways: KnownWays;
-  /** By device: those that said hello. */
-  readonly #connections = new Map<string, DeviceConnection>();
-  /** Those that said hello since the last refreshing began. */
+  readonly #inputs: DeviceRouteInputs;
+  readonly #updates: CoalescedTask;
+  readonly #timer: ClockTimer;
+  /** Connections that said hello since the last update began. */
   #newcomers = new Set<DeviceConnection>();
-  #news: OutboxEntry[] = [];
-  /** Something changed of which nobody can say what. */
-  #isLost = false;
-  #isStale = false;
-  /** Whose ways are to be worked out in one of the next slices. */
-  readonly #pending = new Set<DeviceConnection>();
+  /** Connections whose routes are computed in one of the next slices. */
+  readonly #queued = new Set<DeviceConnection>();
+  /** Connections by the time at which their routes have to be computed again. */
   readonly #due = new TimerHeap<DeviceConnection>();
-  #timer: NodeJS.Timeout | undefined;
-  #key: Promise<SigningKey> | undefined;
-  #refreshing: Promise<void> | undefined;
-  #isStopped = false;
 
   constructor(options: TenantDevicesOptions) {
-    const { tenantId, runner } = options;
+    const { tenantId, runner, clock, log } = options;
     this.#options = options;
-    this.#ways = new KnownWays(tenantId, runner.database, runner.models);
+    this.#inputs = new DeviceRouteInputs(tenantId, runner.database, runner.models);
+    this.#timer = new ClockTimer(clock, () => this.tick());
+    this.#updates = new CoalescedTask({
+      run: () => this.#update(),
+      retryMs,
+      failed: (error) => log.warn({ err: error, tenantId }, "failed to compute device routes; will retry"),
+    });
   }
 
-  get size(): number {
-    return this.#connections.size;
+  get isIdle(): boolean {
+    return this.connections.size === 0;
   }
 
-  get connections(): Iterable<DeviceConnection> {
-    return this.#connections.values();
-  }
-
-  /** How many devices do not have yet what they should. */
-  get unsettled(): number {
-    let count = 0;
-    for (const { session } of this.#connections.values()) if (session?.isSettled !== true) count += 1;
-    return count;
-  }
-
-  /** Takes in a connection that said hello: the next refreshing, which serves all who came meanwhile, answers it. */
-  join(connection: DeviceConnection, hello: DeviceHello): void {
-    const { deviceId } = connection.device;
-    this.#connections.get(deviceId)?.end("replaced");
+  /** The next update answers the hello, together with those of all devices that connect meanwhile. */
+  async join(connection: DeviceConnection, hello: DeviceHello): Promise<void> {
     connection.hello = hello;
-    this.#connections.set(deviceId, connection);
+    this.connections.add(connection);
     this.#newcomers.add(connection);
-    this.wake();
+    this.#updates.request();
   }
 
-  /** Devices are elsewhere now, as the database knows: they may be known to be. */
-  moved(devices: readonly MovedDevice[]): void {
-    for (const { deviceId, sourceIp } of devices) {
-      const connection = this.#connections.get(deviceId);
-      if (connection !== undefined && this.#ways.move(deviceId, sourceIp)) this.#tellSoon(connection);
-    }
-  }
-
-  said(connection: DeviceConnection, message: Exclude<DeviceMessage, { type: "hello" }>): void {
+  received(connection: DeviceConnection, message: LaterMessage<DeviceMessage>): void {
     if (message.type === "heartbeat") {
       connection.sendIfRead({ type: "heartbeat-answer", sequence: message.sequence });
     } else if (connection.session === undefined) this.#end(connection, "protocol");
@@ -103,101 +69,78 @@ export class TenantDevices {
     else connection.session.failed(message);
   }
 
-  /** A connection is gone. */
   left(connection: DeviceConnection): void {
-    const { deviceId } = connection.device;
     this.#newcomers.delete(connection);
-    if (this.#connections.get(deviceId) !== connection) return;
-    this.#connections.delete(deviceId);
-    this.#ways.forget(deviceId);
+    if (this.connections.delete(connection)) this.#inputs.forget(connection.agent.agentId);
   }
 
-  /** The outbox told of a change of this tenant. */
+  moved(devices: readonly MovedDevice[]): void {
+    for (const { deviceId, sourceIp } of devices) {
+      const connection = this.connections.of(deviceId);
+      if (connection !== undefined && this.#inputs.move(deviceId, sourceIp)) this.#offerSoon(connection);
+    }
+  }
+
   changed(entry: OutboxEntry): void {
-    this.#news.push(entry);
-    this.wake();
+    this.#inputs.changed(entry);
+    if (!this.isIdle) this.#updates.request();
   }
 
-  lost(): void {
-    this.#isLost = true;
-    this.wake();
+  missed(): void {
+    this.#inputs.missed();
+    if (!this.isIdle) this.#updates.request();
   }
 
-  /** There is something new: looks soon, without anybody waiting for it. */
-  wake(): void {
-    this.#isStale = true;
-    if (this.#isStopped) return;
-    this.#refreshing ??= this.#refreshAll().finally(() => {
-      this.#refreshing = undefined;
-      if (this.#isStale) this.wake();
-    });
-  }
-
-  /** Does what time alone brings: called every second or so, and when the first condition of time is due. */
   tick(): void {
     const now = this.#now();
-    for (const connection of [...this.#connections.values()]) connection.session?.tick();
+    this.connections.tick();
     for (let due = this.#due.take(now); due !== undefined; due = this.#due.take(now)) {
       const { at, item: connection } = due;
       if (connection.dueAt !== at) continue;
       connection.dueAt = Number.POSITIVE_INFINITY;
-      this.#tellSoon(connection);
+      this.#offerSoon(connection);
     }
-    this.#setTimer();
+    this.#timer.set(this.#due.next);
   }
 
-  /** @param goodbye how long each is to stay away, in milliseconds */
-  async stop(goodbye: () => number): Promise<void> {
-    this.#endAll("shutting_down", goodbye);
-    await this.#refreshing;
+  async stop(retryAfterMs: () => number): Promise<void> {
+    this.#endAll("shutting_down", retryAfterMs);
+    await this.#updates.stop();
   }
 
-  /** The tenant is gone. */
-  abandon(): void {
-    this.#endAll("device_gone", () => undefined);
+  async abandon(): Promise<void> {
+    this.#endAll("device_gone");
+    await this.#updates.stop();
   }
 
-  #endAll(reason: Reason, retryAfterMs: () => number | undefined): void {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-    for (const connection of this.#connections.values()) connection.end(reason, retryAfterMs());
-    this.#connections.clear();
+  #endAll(reason: DeviceReason, retryAfterMs?: () => number): void {
+    this.#timer.stop();
+    this.connections.endAll(reason, retryAfterMs);
     this.#newcomers.clear();
   }
 
-  async #refreshAll(): Promise<void> {
-    while (this.#isStale && !this.#isStopped) {
-      this.#isStale = false;
-      const newcomers = this.#newcomers;
-      const news = this.#news;
-      const wasLost = this.#isLost;
-      this.#newcomers = new Set();
-      this.#news = [];
-      this.#isLost = false;
-      if (this.#connections.size === 0) continue;
-      try {
-        await this.#refresh(news, newcomers, wasLost);
-      } catch (error) {
-        const { log, tenantId, jitterMs } = this.#options;
-        log.warn({ err: error, tenantId }, "the ways of devices could not be worked out; it is tried again");
-        for (const connection of newcomers) this.#end(connection, "overloaded", jitterMs());
-        this.#news = [...news, ...this.#news];
-        this.#isLost ||= wasLost;
-        this.#isStale = true;
-        await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
-      }
+  async #update(): Promise<void> {
+    const newcomers = this.#newcomers;
+    this.#newcomers = new Set();
+    if (this.isIdle) return;
+    try {
+      await this.#refresh(newcomers);
+    } catch (error) {
+      for (const connection of newcomers) this.#end(connection, "overloaded", this.#options.jitterMs());
+      throw error;
     }
   }
 
-  async #refresh(news: readonly OutboxEntry[], newcomers: ReadonlySet<DeviceConnection>, all: boolean): Promise<void> {
-    const key = await this.#signingKey();
-    const connected = [...this.#connections.keys()];
-    const unread = Array.from(newcomers, ({ device }) => device.deviceId);
-    const { concerned, identities } = await this.#ways.refresh({ news, connected, unread, all });
+  async #refresh(newcomers: ReadonlySet<DeviceConnection>): Promise<void> {
+    const key = await this.#options.signingKey();
+    const { concerned, identities } = await this.#inputs.refresh(
+      [...this.connections.agentIds],
+      Array.from(newcomers, ({ agent }) => agent.agentId),
+    );
     for (const [deviceId, identity] of identities) {
-      const connection = this.#connections.get(deviceId);
+      const connection = this.connections.of(deviceId);
       if (connection === undefined) {
-        this.#ways.forget(deviceId);
+        this.#inputs.forget(deviceId);
         continue;
       }
       const reason = reasonToEnd(connection, identity);
@@ -205,49 +148,48 @@ export class TenantDevices {
     }
     for (const connection of newcomers) {
       if (connection.isClosed) continue;
-      this.#noteSource(connection);
+      this.#observeSource(connection);
       this.#welcome(connection, key);
     }
-    for (const connection of this.#connections.values()) {
-      if (connection.session !== undefined && this.#isAmong(concerned, connection)) this.#tellSoon(connection);
+    for (const connection of this.connections) {
+      if (connection.session !== undefined && this.#isConcerned(connection, concerned)) this.#offerSoon(connection);
     }
   }
 
-  /** Who is on no way through a gateway that left is on none afterwards either: thousands need not be asked. */
-  #isAmong({ everybody, devices, users, gateways }: Concerned, { device, routes }: DeviceConnection): boolean {
-    if (everybody || devices.has(device.deviceId)) return true;
-    if (users.has(this.#ways.model.devices.get(device.deviceId)?.facts.userId ?? "")) return true;
+  /** A gateway that leaves service concerns only the devices with a route through it, which spares the others the computation. */
+  #isConcerned({ agent, routes }: DeviceConnection, { everybody, devices, users, gateways }: Concerned): boolean {
+    if (everybody || devices.has(agent.agentId)) return true;
+    if (users.has(this.#inputs.model.devices.get(agent.agentId)?.facts.userId ?? "")) return true;
     return gateways.size > 0 && routes?.configuration.gateways.some(({ gateway }) => gateways.has(gateway)) === true;
   }
 
-  /** Only of devices whose key was looked at: whoever holds a token alone tells nothing. */
-  #noteSource({ device: { deviceId }, sourceAddress }: DeviceConnection): void {
+  /** Called only after the device's key was checked: the token alone does not identify the device. */
+  #observeSource({ agent, sourceAddress }: DeviceConnection): void {
     const { tenantId, clock, sources } = this.#options;
     const address = discoveredAddress(sourceAddress);
-    if (address !== "") sources.observe(tenantId, deviceId, address, clock.now());
+    if (address !== "") sources.observe(tenantId, agent.agentId, address, clock.now());
   }
 
   #welcome(connection: DeviceConnection, key: SigningKey): void {
-    const { tenantId, clock, queue } = this.#options;
-    const { deviceId } = connection.device;
+    const { tenantId, queue } = this.#options;
     connection.send({
       type: "welcome",
       tenant: tenantId,
-      device: deviceId,
+      device: connection.agent.agentId,
       signingKey: key.publicKey,
       heartbeatIntervalMs,
-      now: clock.now().getTime(),
+      now: this.#now(),
     });
     queue.add(() => {
-      const wanted = this.#wantedOf(connection);
+      const wanted = this.#wantedRoutesOf(connection);
       if (wanted === undefined) this.#end(connection, "device_gone");
-      else connection.session = this.#sessionOf(connection, key, wanted);
+      else connection.session = this.#newSession(connection, key, wanted);
     });
   }
 
-  #sessionOf(connection: DeviceConnection, key: SigningKey, wanted: WantedRoutes): DeviceSession {
+  #newSession(connection: DeviceConnection, key: SigningKey, wanted: WantedRoutes): DeviceSession {
     const { tenantId, sha256, lifeMs, log } = this.#options;
-    const { deviceId } = connection.device;
+    const { agentId: deviceId } = connection.agent;
     return new DeviceSession(
       {
         tenantId,
@@ -259,7 +201,7 @@ export class TenantDevices {
         random: Math.random,
         send: (message) => connection.send(message),
         refused: ({ reason, message }: DeviceFailed) =>
-          log.warn({ tenantId, deviceId, reason, message }, "a device refused its configuration"),
+          log.warn({ tenantId, deviceId, reason, message }, "device refused its configuration"),
         ended: (reason) => this.#end(connection, reason),
       },
       connection.hello?.uses ?? null,
@@ -267,59 +209,37 @@ export class TenantDevices {
     );
   }
 
-  /** In one of the next queue, by what is known then: news that come meanwhile cost nothing more. */
-  #tellSoon(connection: DeviceConnection): void {
-    // One that has no session yet is told by what is known when it gets one.
-    if (this.#pending.has(connection) || connection.session === undefined) return;
-    this.#pending.add(connection);
+  /** Computes and offers the routes in one of the next slices. Changes until then are included. */
+  #offerSoon(connection: DeviceConnection): void {
+    // A new session begins with the latest routes.
+    if (this.#queued.has(connection) || connection.session === undefined) return;
+    this.#queued.add(connection);
     this.#options.queue.add(() => {
-      this.#pending.delete(connection);
-      const wanted = this.#wantedOf(connection);
+      this.#queued.delete(connection);
+      const wanted = this.#wantedRoutesOf(connection);
       if (wanted !== undefined) connection.session?.want(wanted);
     });
   }
 
-  #wantedOf(connection: DeviceConnection): WantedRoutes | undefined {
-    const { sha256 } = this.#options;
+  #wantedRoutesOf(connection: DeviceConnection): WantedRoutes | undefined {
     if (connection.isClosed) return undefined;
-    const { model, ways, serving, generation } = this.#ways;
-    const { deviceId } = connection.device;
-    const content = deviceConfiguration(model, ways, deviceId, this.#now(), connection.routes);
+    const { model, routeInputs, serving, generation, epoch } = this.#inputs;
+    const content = deviceConfiguration(model, routeInputs, connection.agent.agentId, this.#now(), connection.routes);
     if (content === undefined) return undefined;
-    const { epoch } = this.#ways;
-    const isChanged = (resourceId: string) => this.#ways.isChangedSince(resourceId, epoch);
+    const isChanged = (resourceId: string) => this.#inputs.isChangedSince(resourceId, epoch);
     connection.routes = { configuration: content, serving, isChanged };
     const dueAt = content.validUntil ?? Number.POSITIVE_INFINITY;
     if (dueAt < connection.dueAt) {
       connection.dueAt = dueAt;
       this.#due.add(dueAt, connection);
-      this.#setTimer();
+      this.#timer.set(this.#due.next);
     }
-    return { content, hash: deviceContentHash(content, sha256), generation };
+    return { content, hash: deviceContentHash(content, this.#options.sha256), generation };
   }
 
-  #end(connection: DeviceConnection, reason: Reason, retryAfterMs?: number): void {
+  #end(connection: DeviceConnection, reason: DeviceReason, retryAfterMs?: number): void {
     connection.end(reason, retryAfterMs);
     this.left(connection);
-  }
-
-  #setTimer(): void {
-    clearTimeout(this.#timer);
-    const { next } = this.#due;
-    if (this.#isStopped || next === Number.POSITIVE_INFINITY) return;
-    this.#timer = setTimeout(() => this.tick(), Math.max(1, Math.min(next - this.#now(), longestTimerMs)));
-    this.#timer.unref();
-  }
-
-  #signingKey(): Promise<SigningKey> {
-    const { runner, tenantId, clock } = this.#options;
-    this.#key ??= openSigningKey(runner.database, runner.secrets.signingKeys, tenantId, clock.now()).catch(
-      (error: unknown) => {
-        this.#key = undefined;
-        throw error;
-      },
-    );
-    return this.#key;
   }
 
   #now(): number {
@@ -327,12 +247,12 @@ export class TenantDevices {
   }
 }
 
-/** Why a link must not go on, by who its device is now; undefined: nothing speaks against it. */
+/** @returns undefined if the device may stay connected */
 function reasonToEnd(
-  { device, hello }: DeviceConnection,
+  { agent, hello }: DeviceConnection,
   identity: { readonly publicKey: string; readonly tokenHash: string | null } | undefined,
-): Reason | undefined {
+): DeviceReason | undefined {
   if (identity === undefined) return "device_gone";
-  if (identity.tokenHash !== device.tokenHash) return "token_revoked";
+  if (identity.tokenHash !== agent.tokenHash) return "token_revoked";
   return identity.publicKey === hello?.publicKey ? undefined : "other_key";
 }

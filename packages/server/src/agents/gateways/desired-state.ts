@@ -1,5 +1,3 @@
-/** What every gateway of one tenant has to enforce, kept up with the tenant's changes and with the time. */
-
 import type { ContentTree } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { defaultValidityMs } from "@gatehouse/agent-protocol/link/envelope";
 import type { LinkChange } from "@gatehouse/policy/enforcement/links";
@@ -8,14 +6,14 @@ import type { Model } from "@gatehouse/policy/model/model";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
+import type { ChangedRecords } from "../../platform/projection/changed-records.ts";
+import { TenantProjection } from "../../platform/projection/tenant-projection.ts";
 import type { TenantModels } from "../../platform/tenancy/tenant-models.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
 import { giveTunnelAddresses, type LinkRows, readLinkRows, readSomeLinkRows } from "../tunnels/link-facts.queries.ts";
-import { deviceLinkOf, gatewayLinkOf, linkFactsOf, usualDrainMs } from "../tunnels/link-facts.ts";
+import { defaultDrainMs, deviceLinkOf, gatewayLinkOf, linkFactsOf } from "../tunnels/link-facts.ts";
 
-/** News of more records than this is no cheaper to follow than to begin anew. */
-const mostChanges = 2_000;
-/** After this share of its life, everything is made for a new one. */
+/** After this share of its validity period, all content is computed for a new period. */
 const renewedAfter = 1 / 2;
 
 export interface DesiredStateOptions {
@@ -23,46 +21,47 @@ export interface DesiredStateOptions {
   readonly database: Database;
   readonly models: TenantModels;
   readonly clock: Clock;
-  /** How long configurations may be enforced without the control plane, in milliseconds. */
-  readonly lifeMs?: number;
-  /** How long connections that run may finish once their gateway is in maintenance, in milliseconds. */
+  /** How long a configuration is valid without the control plane, in milliseconds. */
+  readonly lifeMs?: number | undefined;
+  /** How long open connections may last once their gateway is in maintenance, in milliseconds. */
   readonly drainMs?: number | undefined;
 }
 
-/** What became of a refreshing. */
+/** The result of a refresh. */
 export interface Refreshed {
-  /** Gateways whose content is another one now; all of them where it was made anew. */
+  /** The gateways whose content changed; after a reload, all of them. */
   readonly changed: readonly string[];
-  /** Gateways that the news told of. */
-  readonly told: readonly string[];
+  /** The gateways whose records changed. */
+  readonly named: readonly string[];
 }
 
+/** The content that each gateway of one tenant should enforce, kept up to date with the tenant's changes and with time. */
 export class DesiredState {
   readonly #options: DesiredStateOptions;
+  readonly #projection = new TenantProjection();
   #enforcement: TenantEnforcement | undefined;
+  /** The prefix of the tenant's IPv6 tunnel addresses; undefined before the first address is assigned. */
   #prefix: string | undefined;
-  /** Up to which generation of the tenant contents follow. */
-  #generation = 0;
-  #news: OutboxEntry[] = [];
-  /** Addresses by device. */
-  #roaming = new Map<string, string>();
-  /** Something changed of which nobody can say what. */
-  #isLost = true;
+  /** New source addresses, by device. */
+  #moved = new Map<string, string>();
+  /** Devices by IPv4 tunnel address; undefined until they are needed. */
+  #idsByAddress: ReadonlyMap<string, string> | undefined;
 
   constructor(options: DesiredStateOptions) {
     this.#options = options;
   }
 
+  /** The tenant's generation that the content reflects. */
   get generation(): number {
-    return this.#generation;
+    return this.#projection.generation;
   }
 
-  /** Milliseconds since 1970: when contents hold, and the configurations that are made of them. */
-  get life(): { readonly from: number; readonly until: number } | undefined {
+  /** When configurations with this content are valid; undefined before the first refresh. */
+  get validity(): { readonly from: number; readonly until: number } | undefined {
     return this.#enforcement?.validity;
   }
 
-  /** When contents have to be looked at again, though nothing else changes; milliseconds since 1970. */
+  /** When the content has to be refreshed although no record changes, in milliseconds since 1970. */
   get staleAt(): number {
     const enforcement = this.#enforcement;
     if (enforcement === undefined) return 0;
@@ -74,130 +73,117 @@ export class DesiredState {
     return this.#enforcement?.contentOf(gatewayId);
   }
 
-  /** The device with an address in the tunnel. */
+  /** @param ipv4 an address in the tunnel */
   deviceIdAt(ipv4: string): string | undefined {
-    return this.#deviceIds().get(ipv4);
+    this.#idsByAddress ??= new Map(
+      Array.from(this.#enforcement?.links.devices.values() ?? [], (link) => [link.ipv4, link.deviceId]),
+    );
+    return this.#idsByAddress.get(ipv4);
   }
 
+  /** @returns undefined for an unknown device, null for an unknown address */
   sourceOf(deviceId: string): string | null | undefined {
     return this.#enforcement?.links.devices.get(deviceId)?.sourceIp;
   }
 
-  /** The outbox told of it; to be taken in by the next `refresh`. */
+  /** Takes an entry of the outbox, for the next refresh. */
   changed(entry: OutboxEntry): void {
-    if (entry.generation > this.#generation) this.#news.push(entry);
+    this.#projection.changed(entry);
   }
 
-  /** Packets of devices come from other addresses now; to be taken in by the next `refresh`. */
-  roamed(devices: readonly MovedDevice[]): void {
-    for (const { deviceId, sourceIp } of devices) this.#roaming.set(deviceId, sourceIp);
+  /** Takes new source addresses of devices, for the next refresh. */
+  moved(devices: readonly MovedDevice[]): void {
+    for (const { deviceId, sourceIp } of devices) this.#moved.set(deviceId, sourceIp);
   }
 
-  lost(): void {
-    this.#isLost = true;
+  /** Entries of the outbox were missed: the next refresh reloads everything. */
+  missed(): void {
+    this.#projection.missed();
   }
 
   /**
-   * Takes in what is new. One at a time.
+   * Applies the collected changes. Calls must not overlap.
    *
-   * @throws AppError database_unavailable; then it is to be called again
+   * @throws AppError database_unavailable; the next call applies the same changes
    */
   async refresh(): Promise<Refreshed> {
     const { models, tenantId, clock } = this.#options;
-    const news = this.#news;
-    const roaming = this.#roaming;
-    this.#news = [];
-    this.#roaming = new Map();
-    const wasLost = this.#isLost || clock.now().getTime() >= this.staleAt;
+    const moved = this.#moved;
+    this.#moved = new Map();
     try {
       const { model, generation } = await models.current(tenantId);
-      const enforcement = wasLost ? undefined : this.#enforcement;
-      const next = news.filter((entry) => entry.generation > this.#generation);
-      const isGapless = next.every((entry, index) => entry.generation === this.#generation + index + 1);
-      const ids = idsIn(next);
-      if (enforcement === undefined || !isGapless || ids.size > mostChanges) {
-        return await this.#begin(model, generation, ids.gateways);
-      }
-      const changes = [...factChanges(model, ids), ...(await this.#linkChanges(ids)), ...this.#roamed(roaming)];
-      if (changes.length === 0 && next.length === 0) return { changed: [], told: [] };
-      this.#forgetDeviceIds();
-      const changed = enforcement.update(model, changes, clock.now().getTime());
-      this.#generation = next.at(-1)?.generation ?? this.#generation;
-      return { changed, told: [...ids.gateways] };
+      return await this.#projection.advance({
+        mustReload: clock.now().getTime() >= this.staleAt,
+        update: (changed) => this.#update(model, changed, moved),
+        reload: async (changed) => ({ generation, result: await this.#reload(model, changed) }),
+      });
     } catch (error) {
-      this.#news = [...news, ...this.#news];
-      this.#roaming = new Map([...roaming, ...this.#roaming]);
-      this.#isLost ||= wasLost;
+      this.#moved = new Map([...moved, ...this.#moved]);
       throw error;
     }
   }
 
-  /** @param generation of the model: whatever came later comes as news */
-  async #begin(model: Model, generation: number, told: ReadonlySet<string>): Promise<Refreshed> {
-    const { clock, lifeMs = defaultValidityMs, drainMs = usualDrainMs } = this.#options;
-    this.#isLost = false;
+  async #update(model: Model, changed: ChangedRecords, moved: ReadonlyMap<string, string>): Promise<Refreshed> {
+    const changes = [...factChanges(model, changed), ...(await this.#linkChanges(changed)), ...this.#moves(moved)];
+    const hasChanged = changes.length + changed.size > 0;
+    if (!hasChanged || this.#enforcement === undefined) return { changed: [], named: [] };
+    this.#idsByAddress = undefined;
+    return {
+      changed: this.#enforcement.update(model, changes, this.#options.clock.now().getTime()),
+      named: [...changed.idsOf("gateway")],
+    };
+  }
+
+  async #reload(model: Model, changed: ChangedRecords): Promise<Refreshed> {
+    const { clock, lifeMs = defaultValidityMs, drainMs = defaultDrainMs } = this.#options;
     const rows = await this.#readAll(model);
     const from = clock.now().getTime();
+    const enforcement = new TenantEnforcement(model, linkFactsOf(rows, drainMs), { from, until: from + lifeMs });
     this.#prefix = rows.prefix;
-    this.#forgetDeviceIds();
-    this.#enforcement = new TenantEnforcement(model, linkFactsOf(rows, drainMs), { from, until: from + lifeMs });
-    this.#generation = Number.isFinite(generation) ? generation : this.#generation;
-    return { changed: Array.from(this.#enforcement.contents(), ([id]) => id), told: [...told] };
+    this.#idsByAddress = undefined;
+    this.#enforcement = enforcement;
+    return { changed: Array.from(enforcement.contents(), ([id]) => id), named: [...changed.idsOf("gateway")] };
   }
 
   async #readAll(model: Model): Promise<LinkRows> {
     const rows = await this.#read(readLinkRows);
     const { devices, gateways } = rows;
-    // There from before there were addresses, or written by another program.
-    const isComplete = devices.length >= model.devices.size && gateways.length >= model.gateways.size;
-    if (isComplete) return rows;
-    await this.#give();
+    // Records that are older than tunnel addresses, or that another program wrote, have none yet.
+    if (devices.length >= model.devices.size && gateways.length >= model.gateways.size) return rows;
+    await this.#assignAddresses();
     return this.#read(readLinkRows);
   }
 
-  async #linkChanges({ devices, gateways }: ChangedIds): Promise<LinkChange[]> {
+  async #linkChanges(changed: ChangedRecords): Promise<LinkChange[]> {
+    const { drainMs = defaultDrainMs } = this.#options;
+    const [devices, gateways] = [changed.idsOf("device"), changed.idsOf("gateway")];
     if (devices.size + gateways.size === 0) return [];
     const rows = await this.#read((tx) => readSomeLinkRows(tx, [...devices], [...gateways]));
     this.#prefix ??= rows.prefix;
     const prefix = this.#prefix;
-    const { drainMs = usualDrainMs } = this.#options;
+    const deviceRows = new Map(rows.devices.map((row) => [row.id, row]));
+    const gatewayRows = new Map(rows.gateways.map((row) => [row.id, row]));
     const changes: LinkChange[] = [];
-    const found = new Map(rows.devices.map((row) => [row.id, row]));
     for (const id of devices) {
-      const row = found.get(id);
+      const row = deviceRows.get(id);
       const link = row === undefined || prefix === undefined ? undefined : deviceLinkOf(row, prefix);
       changes.push(link === undefined ? { kind: "device-link", gone: id } : { kind: "device-link", link });
     }
-    const known = new Map(rows.gateways.map((row) => [row.id, row]));
     for (const id of gateways) {
-      const row = known.get(id);
+      const row = gatewayRows.get(id);
       const link = row === undefined || prefix === undefined ? undefined : gatewayLinkOf(row, prefix, drainMs);
       if (link === undefined) changes.push({ kind: "gateway-link", gone: id });
-      else if (!isSame(link, this.#enforcement?.links.gateways.get(id))) changes.push({ kind: "gateway-link", link });
+      else if (!isEqual(link, this.#enforcement?.links.gateways.get(id))) changes.push({ kind: "gateway-link", link });
     }
     return changes;
   }
 
-  #roamed(roaming: ReadonlyMap<string, string>): LinkChange[] {
-    return [...roaming].flatMap(([deviceId, sourceIp]) => {
+  #moves(moved: ReadonlyMap<string, string>): LinkChange[] {
+    return [...moved].flatMap(([deviceId, sourceIp]) => {
       const link = this.#enforcement?.links.devices.get(deviceId);
-      return link === undefined || link.sourceIp === sourceIp
-        ? []
-        : [{ kind: "device-link" as const, link: { ...link, sourceIp } }];
+      if (link === undefined || link.sourceIp === sourceIp) return [];
+      return [{ kind: "device-link" as const, link: { ...link, sourceIp } }];
     });
-  }
-
-  #idsByAddress: ReadonlyMap<string, string> | undefined;
-
-  #deviceIds(): ReadonlyMap<string, string> {
-    this.#idsByAddress ??= new Map(
-      Array.from(this.#enforcement?.links.devices.values() ?? [], ({ ipv4, deviceId }) => [ipv4, deviceId]),
-    );
-    return this.#idsByAddress;
-  }
-
-  #forgetDeviceIds(): void {
-    this.#idsByAddress = undefined;
   }
 
   #read<T>(work: (tx: Parameters<typeof readLinkRows>[0]) => Promise<T>): Promise<T> {
@@ -205,45 +191,23 @@ export class DesiredState {
     return database.snapshot({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
   }
 
-  async #give(): Promise<void> {
+  async #assignAddresses(): Promise<void> {
     const { database, tenantId } = this.#options;
     await database.transaction({ kind: "tenant", tenantId }, ({ query }) => giveTunnelAddresses({ tenantId, query }));
   }
 }
 
-interface ChangedIds {
-  readonly devices: ReadonlySet<string>;
-  readonly users: ReadonlySet<string>;
-  readonly groups: ReadonlySet<string>;
-  readonly gateways: ReadonlySet<string>;
-  readonly size: number;
-}
-
-function idsIn(news: readonly OutboxEntry[]): ChangedIds {
-  const sets = {
-    device: new Set<string>(),
-    user: new Set<string>(),
-    group: new Set<string>(),
-    gateway: new Set<string>(),
-  };
-  for (const { changes } of news) {
-    for (const { type, id } of changes) if (Object.hasOwn(sets, type)) sets[type as keyof typeof sets].add(id); // just looked up
-  }
-  const { device: devices, user: users, group: groups, gateway: gateways } = sets;
-  return { devices, users, groups, gateways, size: devices.size + users.size + groups.size + gateways.size };
-}
-
-/** Of policies and resources the enforcement sees by the model what is new. */
-function factChanges(model: Model, { devices, users, groups }: ChangedIds): EnforcementChange[] {
+/** The changed facts of devices, users and groups. Changed policies and resources show in the model itself. */
+function factChanges(model: Model, changed: ChangedRecords): EnforcementChange[] {
   const change = (kind: "device" | "user" | "group", id: string, facts: object | undefined): EnforcementChange =>
     facts === undefined ? { kind, gone: id } : ({ kind, facts } as EnforcementChange); // facts of that kind, below
   return [
-    ...Array.from(devices, (id) => change("device", id, model.devices.get(id)?.facts)),
-    ...Array.from(users, (id) => change("user", id, model.users.get(id)?.facts)),
-    ...Array.from(groups, (id) => change("group", id, model.groups.get(id))),
+    ...Array.from(changed.idsOf("device"), (id) => change("device", id, model.devices.get(id)?.facts)),
+    ...Array.from(changed.idsOf("user"), (id) => change("user", id, model.users.get(id)?.facts)),
+    ...Array.from(changed.idsOf("group"), (id) => change("group", id, model.groups.get(id))),
   ];
 }
 
-function isSame(a: object, b: object | undefined): boolean {
-  return b !== undefined && JSON.stringify(a) === JSON.stringify(b);
+function isEqual(one: object, other: object | undefined): boolean {
+  return other !== undefined && JSON.stringify(one) === JSON.stringify(other);
 }

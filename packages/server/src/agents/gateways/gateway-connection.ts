@@ -1,31 +1,38 @@
-/** One open connection of a gateway, and what it said so far. */
 import { type AgentMessage, agentFrames, type Goodbye } from "@gatehouse/agent-protocol/gateway/frames";
 import type { LinkTransport } from "../../platform/link-transport.ts";
+import {
+  AgentConnection,
+  type ConnectionKind,
+  type PresentedAgent,
+  sharedCloseCodes,
+} from "../channel/agent-connection.ts";
 import { frameChecks } from "../channel/frame-reader.ts";
-import { LinkConnection, type LinkKind, sharedCloseCodes } from "../channel/link-connection.ts";
-import type { LinkSession } from "./link-session.ts";
-import type { PresentedGateway } from "./presented-gateway.ts";
+import type { GatewaySession } from "./gateway-session.ts";
 
-const kind: LinkKind<Goodbye["reason"]> = {
+export interface PresentedGateway extends PresentedAgent {
+  /** When the token expires, in milliseconds since 1970; undefined for the gateway's current token. */
+  readonly tokenEndsAt: number | undefined;
+}
+
+export type GatewayReason = Goodbye["reason"];
+
+const kind: ConnectionKind<GatewayReason> = {
   checks: frameChecks(agentFrames),
   closeCodes: { ...sharedCloseCodes, token_revoked: 4401, gateway_gone: 4404 },
 };
 
-export class GatewayConnection extends LinkConnection<AgentMessage, Goodbye["reason"]> {
-  readonly gateway: PresentedGateway;
-  /** Where it comes from. */
-  readonly sourceAddress: string;
-  /** Makes the session of a connection that was taken in, once it is known what its gateway should enforce. */
+/** One open connection of a gateway. */
+export class GatewayConnection extends AgentConnection<AgentMessage, GatewayReason, PresentedGateway, GatewaySession> {
+  /** Starts the session, once the content that the gateway should enforce is known. */
   greet: (() => void) | undefined;
-  session: LinkSession | undefined;
-  /** Of what its agent enforced when it said hello. */
+  /** The generation that the agent enforced when it said hello. */
   agentGeneration = 0;
+  /** The root of the content that the gateway should enforce. */
   wantedRoot: string | undefined;
+  /** Since when the gateway lags behind that content, in milliseconds since 1970; undefined if it does not. */
   wantedSince: number | undefined;
 
-  constructor(gateway: PresentedGateway, transport: LinkTransport, sourceAddress: string, now: number) {
-    super(kind, transport, now);
-    this.gateway = gateway;
-    this.sourceAddress = sourceAddress;
+  constructor(agent: PresentedGateway, transport: LinkTransport, sourceAddress: string, now: number) {
+    super({ kind, agent, transport, sourceAddress, now });
   }
 }

@@ -53,10 +53,10 @@ describe("a gateway that is silent for 30 seconds", () => {
   test("is OFFLINE, and ONLINE again when it is heard", async () => {
     await online();
     clock.advance(30_000);
-    await server.links.noticeSilence();
+    await server.links.detectSilence();
     expect((await read()).status).toBe("ONLINE");
     clock.advance(1);
-    await server.links.noticeSilence();
+    await server.links.detectSilence();
     expect((await read()).status).toBe("OFFLINE");
     const events = (await tenant.client.get(`/tenants/events?filter[target.id]=${id}&limit=100`)).body.data;
     expect(events).toContainEqual(
@@ -78,7 +78,7 @@ describe("a gateway that is silent for 30 seconds", () => {
     await online();
     const other = await startTestServer({ clock, settings });
     clock.advance(30_001);
-    await other.links.noticeSilence();
+    await other.links.detectSilence();
     await other.close();
     expect((await read()).status).toBe("OFFLINE");
   });
@@ -88,7 +88,7 @@ describe("a gateway that is silent for 30 seconds", () => {
     await gateway.connect();
     await until("it is ERROR", statusIs("ERROR"));
     clock.advance(30_001);
-    await server.links.noticeSilence();
+    await server.links.detectSilence();
     expect((await read()).status).toBe("OFFLINE");
     await beat();
     await until("it is ERROR", statusIs("ERROR"));
@@ -107,10 +107,10 @@ describe("a gateway that is silent for 30 seconds", () => {
     await until("it is ONLINE", statusIs("ONLINE"));
     gateway.cut();
     clock.advance(21_001);
-    await server.links.noticeSilence();
+    await server.links.detectSilence();
     expect((await read()).status).toBe("ONLINE");
     clock.advance(9_000);
-    await server.links.noticeSilence();
+    await server.links.detectSilence();
     expect((await read()).status).toBe("OFFLINE");
   });
 });
@@ -124,7 +124,7 @@ describe("maintenance", () => {
     expect(drain()).toEqual({ since: clock.now().getTime(), until: clock.now().getTime() + 300_000 });
     await beat();
     clock.advance(30_001);
-    await server.links.noticeSilence();
+    await server.links.detectSilence();
     expect((await read()).status).toBe("MAINTENANCE");
     await tenant.client.post(`/tenants/gateways/${id}/exit-maintenance`);
     expect((await read()).status).toBe("OFFLINE");

@@ -1,17 +1,17 @@
-/** What links leave in the database: by batches, for many gateways in one statement, never in the transaction of a command. */
+/** The stored state of gateway connections, written in batches of many gateways, never in the transaction of a command. */
 import type { Transaction } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
-/** A connection that said hello, and is the gateway's present one from now on. */
+/** A connection that becomes the current one of its gateway. */
 export interface LinkClaim {
   readonly gateway_id: string;
   readonly connection_id: string;
   readonly replica_id: string;
 }
 
-/** What is new of a connection; what is absent stays. Moments are ISO 8601. */
-export interface LinkNews {
+/** The changed state of a connection. Absent fields do not change. Times are ISO 8601. */
+export interface ConnectionChange {
   readonly gateway_id: string;
   readonly connection_id: string;
   readonly last_heartbeat?: string;
@@ -36,7 +36,7 @@ export interface LinkNews {
 
 const claim = statement<{ gateway_id: string }, [tenantId: string, claims: string, at: Date]>(
   "gateway_link.claim",
-  // A gateway that was deleted meanwhile is not there to be claimed.
+  // A gateway that was deleted meanwhile is skipped.
   `INSERT INTO gateway_links AS link (tenant_id, gateway_id, connection_id, replica_id, connected_at, last_heartbeat, is_watched)
    SELECT $1, item.gateway_id, item.connection_id, item.replica_id, $3, $3, true
    FROM json_to_recordset($2) AS item (gateway_id uuid, connection_id uuid, replica_id uuid)
@@ -67,9 +67,9 @@ const kinds = {
   applied_at: "timestamptz",
   error: "text",
   warnings: "jsonb",
-} as const satisfies Record<Exclude<keyof LinkNews, "gateway_id" | "connection_id">, string>;
+} as const satisfies Record<Exclude<keyof ConnectionChange, "gateway_id" | "connection_id">, string>;
 
-const store = statement<{ gateway_id: string }, [tenantId: string, news: string]>(
+const store = statement<{ gateway_id: string }, [tenantId: string, batch: string]>(
   "gateway_link.store",
   `UPDATE gateway_links AS link
    SET ${Object.keys(kinds)
@@ -96,19 +96,22 @@ const clearReplicas = statement<never, [tenantId: string, before: Date]>(
   "DELETE FROM gateway_link_replicas WHERE tenant_id = $1 AND updated_at < $2",
 );
 
-/** Makes connections their gateways' present ones. @returns the gateways that there still are */
+/** Makes connections the current ones of their gateways. @returns the gateways that exist */
 export async function claimLinks(tx: TenantTx, claims: readonly LinkClaim[], at: Date): Promise<ReadonlySet<string>> {
   const rows = await tx.query(claim, tx.tenantId, JSON.stringify(claims), at);
   return new Set(rows.map(({ gateway_id: id }) => id));
 }
 
-/** @returns the gateways of which it was stored: of the others, another connection is the present one */
-export async function storeLinkNews(tx: TenantTx, news: readonly LinkNews[]): Promise<ReadonlySet<string>> {
-  const rows = await tx.query(store, tx.tenantId, JSON.stringify(news));
+/** @returns the gateways whose change was stored; the others have a later connection, or were deleted */
+export async function storeConnectionChanges(
+  tx: TenantTx,
+  batch: readonly ConnectionChange[],
+): Promise<ReadonlySet<string>> {
+  const rows = await tx.query(store, tx.tenantId, JSON.stringify(batch));
   return new Set(rows.map(({ gateway_id: id }) => id));
 }
 
-/** The replica has told its gateways what is wanted of them as of a generation. */
+/** Records that a replica has offered its gateways the content of a generation. */
 export async function storeReplicaGeneration(
   tx: TenantTx,
   replicaId: string,
@@ -122,7 +125,7 @@ export async function forgetReplicaGeneration(tx: TenantTx, replicaId: string): 
   await tx.query(forgetReplica, tx.tenantId, replicaId);
 }
 
-/** Forgets replicas that did not say anything since a moment. */
+/** Deletes replicas that have not reported since a time. */
 export async function clearReplicaGenerations(tx: TenantTx, before: Date): Promise<void> {
   await tx.query(clearReplicas, tx.tenantId, before);
 }
@@ -132,7 +135,7 @@ export interface HeardGateway {
   readonly at: string;
 }
 
-/** What the records of gateways show of their reports. */
+/** The fields of a gateway's record that its reports change. */
 export interface ReportedGateway {
   readonly id: string;
   readonly status: string;
@@ -146,11 +149,11 @@ export interface ReportedGateway {
 
 const touchGateways = statement<ReportedGateway, [tenantId: string, heard: string]>(
   "gateway_link.touch_gateways",
-  // Whoever is being changed by a command is left for the next time: commands and batches must never wait for each other in a circle.
+  // Rows that a command has locked are left to the next batch: commands and batches must not deadlock.
   `UPDATE gateways AS item SET last_online = greatest(item.last_online, heard.at)
    FROM (
-     SELECT free.id, news.at FROM json_to_recordset($2) AS news (id uuid, at timestamptz)
-     JOIN gateways AS free ON free.tenant_id = $1 AND free.id = news.id
+     SELECT free.id, batch.at FROM json_to_recordset($2) AS batch (id uuid, at timestamptz)
+     JOIN gateways AS free ON free.tenant_id = $1 AND free.id = batch.id
      ORDER BY free.id FOR NO KEY UPDATE OF free SKIP LOCKED
    ) AS heard
    WHERE item.tenant_id = $1 AND item.id = heard.id
@@ -158,18 +161,18 @@ const touchGateways = statement<ReportedGateway, [tenantId: string, heard: strin
      item.reported_endpoint`,
 );
 
-/** Notes when gateways were last heard of. Their versions stay. @returns those that could be noted now, as they are */
+/** Stores when gateways were last heard, without a new version. @returns the rows that were not locked */
 export function touchHeardGateways(tx: TenantTx, heard: readonly HeardGateway[]): Promise<ReportedGateway[]> {
   return tx.query(touchGateways, tx.tenantId, JSON.stringify(heard));
 }
 
-export interface MetDevice {
+export interface Handshake {
   readonly device_id: string;
   readonly gateway_id: string;
   readonly at: string;
 }
 
-const storeDeviceLinks = statement<never, [tenantId: string, met: string]>(
+const storeDeviceLinks = statement<never, [tenantId: string, handshakes: string]>(
   "gateway_link.store_devices",
   `INSERT INTO device_links AS link (tenant_id, device_id, gateway_id, last_handshake)
    SELECT $1, item.device_id, item.gateway_id, item.at
@@ -181,45 +184,55 @@ const storeDeviceLinks = statement<never, [tenantId: string, met: string]>(
          source_seen_at = coalesce(link.source_seen_at, link.last_handshake)
      WHERE coalesce(link.last_handshake <= excluded.last_handshake, true)`,
 );
-const touchDevices = statement<{ user_id: string | null; last_connection: string }, [tenantId: string, met: string]>(
+const touchDevices = statement<
+  { user_id: string | null; last_connection: string },
+  [tenantId: string, handshakes: string]
+>(
   "gateway_link.touch_devices",
-  `UPDATE devices AS item SET last_connection = greatest(item.last_connection, met.at)
+  `UPDATE devices AS item SET last_connection = greatest(item.last_connection, handshakes.at)
    FROM (
-     SELECT free.id, news.at FROM json_to_recordset($2) AS news (device_id uuid, at timestamptz)
-     JOIN devices AS free ON free.tenant_id = $1 AND free.id = news.device_id
+     SELECT free.id, batch.at FROM json_to_recordset($2) AS batch (device_id uuid, at timestamptz)
+     JOIN devices AS free ON free.tenant_id = $1 AND free.id = batch.device_id
      ORDER BY free.id FOR NO KEY UPDATE OF free SKIP LOCKED
-   ) AS met
-   WHERE item.tenant_id = $1 AND item.id = met.id RETURNING item.user_id, item.last_connection`,
+   ) AS handshakes
+   WHERE item.tenant_id = $1 AND item.id = handshakes.id RETURNING item.user_id, item.last_connection`,
 );
-const touchUsers = statement<never, [tenantId: string, met: string]>(
+const touchUsers = statement<never, [tenantId: string, handshakes: string]>(
   "gateway_link.touch_users",
-  `UPDATE users AS item SET last_connection = greatest(item.last_connection, met.at)
+  `UPDATE users AS item SET last_connection = greatest(item.last_connection, handshakes.at)
    FROM (
-     SELECT free.id, news.at FROM json_to_recordset($2) AS news (id uuid, at timestamptz)
-     JOIN users AS free ON free.tenant_id = $1 AND free.id = news.id
+     SELECT free.id, batch.at FROM json_to_recordset($2) AS batch (id uuid, at timestamptz)
+     JOIN users AS free ON free.tenant_id = $1 AND free.id = batch.id
      ORDER BY free.id FOR NO KEY UPDATE OF free SKIP LOCKED
-   ) AS met
-   WHERE item.tenant_id = $1 AND item.id = met.id`,
+   ) AS handshakes
+   WHERE item.tenant_id = $1 AND item.id = handshakes.id`,
 );
 
-export async function storeMetDevices(tx: TenantTx, met: readonly MetDevice[]): Promise<void> {
-  await tx.query(storeDeviceLinks, tx.tenantId, JSON.stringify(met));
+export async function storeHandshakes(tx: TenantTx, handshakes: readonly Handshake[]): Promise<void> {
+  await tx.query(storeDeviceLinks, tx.tenantId, JSON.stringify(handshakes));
 }
 
-/** Notes when devices were last connected. @returns when their users were */
-export async function touchMetDevices(tx: TenantTx, met: readonly MetDevice[]): Promise<ReadonlyMap<string, string>> {
+/** Stores when devices were last connected. @returns when their users were last connected */
+export async function touchConnectedDevices(
+  tx: TenantTx,
+  handshakes: readonly Handshake[],
+): Promise<ReadonlyMap<string, string>> {
   const users = new Map<string, string>();
-  for (const { user_id: id, last_connection: at } of await tx.query(touchDevices, tx.tenantId, JSON.stringify(met))) {
+  for (const { user_id: id, last_connection: at } of await tx.query(
+    touchDevices,
+    tx.tenantId,
+    JSON.stringify(handshakes),
+  )) {
     if (id !== null && (users.get(id) ?? "") < at) users.set(id, at);
   }
   return users;
 }
 
-export async function touchMetUsers(tx: TenantTx, users: ReadonlyMap<string, string>): Promise<void> {
+export async function touchConnectedUsers(tx: TenantTx, users: ReadonlyMap<string, string>): Promise<void> {
   await tx.query(touchUsers, tx.tenantId, JSON.stringify(Array.from(users, ([id, at]) => ({ id, at }))));
 }
 
-/** A gateway of which nothing was heard for too long. */
+/** A gateway that missed its heartbeats. */
 export interface SilentGateway {
   readonly tenant_id: string;
   readonly gateway_id: string;
@@ -232,7 +245,7 @@ const selectSilent = statement<SilentGateway, [before: Date, limit: number]>(
 );
 const unwatch = statement<never, [tenantId: string, ids: readonly string[], before: Date]>(
   "gateway_link.unwatch",
-  // A gateway is heard of by more than its heartbeats, and its status goes by the record: as long as that is later, it is watched on.
+  // The status depends on the gateway's record, which more than heartbeats update. If the record is later, keep watching.
   `UPDATE gateway_links AS link
    SET is_watched = coalesce(item.last_online >= $3, false), last_heartbeat = greatest(link.last_heartbeat, item.last_online)
    FROM gateways AS item
@@ -240,12 +253,12 @@ const unwatch = statement<never, [tenantId: string, ids: readonly string[], befo
      AND item.tenant_id = link.tenant_id AND item.id = link.gateway_id`,
 );
 
-/** Over all tenants: gateways that were last heard of before a moment, and of which that was not noticed yet. */
+/** Finds gateways of all tenants that were last heard before a time, and whose silence is not recorded yet. */
 export function silentGateways(tx: Transaction, before: Date, limit: number): Promise<SilentGateway[]> {
   return tx.query(selectSilent, before, limit);
 }
 
-/** Notes that their silence was noticed; or, of those who were heard of after all, when. */
+/** Records that the silence of gateways was detected. A gateway that was heard meanwhile stays watched. */
 export async function unwatchGateways(tx: TenantTx, ids: readonly string[], before: Date): Promise<void> {
   await tx.query(unwatch, tx.tenantId, ids, before);
 }

@@ -33,13 +33,13 @@ interface Claim extends queries.LinkClaim {
 export class LinkWriter {
   readonly #options: LinkWriterOptions;
   #claims: Claim[] = [];
-  readonly #changes = new Batcher<string, queries.LinkNews>((earlier, later) =>
+  readonly #changes = new Batcher<string, queries.ConnectionChange>((earlier, later) =>
     earlier.connection_id === later.connection_id ? { ...earlier, ...later } : later,
   );
   readonly #generation = new Batcher<"generation", number | "none">();
   readonly #reports = new Batcher<string, GatewayReport>(mergeReports);
   readonly #heard = new Batcher<string, string>();
-  readonly #handshakes = new Batcher<string, queries.MetDevice>((earlier, later) =>
+  readonly #handshakes = new Batcher<string, queries.Handshake>((earlier, later) =>
     earlier.at <= later.at ? later : earlier,
   );
   /** The records of gateways, as far as this replica has read them. */
@@ -75,7 +75,7 @@ export class LinkWriter {
   }
 
   /** @param isUrgent whether a request may wait for the change */
-  change(change: queries.LinkNews, isUrgent: boolean): void {
+  change(change: queries.ConnectionChange, isUrgent: boolean): void {
     this.#changes.add(change.gateway_id, change);
     if (isUrgent) this.#urgent.request();
     else this.#heartbeats.request();
@@ -92,7 +92,7 @@ export class LinkWriter {
     this.#heartbeats.request();
   }
 
-  handshake(device: queries.MetDevice): void {
+  handshake(device: queries.Handshake): void {
     this.#handshakes.add(device.device_id, device);
     this.#heartbeats.request();
   }
@@ -142,7 +142,7 @@ export class LinkWriter {
 
   async #storeState(
     claims: readonly Claim[],
-    changes: readonly queries.LinkNews[],
+    changes: readonly queries.ConnectionChange[],
     generation: number | "none" | undefined,
   ): Promise<void> {
     const { replicaId, clock, superseded } = this.#options;
@@ -157,7 +157,7 @@ export class LinkWriter {
     const [existing, stored] = await this.#transaction((tx) =>
       Promise.all([
         last.size === 0 ? new Set<string>() : queries.claimLinks(tx, [...last.values()], clock.now()),
-        changes.length === 0 ? new Set<string>() : queries.storeLinkNews(tx, changes),
+        changes.length === 0 ? new Set<string>() : queries.storeConnectionChanges(tx, changes),
         generation === undefined
           ? undefined
           : generation === "none"
@@ -206,10 +206,10 @@ export class LinkWriter {
     }
   }
 
-  async #storeHandshakes(devices: readonly queries.MetDevice[]): Promise<void> {
-    await this.#transaction((tx) => queries.storeMetDevices(tx, devices));
-    const users = await this.#transaction((tx) => queries.touchMetDevices(tx, devices));
-    if (users.size > 0) await this.#transaction((tx) => queries.touchMetUsers(tx, users));
+  async #storeHandshakes(devices: readonly queries.Handshake[]): Promise<void> {
+    await this.#transaction((tx) => queries.storeHandshakes(tx, devices));
+    const users = await this.#transaction((tx) => queries.touchConnectedDevices(tx, devices));
+    if (users.size > 0) await this.#transaction((tx) => queries.touchConnectedUsers(tx, users));
   }
 
   #transaction<T>(work: (tx: TenantTx) => Promise<T>): Promise<T> {

@@ -2,10 +2,10 @@ import type { Transaction } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
-/** Somebody saw where a device's packets, or its link, come from. */
+/** An observation of the address that a device's packets or its connection come from. */
 export interface SeenSource {
   readonly device_id: string;
-  /** Canonical. */
+  /** In canonical form. */
   readonly source_address: string;
   /** ISO 8601. */
   readonly seen_at: string;
@@ -16,7 +16,7 @@ export interface StoredSource {
   readonly source_address: string;
 }
 
-/** A device whose address is another one since. */
+/** A device whose address changed. */
 export interface ChangedSource extends StoredSource {
   readonly tenant_id: string;
   readonly source_changed_at: string;
@@ -24,7 +24,7 @@ export interface ChangedSource extends StoredSource {
 
 const store = statement<StoredSource, [tenantId: string, seen: string]>(
   "device_source.store",
-  // The latest sight counts, whoever had it. A device that stays where it is costs no write but one a minute.
+  // The latest observation counts. An unchanged address is written once a minute.
   `INSERT INTO device_links AS link (tenant_id, device_id, source_address, source_seen_at, source_changed_at)
    SELECT $1, item.device_id, item.source_address, item.seen_at, clock_timestamp()
    FROM json_to_recordset($2) AS item (device_id uuid, source_address text, seen_at timestamptz)
@@ -52,7 +52,7 @@ const selectChanged = statement<
    ORDER BY source_changed_at, tenant_id, device_id LIMIT $5`,
 );
 
-/** @returns those that counted, as they are now: of the others somebody saw more lately */
+/** @returns the observations that are the latest of their devices */
 export function storeSources(tx: TenantTx, seen: readonly SeenSource[]): Promise<StoredSource[]> {
   return tx.query(store, tx.tenantId, JSON.stringify(seen));
 }
@@ -62,7 +62,7 @@ export async function databaseTime(tx: Transaction): Promise<string> {
   return (await tx.query(selectNow))[0]?.at ?? "";
 }
 
-/** After a row, in the order of their changes. */
+/** A position in the order of changes: the rows after it follow. */
 export type SourceCursor = Pick<ChangedSource, "tenant_id" | "device_id" | "source_changed_at">;
 
 export function changedSources(

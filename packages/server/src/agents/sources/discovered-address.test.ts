@@ -14,6 +14,6 @@ test.each([
   ["169.254.1.1", ""],
   ["unknown", ""],
   ["", ""],
-])("a link from %j lets devices find its gateway at %j", (source, found) => {
+])("a connection from %j shows the address %j", (source, found) => {
   expect(discoveredAddress(source)).toBe(found);
 });

@@ -5,14 +5,14 @@ export interface DeviceLinkRow {
   readonly id: string;
   readonly number: number;
   readonly public_key: string;
-  /** Where gateways last saw its packets come from, or its own link came from later; `""` where that is not known. */
+  /** The latest observed source address of its packets or its connection; `""` if unknown. */
   readonly source_address: string;
 }
 
 export interface GatewayLinkRow {
   readonly id: string;
   readonly number: number;
-  /** `""` until its agent has told it. */
+  /** `""` until its agent has reported it. */
   readonly public_key: string;
   readonly wireguard_port: number;
   readonly endpoint: string;
@@ -25,9 +25,9 @@ export interface GatewayLinkRow {
   readonly relay_port: number | null;
 }
 
-/** What enforcement needs of a tenant beside what decisions are made from. */
+/** The rows that enforcement needs in addition to the facts of decisions. */
 export interface LinkRows {
-  /** Sixteen hexadecimal digits; undefined while nobody has an address. */
+  /** Sixteen hexadecimal digits; undefined before the first address is assigned. */
   readonly prefix: string | undefined;
   readonly devices: readonly DeviceLinkRow[];
   readonly gateways: readonly GatewayLinkRow[];
@@ -65,10 +65,10 @@ const selectSomeGateways = statement<GatewayLinkRow, [tenantId: string, ids: rea
 );
 
 /**
- * Gives an address to each device and gateway that has none: those that were there before there were addresses, or came another way
- * than through a command.
+ * Assigns a tunnel address to each device and gateway without one: records that are older than tunnel addresses, or that no
+ * command created.
  *
- * @returns to how many
+ * @returns the number of assigned addresses
  */
 export async function giveTunnelAddresses(tx: TenantTx): Promise<number> {
   return (await tx.query(give, tx.tenantId))[0]?.given ?? 0;
@@ -83,7 +83,7 @@ export async function readLinkRows(tx: TenantTx): Promise<LinkRows> {
   return { prefix: prefixes[0]?.ipv6_prefix, devices: deviceRows, gateways: gatewayRows };
 }
 
-/** Those of the devices and gateways that there are. */
+/** Reads the rows of some devices and gateways. Deleted ones are missing. */
 export async function readSomeLinkRows(
   tx: TenantTx,
   deviceIds: readonly string[],
@@ -97,7 +97,7 @@ export async function readSomeLinkRows(
   return { prefix: prefixes[0]?.ipv6_prefix, devices: deviceRows, gateways: gatewayRows };
 }
 
-/** Those of the devices that there are, and every gateway. */
+/** Reads the rows of some devices, and of every gateway. */
 export async function readDeviceLinkRows(tx: TenantTx, deviceIds: readonly string[]): Promise<LinkRows> {
   const [prefixes, deviceRows, gatewayRows] = await Promise.all([
     tx.query(selectPrefix, tx.tenantId),

@@ -1,4 +1,4 @@
-/** What enforcement needs of a tenant's devices and gateways, made of what the database holds. */
+/** The link facts of the policy engine (tunnel addresses, keys, endpoints), from database rows. */
 import { isIP } from "node:net";
 import { PublicKey } from "@gatehouse/contract/network-values";
 import type { RoutedDevice, RouteInputs } from "@gatehouse/policy/enforcement/device-routes";
@@ -6,14 +6,14 @@ import type { DeviceLink, GatewayLink, LinkFacts } from "@gatehouse/policy/enfor
 import type { DeviceLinkRow, GatewayLinkRow, LinkRows } from "./link-facts.queries.ts";
 import { tunnelAddresses, tunnelPools } from "./tunnel-addresses.ts";
 
-/** How long connections that run may finish once their gateway is in maintenance, in milliseconds. */
-export const usualDrainMs = 5 * 60_000;
+/** How long open connections may last once their gateway is in maintenance, in milliseconds. */
+export const defaultDrainMs = 5 * 60_000;
 
 const wireGuardKey = new RegExp((PublicKey as unknown as { readonly pattern: string }).pattern); // a schema of strings with a pattern
 
-/** @param drainMs how long connections that run may finish once their gateway is in maintenance, in milliseconds */
+/** @param drainMs how long open connections may last once their gateway is in maintenance, in milliseconds */
 export function linkFactsOf({ prefix, devices, gateways }: LinkRows, drainMs: number): LinkFacts {
-  // Without a prefix nobody has an address yet.
+  // Without a prefix, no address has been assigned.
   if (prefix === undefined) return { pools: tunnelPools("0"), devices: [], gateways: [] };
   return {
     pools: tunnelPools(prefix),
@@ -22,22 +22,22 @@ export function linkFactsOf({ prefix, devices, gateways }: LinkRows, drainMs: nu
   };
 }
 
-/** What tells the ways of some devices. */
-export function deviceWaysOf({ prefix, devices, gateways }: LinkRows): RouteInputs {
+/** The facts that routes of devices are computed from. */
+export function routeInputsOf({ prefix, devices, gateways }: LinkRows): RouteInputs {
   if (prefix === undefined) return { devices: new Map(), gateways: new Map() };
   return {
-    devices: new Map(devices.map((row) => [row.id, deviceWayOf(row, prefix)])),
+    devices: new Map(devices.map((row) => [row.id, routedDeviceOf(row, prefix)])),
     gateways: new Map(gateways.map((row) => [row.id, gatewayLinkOf(row, prefix)])),
   };
 }
 
-export function deviceWayOf(row: DeviceLinkRow, prefix: string): RoutedDevice {
+export function routedDeviceOf(row: DeviceLinkRow, prefix: string): RoutedDevice {
   const isPeer = deviceLinkOf(row, prefix) !== undefined;
   const { source_address: source } = row;
   return { ...tunnelAddresses(prefix, row.number), isPeer, sourceIp: source === "" ? null : source, country: null };
 }
 
-/** Undefined for a device whose key is none of WireGuard's: no gateway could take it for a peer. */
+/** @returns undefined if the device has no WireGuard key: no gateway could have it as a peer */
 export function deviceLinkOf(row: DeviceLinkRow, prefix: string): DeviceLink | undefined {
   const { id, number, public_key: publicKey, source_address: source } = row;
   if (!wireGuardKey.test(publicKey)) return undefined;
@@ -45,7 +45,7 @@ export function deviceLinkOf(row: DeviceLinkRow, prefix: string): DeviceLink | u
   return { deviceId: id, ...tunnelAddresses(prefix, number), publicKey, sourceIp, country: null };
 }
 
-export function gatewayLinkOf(row: GatewayLinkRow, prefix: string, drainMs = usualDrainMs): GatewayLink {
+export function gatewayLinkOf(row: GatewayLinkRow, prefix: string, drainMs = defaultDrainMs): GatewayLink {
   const { maintenance_since: since } = row;
   return {
     gatewayId: row.id,
@@ -54,7 +54,7 @@ export function gatewayLinkOf(row: GatewayLinkRow, prefix: string, drainMs = usu
     listenPort: row.wireguard_port,
     endpoint: endpointOf(row),
     relayEnabled: row.relay_enabled,
-    // Only to where an administrator says: where an agent says it is found could be a machine beside the relay that nobody should reach.
+    // Only with an endpoint that an administrator configured: an agent could report any host in the network of the relay.
     relayPort: row.endpoint === "" ? null : row.relay_port,
     drain: since === null ? null : { since: Date.parse(since), until: Date.parse(since) + drainMs },
     dns: { resolvers: row.resolvers, domains: row.resolver_domains },
@@ -62,7 +62,7 @@ export function gatewayLinkOf(row: GatewayLinkRow, prefix: string, drainMs = usu
   };
 }
 
-/** What the administrator set counts before what the agent was told, or where its link came from. */
+/** A configured endpoint comes first, then the one that the agent reported or connected from. */
 function endpointOf({ endpoint, wireguard_port: port, reported_endpoint: reported }: GatewayLinkRow): string | null {
   const isAddress = isIP(reported) !== 0;
   const host = endpoint === "" && isAddress ? reported : endpoint;

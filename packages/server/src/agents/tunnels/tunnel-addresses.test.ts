@@ -15,11 +15,11 @@ test.each([
   expect(tunnelAddresses("fd00000102030000", number)).toEqual({ ipv4, ipv6 });
 });
 
-test("the pools hold all of them", () => {
+test("the pools contain every tunnel address", () => {
   expect(tunnelPools("fd00000102030000")).toEqual(["100.64.0.0/10", "fd00:1:203::/64"]);
 });
 
-describe("addresses in the tunnel", () => {
+describe("tunnel addresses", () => {
   let server: TestServer;
   let tenant: TestTenant;
   const inside = () => ({ kind: "tenant", tenantId: tenant.id }) as const;
@@ -42,14 +42,14 @@ describe("addresses in the tunnel", () => {
     tenant = await server.newTenant();
   });
 
-  test("are given with a device's enrolment and a gateway's creation, each another", async () => {
+  test("are assigned to enrolled devices and created gateways, each a different one", async () => {
     const ids = [await makeId("device", tenant.client), await makeId("gateway", tenant.client)];
     ids.push((await make("device", tenant.client)).id);
     const numbers = await Promise.all(ids.map(numberOf));
     expect(numbers).toEqual([1, 2, 3]);
   });
 
-  test("are of a prefix of the tenant's own", async () => {
+  test("have a prefix that is unique to the tenant", async () => {
     await makeId("gateway", tenant.client);
     const { prefix = "" } = await rows();
     expect(prefix).toMatch(/^fd[0-9a-f]{10}0000$/);
@@ -61,7 +61,7 @@ describe("addresses in the tunnel", () => {
     expect((await rows()).prefix).not.toBe(prefix);
   });
 
-  test("are freed with the record, and not soon given to another", async () => {
+  test("are released with the record, and not assigned again soon", async () => {
     const first = await makeId("device", tenant.client);
     expect((await tenant.client.delete(`/tenants/devices/${first}`)).status).toBe(204);
     expect(await rows()).toMatchObject({ devices: [] });
@@ -69,14 +69,14 @@ describe("addresses in the tunnel", () => {
     expect(await numberOf(second)).toBe(2);
   });
 
-  test("begin anew after the last number, past those that are taken", async () => {
+  test("start again from the first free number after the last one", async () => {
     const kept = await makeId("gateway", tenant.client);
     await run("UPDATE tunnel_networks SET next_number = 4194302");
     const [last, next] = [await makeId("gateway", tenant.client), await makeId("gateway", tenant.client)];
     expect(await Promise.all([kept, last, next].map(numberOf))).toEqual([1, 4_194_302, 2]);
   });
 
-  test("are given to those that have none, once", async () => {
+  test("are assigned once to records without an address", async () => {
     const ids = [await makeId("device", tenant.client), await makeId("gateway", tenant.client)];
     await run("DELETE FROM tunnel_addresses");
     expect(await rows()).toMatchObject({ devices: [], gateways: [] });
@@ -84,7 +84,7 @@ describe("addresses in the tunnel", () => {
     expect((await Promise.all(ids.map(numberOf))).every((number) => number !== undefined)).toBe(true);
   });
 
-  test("differ when many come at the same time", async () => {
+  test("differ when many are assigned at the same time", async () => {
     const ids = await Promise.all(Array.from({ length: 12 }, () => makeId("gateway", tenant.client)));
     const { gateways } = await rows();
     expect(new Set(gateways.map(({ number }) => number)).size).toBe(ids.length);

@@ -1,4 +1,4 @@
-/** Addresses of devices and gateways in a tenant's tunnels (docs/decisions/0043-tunnel-addresses-and-keys.md). */
+/** The tunnel addresses of devices and gateways (docs/decisions/0043-tunnel-addresses-and-keys.md). */
 import { formatIpAddress } from "@gatehouse/addresses/ip-address";
 
 /** 100.64.0.0 (RFC 6598). */
@@ -10,8 +10,8 @@ export interface TunnelAddresses {
 }
 
 /**
- * @param prefix sixteen hexadecimal digits: of the tenant's /64
- * @param number what distinguishes the member, 1 to 4,194,302
+ * @param prefix the tenant's /64, as sixteen hexadecimal digits
+ * @param number the number of the device or gateway in its tenant, 1 to 4,194,302
  */
 export function tunnelAddresses(prefix: string, number: number): TunnelAddresses {
   return {
@@ -20,7 +20,7 @@ export function tunnelAddresses(prefix: string, number: number): TunnelAddresses
   };
 }
 
-/** The tenant's blocks, which all its addresses in the tunnel are of. */
+/** The blocks that all tunnel addresses of the tenant belong to. */
 export function tunnelPools(prefix: string): readonly string[] {
   return ["100.64.0.0/10", `${formatIpAddress({ version: 6, bits: BigInt(`0x${prefix}`) << 64n })}/64`];
 }

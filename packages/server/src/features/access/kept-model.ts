@@ -3,12 +3,10 @@ import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
 import type { FactChange, FactsByKind, TenantFacts } from "@gatehouse/policy/model/facts";
 import { compile, type Model, update } from "@gatehouse/policy/model/model";
 import { Table } from "@gatehouse/policy/model/table";
+import { changesSince, reloadAbove } from "../../platform/projection/changed-records.ts";
 import type { TenantModel } from "../../platform/tenancy/tenant-models.ts";
 import type { ChangedFacts, FactRows, PolicyPlace } from "./facts.queries.ts";
 import { changedFacts } from "./model-facts.ts";
-
-/** News of more changes than this is no cheaper to follow than to load everything anew. */
-export const mostChanges = 2_000;
 
 /** Which kind of fact a type of record is; of the others, decisions know nothing, or only through these. */
 export const kindOfType: Readonly<Record<string, keyof FactsByKind>> = {
@@ -68,11 +66,10 @@ export class KeptModel implements TenantModel {
    * @returns undefined where the news has gaps, or tells of so much that everything is to be read anew
    */
   after({ generation, news, facts, places }: ChangedFacts): KeptModel | undefined {
-    // A generation that left no news changed something that nobody can name.
+    // A generation without an outbox entry changed something unknown.
     if (generation === undefined || news.length !== generation - this.generation) return undefined;
-    const told = new Set<string>();
-    for (const { changes } of news) for (const { type, id } of changes) told.add(`${type} ${id}`);
-    if (told.size > mostChanges) return undefined;
+    const changed = changesSince(this.generation, news);
+    if (changed === undefined) return undefined;
 
     const changes: FactChange[] = [];
     const present = new Set<string>();
@@ -84,8 +81,7 @@ export class KeptModel implements TenantModel {
       }
     }
     const gone: FactChange[] = [];
-    for (const key of told) {
-      const [type = "", id = ""] = key.split(" ");
+    for (const [type, id] of changed) {
       const kind = kindOfType[type];
       if (kind !== undefined && !present.has(`${kind} ${id}`)) gone.push({ kind, gone: id });
     }
@@ -109,7 +105,7 @@ export class KeptModel implements TenantModel {
    * @param changes in their order
    */
   with(generation: number, changes: readonly FactChange[]): KeptModel {
-    if (changes.length > mostChanges) return KeptModel.of(generation, changedFacts(this.model, changes));
+    if (changes.length > reloadAbove) return KeptModel.of(generation, changedFacts(this.model, changes));
     const model = update(this.model, changes);
     const users = changes.flatMap(idOf("user"));
     const resources = changes.flatMap(idOf("resource"));

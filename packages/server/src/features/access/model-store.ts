@@ -1,4 +1,5 @@
 import type { FactChange } from "@gatehouse/policy/model/facts";
+import type { BackgroundTask } from "../../platform/background-task.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
 import type { Database } from "../../platform/db/database.ts";
@@ -49,6 +50,13 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
 
   constructor(options: ModelStoreOptions) {
     this.#options = options;
+  }
+
+  get tasks(): readonly BackgroundTask[] {
+    return [
+      { name: "idle-models", intervalMs: 60_000, run: async () => this.dropIdle() },
+      { name: "gateway-loads", intervalMs: 30_000, run: () => this.refreshLoads() },
+    ];
   }
 
   /** The tenants whose models are kept. */

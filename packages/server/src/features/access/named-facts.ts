@@ -1,7 +1,7 @@
 /** Which facts a command's changes may have changed. Pure. */
 import type { Change } from "../../platform/change.ts";
+import { reloadAbove } from "../../platform/projection/changed-records.ts";
 import type { FactRows, NamedFacts } from "./facts.queries.ts";
-import { mostChanges } from "./kept-model.ts";
 
 const rowsOfType: Readonly<Partial<Record<Change["type"], keyof FactRows>>> = {
   user: "users",
@@ -45,7 +45,7 @@ export function namedByChanges(changes: readonly Change[]): NamedByChanges | und
     if (type === "policy" && mayMoveOthers(before, after)) reordered.add(id);
   }
   const count = Object.values(ids).reduce((sum, { size }) => sum + size, 0);
-  if (count > mostChanges) return undefined;
+  if (count > reloadAbove) return undefined;
   const { users, groups, devices, gateways, resources, rules, policies } = ids;
   return {
     users: [...users],

@@ -4,6 +4,7 @@ import { compileSourceIps, type SourceIps, sourceIpsContain } from "@gatehouse/a
 import type { Permission } from "@gatehouse/contract/permissions";
 import type { Caller } from "../../http/caller.ts";
 import { AppError } from "../../platform/app-error.ts";
+import type { BackgroundTask } from "../../platform/background-task.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { OutboxFollower } from "../../platform/outbox/outbox-follower.ts";
@@ -53,6 +54,10 @@ export class ApiKeyAuthenticator {
         expiresAtMs: row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at),
       }),
     });
+  }
+
+  get tasks(): readonly BackgroundTask[] {
+    return [{ name: "key-usage", intervalMs: 10_000, run: () => this.usage.flush() }];
   }
 
   /** Of the keys that are remembered. */

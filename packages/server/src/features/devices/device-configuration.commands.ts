@@ -1,7 +1,7 @@
 import type * as operations from "@gatehouse/contract/operations/devices.operations";
 import { deviceConfiguration } from "@gatehouse/policy/enforcement/device-routes";
 import { giveTunnelAddresses, readDeviceLinkRows } from "../../agents/tunnels/link-facts.queries.ts";
-import { deviceWaysOf } from "../../agents/tunnels/link-facts.ts";
+import { routeInputsOf } from "../../agents/tunnels/link-facts.ts";
 import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { empty, type Outcome, report } from "../../platform/outcome.ts";
@@ -21,7 +21,7 @@ export async function readDeviceConfiguration(call: Call<typeof operations.readD
     });
     [[device], rows] = await read();
   }
-  const ways = deviceWaysOf(rows);
+  const ways = routeInputsOf(rows);
   const configuration = deviceConfiguration(model, ways, id, call.now.getTime());
   if (device === undefined || configuration === undefined) throw new AppError("not_found");
   return report(configuration);

@@ -2,21 +2,25 @@ import type { Database } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
-export interface PresentedTokenRow {
+export interface GatewayTokenRow {
   readonly tenant_id: string;
   readonly gateway_id: string;
-  /** When the token ends; null for the present one. */
+  /** When the token expires; null for the current token. */
   readonly ends_at: string | null;
 }
 
-const selectPresented = statement<PresentedTokenRow, [tokenHash: Buffer]>(
+const selectPresented = statement<GatewayTokenRow, [tokenHash: Buffer]>(
   "gateway_link.presented_token",
   `SELECT tenant_id, id AS gateway_id, NULL AS ends_at FROM gateways WHERE token_hash = $1
    UNION ALL SELECT tenant_id, gateway_id, ends_at FROM former_gateway_tokens WHERE token_hash = $1`,
 );
 
-/** The gateway that a token is of, whatever its tenant; undefined where it is nobody's. Whether it has ended is for the caller to see. */
-export async function findPresentedToken(database: Database, hash: Buffer): Promise<PresentedTokenRow | undefined> {
+/**
+ * Finds the gateway of a token, in any tenant. The caller checks whether the token has expired.
+ *
+ * @returns undefined if no gateway has the token
+ */
+export async function findGatewayToken(database: Database, hash: Buffer): Promise<GatewayTokenRow | undefined> {
   const scope = { kind: "presented-key", keyHash: hash.toString("hex") } as const;
   return (await database.snapshot(scope, ({ query }) => query(selectPresented, hash)))[0];
 }
@@ -31,7 +35,10 @@ const selectOfGateways = statement<
    WHERE tenant_id = $1 AND gateway_id = ANY ($2::uuid[])`,
 );
 
-/** Of each gateway that there still is, the hashes of its tokens in hexadecimal, with their ends in milliseconds; Infinity for the present one. */
+/**
+ * The token hashes (hexadecimal) of existing gateways, with the time at which each token expires in milliseconds since 1970.
+ * The current token of a gateway expires at Infinity.
+ */
 export async function tokensOfGateways(
   tx: TenantTx,
   ids: readonly string[],

@@ -1,0 +1,208 @@
+import { createHash } from "node:crypto";
+import type { HashText } from "@gatehouse/agent-protocol/link/hash-tree";
+import { AppError } from "../../platform/app-error.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { CommandRunner } from "../../platform/command.ts";
+import { TimeSlicedQueue } from "../../platform/concurrency/time-sliced-queue.ts";
+import type { LinkListener, LinkReceiver, LinkTransport } from "../../platform/link-transport.ts";
+import type { Log } from "../../platform/log.ts";
+import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
+import type { OutboxSubscriber } from "../../platform/outbox/outbox-follower.ts";
+import { hashToken, isWholeToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
+import type { DeviceSources, MovedDevice, SourceFollower } from "../sources/device-sources.ts";
+import type { AgentConnection, PresentedAgent } from "./agent-connection.ts";
+import {
+  type AgentMessage,
+  ConnectionGate,
+  type ConnectionHost,
+  type ConnectionLimits,
+  type Hello,
+  type LaterMessage,
+} from "./connection-gate.ts";
+import type { ConnectionRegistry } from "./connection-registry.ts";
+import { cachedSigningKey, type SigningKey } from "./signing-keys.ts";
+
+export interface AgentChannelOptions {
+  readonly runner: CommandRunner;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly sources: DeviceSources;
+  readonly limits?: Partial<ConnectionLimits> | undefined;
+}
+
+/** The dependencies of a tenant's agents of either kind. */
+export interface TenantParts extends Omit<AgentChannelOptions, "limits"> {
+  readonly tenantId: string;
+  readonly sha256: HashText;
+  readonly queue: TimeSlicedQueue;
+  readonly signingKey: () => Promise<SigningKey>;
+  /** Returns a random time after which an agent that is sent away may connect again, in milliseconds. */
+  readonly jitterMs: () => number;
+}
+
+/** The agents of one kind that a tenant has on this replica. */
+export interface TenantAgents<Message extends AgentMessage, Connection extends AgentConnection<Message, never>> {
+  readonly connections: Pick<ConnectionRegistry<never, Connection>, "size" | "unsettled"> & Iterable<Connection>;
+  /** Whether no agent is connected, and none is expected back soon. */
+  readonly isIdle: boolean;
+  /** @throws AppError database_unavailable; then the connection is ended */
+  join(connection: Connection, hello: Hello<Message>): Promise<void>;
+  received(connection: Connection, message: LaterMessage<Message>): void;
+  /** The connection is closed. It may never have joined. */
+  left(connection: Connection): void;
+  /** The outbox has an entry of this tenant. */
+  changed(entry: OutboxEntry): void;
+  /** Entries of the outbox were missed. */
+  missed(): void;
+  /** Devices have other source addresses. The tenant may know them already. */
+  moved(devices: readonly MovedDevice[]): void;
+  /** Does what is due by time. Called about once a second. */
+  tick(): void;
+  /** @param retryAfterMs when an agent may connect again, in milliseconds */
+  stop(retryAfterMs: () => number): Promise<void>;
+  /** Ends all connections for good: the tenant was deleted, or is idle. */
+  abandon(): Promise<void>;
+}
+
+export interface AgentKind {
+  readonly name: "gateway" | "device";
+  readonly invalidToken: "invalid_gateway_token" | "invalid_device_token";
+}
+
+const sha256: HashText = (text) => createHash("sha256").update(text).digest("hex");
+
+/** The connections of one kind of agent to this replica, and the tenants that they belong to. */
+export abstract class AgentChannel<
+  Agent extends PresentedAgent,
+  Message extends AgentMessage,
+  Connection extends AgentConnection<Message, never, Agent>,
+  Tenant extends TenantAgents<Message, Connection>,
+> implements OutboxSubscriber, SourceFollower, LinkListener<Agent>
+{
+  readonly #kind: AgentKind;
+  readonly #options: AgentChannelOptions;
+  readonly #gate: ConnectionGate<Message, Connection>;
+  readonly #queue: TimeSlicedQueue;
+  protected readonly tenants = new Map<string, Tenant>();
+
+  constructor(kind: AgentKind, options: AgentChannelOptions) {
+    this.#kind = kind;
+    this.#options = options;
+    const { clock, log, limits } = options;
+    this.#gate = new ConnectionGate({ clock, log, limits }, this.#host());
+    this.#queue = new TimeSlicedQueue((error) => log.error({ err: error, agent: kind.name }, "agent channel failed"));
+  }
+
+  /** @returns undefined if the token belongs to no agent, or has expired */
+  protected abstract findAgent(tokenHash: Buffer): Promise<Agent | undefined>;
+  protected abstract newConnection(
+    agent: Agent,
+    transport: LinkTransport,
+    sourceAddress: string,
+    now: number,
+  ): Connection;
+  protected abstract newTenant(parts: TenantParts): Tenant;
+
+  /** Open connections, and agents among them that have not applied the configuration that they should have. */
+  get state(): { readonly connections: number; readonly unsettled: number } {
+    let unsettled = 0;
+    for (const { connections } of this.tenants.values()) unsettled += connections.unsettled;
+    return { connections: this.#gate.size, unsettled };
+  }
+
+  /**
+   * Finds the agent that a token belongs to.
+   *
+   * @throws AppError invalid_gateway_token or invalid_device_token; too_many_links, database_unavailable
+   */
+  authenticate(token: string): Promise<Agent> {
+    const { name, invalidToken } = this.#kind;
+    const prefix = tokenPrefixes[name];
+    return this.#gate.admit(async () => {
+      if (!token.startsWith(prefix) || !isWholeToken(token, prefix)) throw new AppError(invalidToken);
+      const agent = await this.findAgent(hashToken(token));
+      if (agent === undefined) throw new AppError(invalidToken);
+      return agent;
+    });
+  }
+
+  open(agent: Agent, transport: LinkTransport, sourceAddress: string): LinkReceiver {
+    const now = this.#options.clock.now().getTime();
+    return this.#gate.open(this.newConnection(agent, transport, sourceAddress, now));
+  }
+
+  changed(entry: OutboxEntry): void {
+    const tenant = this.tenants.get(entry.tenantId);
+    if (tenant === undefined) return;
+    const isDeleted = entry.changes.some(({ type, change }) => type === "tenant" && change === "deleted");
+    if (isDeleted) this.#abandon(entry.tenantId, tenant);
+    else tenant.changed(entry);
+  }
+
+  missed(): void {
+    for (const tenant of this.tenants.values()) tenant.missed();
+  }
+
+  get tenantIds(): Iterable<string> {
+    return this.tenants.keys();
+  }
+
+  moved(tenantId: string, devices: readonly MovedDevice[]): void {
+    this.tenants.get(tenantId)?.moved(devices);
+  }
+
+  /** Does what is due by time: silence, expired tokens, time conditions, renewals, retries. Called about once a second. */
+  tick(): void {
+    this.#gate.tick();
+    for (const [id, tenant] of this.tenants) {
+      this.#gate.dropSilent(tenant.connections);
+      tenant.tick();
+      if (tenant.isIdle) this.#abandon(id, tenant);
+    }
+  }
+
+  /** Ends every connection. Agents are told to connect again at different times. */
+  async close(): Promise<void> {
+    this.#gate.close();
+    const jitterMs = () => this.#gate.jitterMs();
+    await Promise.all([...this.tenants.values()].map((tenant) => tenant.stop(jitterMs)));
+    this.tenants.clear();
+  }
+
+  #host(): ConnectionHost<Message, Connection> {
+    const tenantOf = ({ agent }: Connection) => this.tenants.get(agent.tenantId);
+    return {
+      joined: () => {
+        let joined = 0;
+        for (const { connections } of this.tenants.values()) joined += connections.size;
+        return joined;
+      },
+      join: (connection, hello) => (tenantOf(connection) ?? this.#addTenant(connection)).join(connection, hello),
+      received: (connection, message) => tenantOf(connection)?.received(connection, message),
+      left: (connection) => tenantOf(connection)?.left(connection),
+      logFields: ({ agent: { tenantId, agentId } }) => ({ tenantId, [`${this.#kind.name}Id`]: agentId }),
+    };
+  }
+
+  #addTenant({ agent: { tenantId } }: Connection): Tenant {
+    const { runner, clock, log, sources } = this.#options;
+    const tenant = this.newTenant({
+      tenantId,
+      runner,
+      clock,
+      log,
+      sources,
+      sha256,
+      queue: this.#queue,
+      signingKey: cachedSigningKey(runner, tenantId, clock),
+      jitterMs: () => this.#gate.jitterMs(),
+    });
+    this.tenants.set(tenantId, tenant);
+    return tenant;
+  }
+
+  #abandon(tenantId: string, tenant: Tenant): void {
+    this.tenants.delete(tenantId);
+    void tenant.abandon();
+  }
+}

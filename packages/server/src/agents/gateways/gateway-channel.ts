@@ -1,0 +1,89 @@
+import { randomUUID } from "node:crypto";
+import type { AgentMessage } from "@gatehouse/agent-protocol/gateway/frames";
+import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
+import { storeGatewayReports } from "../../features/gateways/gateways.api.ts";
+import { groupBy } from "../../platform/group-by.ts";
+import type { LinkTransport } from "../../platform/link-transport.ts";
+import { AgentChannel, type AgentChannelOptions, type TenantParts } from "../channel/agent-channel.ts";
+import { GatewayConnection, type PresentedGateway } from "./gateway-connection.ts";
+import { findGatewayToken } from "./gateway-tokens.queries.ts";
+import * as queries from "./link-state.queries.ts";
+import { TenantGateways } from "./tenant-gateways.ts";
+
+/** The most silent gateways that one statement returns. */
+const silentBatch = 1_000;
+/** A replica that reports nothing for this long holds no connections any more, in milliseconds. */
+const replicaTimeoutMs = 60_000;
+
+export interface GatewayChannelOptions extends AgentChannelOptions {
+  /** How long a configuration is valid without the control plane, in milliseconds; a day if absent. */
+  readonly lifeMs?: number | undefined;
+  /** How long open connections may last once their gateway is in maintenance, in milliseconds; five minutes if absent. */
+  readonly drainMs?: number | undefined;
+  /** Receives the time from a change until a gateway has applied it, in milliseconds. */
+  readonly lagged?: (lagMs: number) => void;
+}
+
+/** The gateways that are connected to this replica (docs/decisions/0042-gateway-link-server.md). */
+export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage, GatewayConnection, TenantGateways> {
+  readonly #options: GatewayChannelOptions;
+  readonly replicaId = randomUUID();
+
+  constructor(options: GatewayChannelOptions) {
+    super({ name: "gateway", invalidToken: "invalid_gateway_token" }, options);
+    this.#options = options;
+  }
+
+  /** Stores everything that is pending. */
+  async flush(): Promise<void> {
+    await Promise.all([...this.tenants.values()].map((tenant) => tenant.flush()));
+  }
+
+  /** Finds the gateways of every replica that missed their heartbeats, also if their replica is gone. */
+  async detectSilence(): Promise<void> {
+    const { runner, clock } = this.#options;
+    for (;;) {
+      const now = clock.now();
+      const before = new Date(now.getTime() - heartbeatTimeoutMs);
+      const silent = await runner.database.snapshot({ kind: "operator" }, (tx) =>
+        queries.silentGateways(tx, before, silentBatch),
+      );
+      for (const [tenantId, rows] of groupBy(silent, (row) => row.tenant_id)) {
+        const ids = rows.map(({ gateway_id: id }) => id);
+        await this.#recordSilent(tenantId, ids, now, before);
+      }
+      if (silent.length < silentBatch) return;
+    }
+  }
+
+  protected async findAgent(tokenHash: Buffer): Promise<PresentedGateway | undefined> {
+    const { runner, clock } = this.#options;
+    const row = await findGatewayToken(runner.database, tokenHash);
+    if (row === undefined) return undefined;
+    const tokenEndsAt = row.ends_at === null ? undefined : Date.parse(row.ends_at);
+    if (tokenEndsAt !== undefined && tokenEndsAt <= clock.now().getTime()) return undefined;
+    return { tenantId: row.tenant_id, agentId: row.gateway_id, tokenHash: tokenHash.toString("hex"), tokenEndsAt };
+  }
+
+  protected newConnection(agent: PresentedGateway, transport: LinkTransport, sourceAddress: string, now: number) {
+    return new GatewayConnection(agent, transport, sourceAddress, now);
+  }
+
+  protected newTenant(parts: TenantParts): TenantGateways {
+    const { lifeMs, drainMs, lagged } = this.#options;
+    return new TenantGateways({ ...parts, replicaId: this.replicaId, lifeMs, drainMs, lagged });
+  }
+
+  async #recordSilent(tenantId: string, ids: readonly string[], now: Date, before: Date): Promise<void> {
+    const { runner } = this.#options;
+    const reports = ids.map((gatewayId) => ({ gatewayId }));
+    await storeGatewayReports(runner, tenantId, reports, now);
+    const replicasBefore = new Date(now.getTime() - replicaTimeoutMs);
+    await runner.database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
+      Promise.all([
+        queries.unwatchGateways({ tenantId, query }, ids, before),
+        queries.clearReplicaGenerations({ tenantId, query }, replicasBefore),
+      ]),
+    );
+  }
+}

@@ -1,0 +1,159 @@
+import { type ConfigurationHeader, configurationFormat } from "@gatehouse/agent-protocol/gateway/configuration";
+import type { ContentTree } from "@gatehouse/agent-protocol/gateway/content-tree";
+import { signedText } from "@gatehouse/agent-protocol/gateway/envelope";
+import type {
+  Applied,
+  EnforcedConfiguration,
+  Failed,
+  FailureReason,
+  ServerMessage,
+} from "@gatehouse/agent-protocol/gateway/frames";
+import {
+  openServerLink,
+  type ServerLink,
+  type ServerLinkEvent,
+  type ServerLinkFunctions,
+  type ServerLinkOutput,
+  stepServerLink,
+} from "@gatehouse/agent-protocol/gateway/server-link";
+import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import type { HashText } from "@gatehouse/agent-protocol/link/hash-tree";
+import type { AgentSession } from "../channel/agent-connection.ts";
+import { answerTimeoutMs, issueTime, RefusalBackoff } from "../channel/configuration-timing.ts";
+import type { SigningKey } from "../channel/signing-keys.ts";
+import type { GatewayReason } from "./gateway-connection.ts";
+
+/** The content that a gateway should enforce. */
+export interface WantedContent {
+  readonly content: ContentTree;
+  /** The tenant's generation that the content reflects. */
+  readonly generation: number;
+  /** When a configuration that is signed now expires, in milliseconds since 1970. */
+  readonly expiresAt: number;
+  /** A configuration that expires before this time is renewed, in milliseconds since 1970. */
+  readonly lastsUntil: number;
+}
+
+export interface GatewaySessionParts {
+  readonly tenantId: string;
+  readonly gatewayId: string;
+  readonly key: SigningKey;
+  readonly sha256: HashText;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Sends a message. Messages keep their order. */
+  readonly send: (message: ServerMessage) => void;
+  readonly listener: GatewaySessionListener;
+}
+
+export interface GatewaySessionListener {
+  sent(generation: number, root: string): void;
+  /** The gateway reports that it enforces a configuration. */
+  applied(enforced: EnforcedConfiguration, content: ContentTree | undefined): void;
+  failed(reason: FailureReason, message: string): void;
+  /** The connection is to be ended. */
+  ended(reason: GatewayReason): void;
+}
+
+/**
+ * The configurations of one connected gateway: the protocol's state machine (agent-protocol, `gateway/server-link.ts`) with
+ * a signing key, a clock and a listener. It sends through `send`; events arrive as calls.
+ */
+export class GatewaySession implements AgentSession {
+  readonly #parts: GatewaySessionParts;
+  readonly #functions: ServerLinkFunctions;
+  readonly #backoff = new RefusalBackoff();
+  #link: ServerLink;
+  #expiresAt: number;
+  #sentAt = 0;
+
+  constructor(parts: GatewaySessionParts, wanted: WantedContent) {
+    const { sha256 } = parts;
+    this.#parts = parts;
+    this.#link = openServerLink(wanted);
+    this.#expiresAt = wanted.expiresAt;
+    this.#functions = { sha256, seal: (...sealed) => this.#seal(...sealed) };
+  }
+
+  get isSettled(): boolean {
+    return this.#link.phase === "settled";
+  }
+
+  /** @param held the content that the gateway reports to enforce, if this replica knows it */
+  hello(enforces: EnforcedConfiguration | null, held: ContentTree | undefined): void {
+    this.#step({ type: "hello", enforces, held });
+    if (this.isSettled && enforces !== null) this.#parts.listener.applied(enforces, this.#link.enforced?.content);
+  }
+
+  /** Replaces the wanted content. Earlier content that was not sent is skipped. */
+  want(wanted: WantedContent): void {
+    this.#expiresAt = wanted.expiresAt;
+    this.#step({ type: "wanted", wanted });
+  }
+
+  applied({ configuration }: Applied): void {
+    this.#step({ type: "applied", configuration });
+  }
+
+  failed({ configuration, reason, message }: Failed): void {
+    this.#step({ type: "failed", configuration, reason, message });
+  }
+
+  tick(): void {
+    const now = this.#parts.now();
+    if (this.#link.phase === "in-flight" && now - this.#sentAt > answerTimeoutMs) this.#step({ type: "overdue" });
+    else if (this.#backoff.isDue(now)) this.#step({ type: "retry" });
+  }
+
+  #step(event: ServerLinkEvent): void {
+    const before = this.#link;
+    const { link, outputs } = stepServerLink(before, event, this.#functions);
+    this.#link = link;
+    for (const output of outputs) this.#perform(output, before.inFlight);
+    if (link.phase !== "refused") {
+      if (event.type === "wanted") this.#backoff.reset();
+    } else if (event.type === "failed") this.#backoff.refused(this.#parts.now());
+  }
+
+  /** @param answered the configuration that was in flight before the event */
+  #perform(output: ServerLinkOutput, answered: ServerLink["inFlight"]): void {
+    const { listener, send, now } = this.#parts;
+    switch (output.do) {
+      case "report-applied": {
+        if (answered === undefined) return;
+        const { name, root, expiresAt, content } = answered;
+        this.#backoff.reset();
+        listener.applied({ ...name, root, expiresAt }, content);
+        return;
+      }
+      case "report-failed":
+        listener.failed(output.reason, output.message);
+        return;
+      case "send": {
+        const { generation, root } = output.message.envelope.header;
+        this.#sentAt = now();
+        send(output.message);
+        listener.sent(generation, root);
+        return;
+      }
+      case "close":
+        listener.ended(output.reason);
+    }
+  }
+
+  #seal(
+    ...[{ generation }, root, latest]: Parameters<ServerLinkFunctions["seal"]>
+  ): ReturnType<ServerLinkFunctions["seal"]> {
+    const { tenantId, gatewayId, key, sha256, now } = this.#parts;
+    const header: ConfigurationHeader = {
+      format: configurationFormat,
+      tenant: tenantId,
+      gateway: gatewayId,
+      generation,
+      issuedAt: issueTime(latest, generation, now()),
+      expiresAt: this.#expiresAt,
+      root,
+    };
+    return { header, signature: key.sign(signedText(configurationName(header, sha256))) };
+  }
+}

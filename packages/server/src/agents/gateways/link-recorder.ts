@@ -1,0 +1,124 @@
+import type { EnforcedConfiguration, FailureReason, Heartbeat, Hello } from "@gatehouse/agent-protocol/gateway/frames";
+import { storableText } from "../channel/storable-text.ts";
+import { discoveredAddress } from "../sources/discovered-address.ts";
+import type { GatewayConnection } from "./gateway-connection.ts";
+import { LinkWriter, type LinkWriterOptions } from "./link-writer.ts";
+
+/** The longest error of a gateway that is stored, in characters. */
+const maxErrorLength = 2_000;
+
+/** Records the events of gateway connections, as columns of `gateway_links` and as reports on the gateways' records. */
+export class LinkRecorder {
+  readonly #options: LinkWriterOptions;
+  readonly #writer: LinkWriter;
+
+  constructor(options: LinkWriterOptions) {
+    this.#options = options;
+    this.#writer = new LinkWriter(options);
+  }
+
+  /**
+   * Makes a connection the current one of its gateway.
+   *
+   * @returns false if the gateway was deleted
+   * @throws AppError database_unavailable
+   */
+  claim(connection: GatewayConnection): Promise<boolean> {
+    return this.#writer.claim({ ...idsOf(connection), replica_id: this.#options.replicaId });
+  }
+
+  connected({ agent: { agentId: gatewayId }, sourceAddress }: GatewayConnection, hello: Hello): void {
+    const { publicKey, endpoint = discoveredAddress(sourceAddress) } = hello;
+    const heardAt = this.#options.clock.now();
+    const agentVersion = storableText(hello.agentVersion);
+    this.#writer.heard(gatewayId, heardAt);
+    this.#writer.report({ gatewayId, agentVersion, publicKey, endpoint, heardAt });
+  }
+
+  disconnected(connection: GatewayConnection): void {
+    this.#writer.change({ ...idsOf(connection), disconnected_at: this.#now() }, true);
+  }
+
+  heartbeat(connection: GatewayConnection, { load, roundTripTimeMs, warnings = [] }: Heartbeat, now: Date): void {
+    this.#writer.heard(connection.agent.agentId, now);
+    this.#writer.change(
+      {
+        ...idsOf(connection),
+        last_heartbeat: now.toISOString(),
+        warnings: warnings.map(storableText),
+        ...(load === undefined ? {} : { load }),
+        ...(roundTripTimeMs === undefined ? {} : { round_trip_time_ms: roundTripTimeMs }),
+      },
+      false,
+    );
+  }
+
+  handshake(deviceId: string, gatewayId: string, at: Date): void {
+    this.#writer.handshake({ device_id: deviceId, gateway_id: gatewayId, at: at.toISOString() });
+  }
+
+  /** @param isApplied whether the gateway enforces this content already */
+  wanted(connection: GatewayConnection, root: string, generation: number, isApplied: boolean): void {
+    const since = isApplied ? {} : { wanted_since: this.#now() };
+    this.#writer.change({ ...idsOf(connection), wanted_root: root, wanted_generation: generation, ...since }, true);
+  }
+
+  sent(connection: GatewayConnection, root: string, generation: number): void {
+    const sent = { sent_root: root, sent_generation: generation, sent_at: this.#now() };
+    this.#writer.change({ ...idsOf(connection), ...sent }, true);
+  }
+
+  applied(connection: GatewayConnection, enforced: EnforcedConfiguration): void {
+    const now = this.#options.clock.now();
+    this.#writer.change(
+      {
+        ...idsOf(connection),
+        applied_hash: enforced.hash,
+        applied_root: enforced.root,
+        applied_generation: enforced.generation,
+        applied_issued_at: enforced.issuedAt,
+        applied_expires_at: new Date(enforced.expiresAt).toISOString(),
+        applied_at: now.toISOString(),
+        error: "",
+      },
+      true,
+    );
+    const gatewayId = connection.agent.agentId;
+    if (this.#writer.changesRecord(gatewayId, "")) this.#writer.report({ gatewayId, appliedAt: now, heardAt: now });
+  }
+
+  failed(connection: GatewayConnection, reason: FailureReason, message: string): void {
+    const error = storableText(`${reason}: ${message}`.slice(0, maxErrorLength));
+    this.#writer.change({ ...idsOf(connection), error }, true);
+    const gatewayId = connection.agent.agentId;
+    const heardAt = this.#options.clock.now();
+    if (this.#writer.changesRecord(gatewayId, error)) this.#writer.report({ gatewayId, error, heardAt });
+  }
+
+  /** @param generation the one that this replica's gateways were offered; "none" if none of them is connected here */
+  setGeneration(generation: number | "none"): void {
+    this.#writer.setGeneration(generation);
+  }
+
+  /** The gateway was deleted. */
+  forget(gatewayId: string): void {
+    this.#writer.forget(gatewayId);
+  }
+
+  /** Stores everything that is pending. */
+  flush(): Promise<void> {
+    return this.#writer.flush();
+  }
+
+  stop(): Promise<void> {
+    return this.#writer.stop();
+  }
+
+  #now(): string {
+    return this.#options.clock.now().toISOString();
+  }
+}
+
+function idsOf({ id, agent }: GatewayConnection): { readonly gateway_id: string; readonly connection_id: string } {
+  return { gateway_id: agent.agentId, connection_id: id };
+}

@@ -1,0 +1,342 @@
+import { type ContentTree, contentRoot } from "@gatehouse/agent-protocol/gateway/content-tree";
+import type { AgentMessage, Heartbeat, Hello } from "@gatehouse/agent-protocol/gateway/frames";
+import { heartbeatIntervalMs } from "@gatehouse/agent-protocol/link/frames";
+import { ClockTimer } from "../../platform/concurrency/clock-timer.ts";
+import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
+import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
+import type { TenantAgents, TenantParts } from "../channel/agent-channel.ts";
+import type { LaterMessage } from "../channel/connection-gate.ts";
+import { ConnectionRegistry } from "../channel/connection-registry.ts";
+import type { SigningKey } from "../channel/signing-keys.ts";
+import type { MovedDevice } from "../sources/device-sources.ts";
+import { DesiredState } from "./desired-state.ts";
+import type { GatewayConnection, GatewayReason } from "./gateway-connection.ts";
+import { GatewaySession, type GatewaySessionListener, type WantedContent } from "./gateway-session.ts";
+import { LinkRecorder } from "./link-recorder.ts";
+import { TokenExpiry } from "./token-expiry.ts";
+
+/** How long a tenant without connections is retained, in milliseconds. Until then, gateways that return get differences. */
+const idleMs = 10 * 60_000;
+/** How often a replica reports that it holds gateways, in milliseconds. */
+const aliveIntervalMs = 8_000;
+/** The time to the next attempt after the database failed, in milliseconds. */
+const retryMs = 500;
+
+export interface TenantGatewaysOptions extends TenantParts {
+  readonly replicaId: string;
+  readonly lifeMs: number | undefined;
+  readonly drainMs: number | undefined;
+  readonly lagged: ((lagMs: number) => void) | undefined;
+}
+
+/** The gateways of one tenant that are connected to this replica: each is offered the content that it should enforce. */
+export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnection> {
+  readonly connections = new ConnectionRegistry<GatewayReason, GatewayConnection>();
+  readonly #options: TenantGatewaysOptions;
+  readonly #desired: DesiredState;
+  readonly #recorder: LinkRecorder;
+  readonly #tokens: TokenExpiry;
+  readonly #updates: CoalescedTask;
+  readonly #timer: ClockTimer;
+  /** The content that each gateway enforces, also of gateways that are disconnected for a moment. */
+  readonly #enforced = new Map<string, ContentTree>();
+  /** Whether a change is known that the desired states do not reflect. */
+  #isStale = true;
+  /** Whether the desired states were ever loaded. */
+  #isLoaded = false;
+  /** When a gateway was last connected, by `clock.elapsedMs()`. */
+  #usedAt: number;
+  /** When this replica last reported its generation, by `clock.elapsedMs()`. */
+  #reportedAt = 0;
+
+  constructor(options: TenantGatewaysOptions) {
+    const { tenantId, replicaId, runner, clock, log, lifeMs, drainMs } = options;
+    const { database, models } = runner;
+    this.#options = options;
+    this.#usedAt = clock.elapsedMs();
+    this.#desired = new DesiredState({ tenantId, database, models, clock, lifeMs, drainMs });
+    this.#tokens = new TokenExpiry(tenantId, database);
+    this.#timer = new ClockTimer(clock, () => this.tick());
+    this.#recorder = new LinkRecorder({
+      tenantId,
+      replicaId,
+      runner,
+      clock,
+      log,
+      superseded: (gatewayId, connectionId) => {
+        void this.#endSuperseded(gatewayId, connectionId);
+      },
+    });
+    this.#updates = new CoalescedTask({
+      run: () => this.#update(),
+      retryMs,
+      failed: (error) => log.warn({ err: error, tenantId }, "failed to compute desired states; will retry"),
+    });
+  }
+
+  get isIdle(): boolean {
+    return this.connections.size === 0 && this.#options.clock.elapsedMs() - this.#usedAt > idleMs;
+  }
+
+  async join(connection: GatewayConnection, hello: Hello): Promise<void> {
+    const { clock, queue, signingKey } = this.#options;
+    this.connections.add(connection);
+    this.#usedAt = clock.elapsedMs();
+    this.#tokens.track(connection.agent);
+    const [key, exists] = await Promise.all([signingKey(), this.#recorder.claim(connection), this.#upToDate()]);
+    if (connection.isClosed) return;
+    if (!exists) return this.#end(connection, "gateway_gone");
+    connection.agentGeneration = hello.enforces?.generation ?? 0;
+    // The agent has seen later changes than this replica, or the database was restored from a backup. Only a reload can tell.
+    if (connection.agentGeneration > this.#desired.generation) {
+      this.#desired.missed();
+      this.#isStale = true;
+      await this.#upToDate();
+      if (connection.isClosed) return;
+    }
+    const now = clock.now().getTime();
+    connection.send({ type: "welcome", signingKey: key.publicKey, heartbeatIntervalMs, now });
+    this.#recorder.connected(connection, hello);
+    connection.greet = () => this.#greet(connection, hello, key);
+    queue.add(connection.greet);
+    queue.add(() => this.#reportGeneration());
+  }
+
+  received(connection: GatewayConnection, message: LaterMessage<AgentMessage>): void {
+    if (message.type === "heartbeat") this.#heartbeat(connection, message);
+    else if (message.type === "applied") connection.session?.applied(message);
+    else connection.session?.failed(message);
+  }
+
+  left(connection: GatewayConnection): void {
+    if (!this.connections.delete(connection)) return;
+    this.#tokens.forget(connection.agent.agentId);
+    this.#usedAt = this.#options.clock.elapsedMs();
+    this.#recorder.disconnected(connection);
+    if (this.connections.size === 0) this.#recorder.setGeneration("none");
+  }
+
+  moved(devices: readonly MovedDevice[]): void {
+    const changed = devices.filter(({ deviceId, sourceIp }) => {
+      const known = this.#desired.sourceOf(deviceId);
+      return known !== undefined && known !== sourceIp;
+    });
+    if (changed.length === 0) return;
+    this.#desired.moved(changed);
+    this.#requestUpdate();
+  }
+
+  changed(entry: OutboxEntry): void {
+    this.#desired.changed(entry);
+    this.#requestUpdate();
+  }
+
+  missed(): void {
+    this.#desired.missed();
+    this.#requestUpdate();
+  }
+
+  tick(): void {
+    const { clock } = this.#options;
+    const now = clock.now().getTime();
+    for (const gatewayId of this.#tokens.expired(now)) {
+      const connection = this.connections.of(gatewayId);
+      if (connection !== undefined) this.#end(connection, "token_revoked");
+    }
+    this.connections.tick();
+    if (!this.#isLoaded) return;
+    if (now >= this.#desired.staleAt) this.#requestUpdate();
+    // Other replicas take a replica that reports nothing for gone.
+    if (clock.elapsedMs() - this.#reportedAt > aliveIntervalMs) this.#reportGeneration();
+  }
+
+  /** Stores everything that is pending. */
+  flush(): Promise<void> {
+    return this.#recorder.flush();
+  }
+
+  async stop(retryAfterMs: () => number): Promise<void> {
+    this.#timer.stop();
+    for (const connection of [...this.connections]) {
+      connection.end("shutting_down", retryAfterMs());
+      this.left(connection);
+    }
+    await this.#updates.stop();
+    await this.#recorder.stop();
+  }
+
+  async abandon(): Promise<void> {
+    this.#timer.stop();
+    this.connections.endAll("gateway_gone");
+    await this.#updates.stop();
+    await this.#recorder.stop();
+  }
+
+  /** Updates the desired states soon. Without connected gateways, the next one to connect waits for the update. */
+  #requestUpdate(): void {
+    this.#isStale = true;
+    if (this.connections.size > 0) this.#updates.request();
+  }
+
+  /** Resolves once the desired states reflect every change that this replica knows of. */
+  async #upToDate(): Promise<void> {
+    if (this.#isStale) this.#updates.request();
+    if (this.#isStale || !this.#isLoaded) await this.#updates.settled();
+  }
+
+  async #update(): Promise<void> {
+    const { queue } = this.#options;
+    this.#isStale = false;
+    try {
+      const { changed, named } = await this.#desired.refresh();
+      const isEverything = this.#isLoaded && changed.length >= this.connections.size;
+      this.#isLoaded = true;
+      // A gateway whose token was revoked must not receive new content.
+      await this.#checkTokens(isEverything ? [...this.connections.agentIds] : named);
+      for (const gatewayId of changed) {
+        const connection = this.connections.of(gatewayId);
+        if (connection !== undefined) queue.add(() => this.#offer(connection));
+      }
+      queue.add(() => this.#reportGeneration());
+      this.#timer.set(this.#desired.staleAt);
+    } catch (error) {
+      this.#isStale = true;
+      throw error;
+    }
+  }
+
+  #greet(connection: GatewayConnection, hello: Hello, key: SigningKey): void {
+    const { tenantId, sha256, clock } = this.#options;
+    const { agentId: gatewayId } = connection.agent;
+    const wanted = this.#wantedContentOf(connection);
+    // The content of a gateway that was just created is not known yet: its update calls this again.
+    if (connection.isClosed || connection.session !== undefined || wanted === undefined) return;
+    const session = new GatewaySession(
+      {
+        tenantId,
+        gatewayId,
+        key,
+        sha256,
+        send: (message) => connection.send(message),
+        now: () => clock.now().getTime(),
+        listener: this.#listenerOf(connection),
+      },
+      wanted,
+    );
+    connection.session = session;
+    this.#recordWanted(connection, wanted, hello.enforces?.root);
+    session.hello(hello.enforces, this.#enforced.get(gatewayId));
+  }
+
+  #offer(connection: GatewayConnection): void {
+    const { session } = connection;
+    if (session === undefined) {
+      connection.greet?.();
+      return;
+    }
+    const wanted = this.#wantedContentOf(connection);
+    if (connection.isClosed || wanted === undefined) return;
+    // Recorded before it is sent: no answer may be recorded before the content it answers.
+    this.#recordWanted(connection, wanted, connection.wantedRoot);
+    session.want(wanted);
+  }
+
+  #wantedContentOf({ agent, agentGeneration }: GatewayConnection): WantedContent | undefined {
+    const { generation, validity } = this.#desired;
+    const content = this.#desired.contentOf(agent.agentId);
+    if (content === undefined || validity === undefined) return undefined;
+    return {
+      content,
+      // Agents accept only later generations. After a restore from a backup, the tenant's generation is earlier.
+      generation: Math.max(generation, agentGeneration),
+      expiresAt: validity.until,
+      lastsUntil: validity.until - (validity.until - validity.from) / 4,
+    };
+  }
+
+  /** @param knownRoot the content that was wanted or enforced before */
+  #recordWanted(
+    connection: GatewayConnection,
+    { content, generation }: WantedContent,
+    knownRoot: string | undefined,
+  ): void {
+    const { sha256, clock } = this.#options;
+    const root = contentRoot(content, sha256);
+    if (root === connection.wantedRoot) return;
+    const isApplied = root === knownRoot;
+    connection.wantedRoot = root;
+    connection.wantedSince = isApplied ? undefined : clock.now().getTime();
+    this.#recorder.wanted(connection, root, generation, isApplied);
+  }
+
+  #listenerOf(connection: GatewayConnection): GatewaySessionListener {
+    return {
+      sent: (generation, root) => this.#recorder.sent(connection, root, generation),
+      applied: (enforced, content) => {
+        if (content !== undefined) this.#enforced.set(connection.agent.agentId, content);
+        this.#recorder.applied(connection, enforced);
+        this.#measureLag(connection, enforced.root);
+      },
+      failed: (reason, message) => this.#recorder.failed(connection, reason, message),
+      ended: (reason) => this.#end(connection, reason),
+    };
+  }
+
+  #measureLag(connection: GatewayConnection, appliedRoot: string): void {
+    const { clock, lagged } = this.#options;
+    if (appliedRoot !== connection.wantedRoot || connection.wantedSince === undefined) return;
+    lagged?.(clock.now().getTime() - connection.wantedSince);
+    connection.wantedSince = undefined;
+  }
+
+  #heartbeat(connection: GatewayConnection, heartbeat: Heartbeat): void {
+    const { tenantId, clock, sources } = this.#options;
+    const { agentId: gatewayId } = connection.agent;
+    const now = clock.now();
+    connection.sendIfRead({ type: "heartbeat-answer", sequence: heartbeat.sequence });
+    this.#recorder.heartbeat(connection, heartbeat, now);
+    const peers = this.#desired.contentOf(gatewayId)?.peers;
+    for (const { peer, lastHandshake, address } of heartbeat.peers) {
+      // A gateway may report only on its own peers.
+      const deviceId = peers?.get(peer) === undefined ? undefined : this.#desired.deviceIdAt(peer);
+      if (deviceId === undefined || lastHandshake === undefined) continue;
+      // The clock of a gateway may be ahead.
+      const at = new Date(Math.min(lastHandshake, now.getTime()));
+      this.#recorder.handshake(deviceId, gatewayId, at);
+      if (address !== undefined && this.#desired.sourceOf(deviceId) !== address) {
+        sources.observe(tenantId, deviceId, address, at);
+      }
+    }
+  }
+
+  async #checkTokens(gatewayIds: Iterable<string>): Promise<void> {
+    const connected = [...gatewayIds].filter((id) => this.connections.of(id) !== undefined);
+    const now = () => this.#options.clock.now().getTime();
+    const expired = await this.#tokens.check(connected, this.connections, now);
+    for (const { connection, reason } of expired) this.#end(connection, reason);
+  }
+
+  /** The state of a connection could not be stored: its gateway has a later one, or was deleted. */
+  async #endSuperseded(gatewayId: string, connectionId: string): Promise<void> {
+    // If this fails, the next attempt to store state leads here again.
+    await this.#checkTokens([gatewayId]).catch(() => undefined);
+    const connection = this.connections.of(gatewayId);
+    if (connection?.id === connectionId) this.#end(connection, "replaced");
+  }
+
+  #end(connection: GatewayConnection, reason: GatewayReason): void {
+    connection.end(reason);
+    const { agentId: gatewayId } = connection.agent;
+    if (reason === "gateway_gone") {
+      this.#enforced.delete(gatewayId);
+      this.#recorder.forget(gatewayId);
+    }
+    this.left(connection);
+  }
+
+  #reportGeneration(): void {
+    if (this.connections.size === 0) return;
+    this.#reportedAt = this.#options.clock.elapsedMs();
+    this.#recorder.setGeneration(this.#desired.generation);
+  }
+}

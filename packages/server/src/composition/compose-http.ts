@@ -1,0 +1,86 @@
+import type { ApiKeyAuthenticator } from "../features/api-keys/api-keys.api.ts";
+import { AppliedWaiting } from "../features/gateways/gateways.api.ts";
+import { ConsoleSessions } from "../features/sessions/sessions.api.ts";
+import { type Installation, operatorAuthenticator } from "../features/tenants/tenants.api.ts";
+import { type AppOptions, createApp } from "../http/app.ts";
+import type { RateLimit } from "../http/rate-limits.ts";
+import type { BackgroundTask } from "../platform/background-task.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { CommandRunner } from "../platform/command.ts";
+import { requireReady } from "../platform/db/readiness.queries.ts";
+import { WindowCounts, type WindowCountsOptions } from "../platform/rate-limits/window-counts.ts";
+import { routes } from "../routes.ts";
+import { sharedCountTasks } from "../tasks/share-counts.ts";
+
+/** How often callers may send requests; 0 disables a limit. */
+export interface RateLimitSettings {
+  /** Requests of one key in a minute. */
+  readonly perMinute: number;
+  /** Failed authentications from one address in five minutes. */
+  readonly authFailures: number;
+  /** Whether all replicas count together. */
+  readonly shared: boolean;
+}
+
+export interface HttpSettings {
+  readonly trustedProxies: readonly string[];
+  /** The folder of the built console; undefined if it is not served. */
+  readonly consoleFolder?: string;
+  /** How long a whole request may take to arrive, in milliseconds. */
+  readonly requestTimeoutMs?: number;
+  /** No limits if absent. */
+  readonly rateLimits?: RateLimitSettings;
+}
+
+interface HttpDependencies extends Pick<AppOptions, "log" | "metrics" | "tracing" | "links"> {
+  readonly runner: CommandRunner;
+  readonly clock: Clock;
+  readonly apiKeys: ApiKeyAuthenticator;
+  readonly installation: Installation;
+}
+
+export interface HttpParts {
+  readonly app: ReturnType<typeof createApp>;
+  readonly tasks: readonly BackgroundTask[];
+}
+
+const minuteMs = 60_000;
+
+/** The HTTP server, and everything that its requests need. */
+export function composeHttp(settings: HttpSettings, dependencies: HttpDependencies): HttpParts {
+  const { runner, clock, apiKeys, installation, log, metrics, tracing, links = [] } = dependencies;
+  const { database } = runner;
+  const { perMinute = 0, authFailures = 0, shared = false } = settings.rateLimits ?? {};
+  const rateLimits = {
+    requests: rateLimit(perMinute, { windowMs: minuteMs, clock, shared }),
+    failures: rateLimit(authFailures, { windowMs: 5 * minuteMs, clock, shared }),
+  };
+  const sessions = new ConsoleSessions({ database, clock, apiKeys });
+  const waiting = new AppliedWaiting(database, clock);
+  const app = createApp({
+    log,
+    metrics,
+    tracing,
+    links,
+    routes,
+    runner,
+    clock,
+    rateLimits,
+    sessions,
+    trustedProxies: settings.trustedProxies,
+    consoleFolder: settings.consoleFolder,
+    ...(settings.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: settings.requestTimeoutMs }),
+    awaitApplied: (...request) => waiting.wait(...request),
+    authenticator: {
+      tenantKey: (key, sourceAddress) => apiKeys.authenticate(key, sourceAddress),
+      operatorKey: operatorAuthenticator(installation.operatorKeyHash),
+      session: (token, sourceAddress) => sessions.authenticate(token, sourceAddress),
+    },
+    ready: () => requireReady(database),
+  });
+  return { app, tasks: shared ? sharedCountTasks(database, clock, rateLimits) : [] };
+}
+
+function rateLimit(most: number, options: WindowCountsOptions): RateLimit | undefined {
+  return most === 0 ? undefined : { most, windowMs: options.windowMs, counts: new WindowCounts(options) };
+}

@@ -1,0 +1,130 @@
+import { deliverWebhooks, type WebhookDeliverySettings } from "../features/webhooks/webhooks.api.ts";
+import { signCheckpoints } from "../platform/audit/sign-checkpoints.ts";
+import type { AuditSigner } from "../platform/audit/signatures.ts";
+import type { BackgroundTask } from "../platform/background-task.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { CommandRunner } from "../platform/command.ts";
+import type { Connection } from "../platform/db/database.ts";
+import { clearExpiredReplies } from "../platform/idempotency.queries.ts";
+import { JobQueue } from "../platform/jobs/job-queue.ts";
+import type { Log } from "../platform/log.ts";
+import { clearOutbox, outboxKeptForMs } from "../platform/outbox/outbox.queries.ts";
+import type { OutboxFollower } from "../platform/outbox/outbox-follower.ts";
+import type { Metrics } from "../platform/telemetry/metrics.ts";
+import { pruneRecords } from "../tasks/prune-records.ts";
+import { Reconciler } from "../tasks/reconciler.ts";
+
+export interface AuditSettings {
+  /** The time between two signatures of the audit chains, in seconds. */
+  readonly checkpointSeconds: number;
+  /** How many days entries are retained; undefined for ever. */
+  readonly retentionDays: number | undefined;
+}
+
+export interface WebhookSettings extends Partial<WebhookDeliverySettings> {
+  /** Addresses and CIDRs that webhooks may lead to in addition to the internet; none if absent. */
+  readonly networks?: readonly string[];
+  /** False leaves deliveries to other replicas. */
+  readonly deliver?: boolean;
+  /** The time between two searches for due deliveries, in milliseconds. */
+  readonly intervalMs?: number;
+}
+
+export interface TaskSettings {
+  readonly connection: Connection;
+  readonly audit?: AuditSettings;
+  readonly webhooks?: WebhookSettings;
+}
+
+interface TaskDependencies {
+  readonly runner: CommandRunner;
+  readonly follower: OutboxFollower;
+  readonly signer: AuditSigner;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics | undefined;
+  /** The tasks of the other parts of the server. */
+  readonly tasks: readonly BackgroundTask[];
+}
+
+export interface TaskParts {
+  readonly reconcilers: readonly Reconciler[];
+  /** Waits for the runs that are in progress. */
+  stop(): Promise<void>;
+}
+
+const minuteMs = 60_000;
+const disableWebhooksAfterMs = 3 * 24 * 60 * minuteMs;
+
+/** Starts the background work of the server. */
+export async function composeTasks(settings: TaskSettings, dependencies: TaskDependencies): Promise<TaskParts> {
+  const { log, metrics } = dependencies;
+  const newReconciler = (task: BackgroundTask) => new Reconciler({ ...task, log, failed: metrics?.taskFailed });
+  const tasks = [...auditTasks(settings, dependencies), ...dependencies.tasks, ...retentionTasks(dependencies)];
+  const webhooks = await startWebhooks(settings, dependencies, newReconciler);
+  const reconcilers = [...tasks.map(newReconciler), ...webhooks.reconcilers];
+  for (const reconciler of reconcilers) reconciler.start();
+  return {
+    reconcilers,
+    async stop() {
+      await Promise.all([...reconcilers.map((reconciler) => reconciler.stop()), webhooks.jobs?.stop()]);
+    },
+  };
+}
+
+function auditTasks({ audit }: TaskSettings, { runner, signer, clock, log }: TaskDependencies): BackgroundTask[] {
+  const { database } = runner;
+  const { checkpointSeconds, retentionDays } = audit ?? { checkpointSeconds: 60, retentionDays: undefined };
+  const checkpoints = {
+    name: "audit-checkpoints",
+    intervalMs: checkpointSeconds * 1_000,
+    run: () => signCheckpoints({ database, signer, clock, log }),
+  };
+  if (retentionDays === undefined) return [checkpoints];
+  const retention = {
+    name: "audit-retention",
+    intervalMs: 60 * minuteMs,
+    run: () => pruneRecords({ runner, signer, clock, retentionDays }),
+  };
+  return [checkpoints, retention];
+}
+
+function retentionTasks({ runner: { database }, clock }: TaskDependencies): BackgroundTask[] {
+  return [
+    {
+      name: "outbox-retention",
+      intervalMs: 10 * minuteMs,
+      run: () => clearOutbox(database, new Date(clock.now().getTime() - outboxKeptForMs)),
+    },
+    { name: "reply-retention", intervalMs: 10 * minuteMs, run: () => clearExpiredReplies(database) },
+  ];
+}
+
+interface WebhookParts {
+  /** Undefined if other replicas make the deliveries. */
+  readonly jobs: JobQueue | undefined;
+  readonly reconcilers: readonly Reconciler[];
+}
+
+async function startWebhooks(
+  { connection, webhooks: { deliver = true, intervalMs = 1_000, networks: _, ...settings } = {} }: TaskSettings,
+  { runner, follower, clock, log, metrics }: TaskDependencies,
+  newReconciler: (task: BackgroundTask) => Reconciler,
+): Promise<WebhookParts> {
+  if (!deliver) return { jobs: undefined, reconcilers: [] };
+  const jobs = new JobQueue({ connection, log, pollIntervalMs: intervalMs });
+  await jobs.start();
+  const delivery = { disableAfterMs: disableWebhooksAfterMs, attempted: metrics?.webhookAttempted, ...settings };
+  const dispatcher = deliverWebhooks({ runner, follower, clock, jobs, log, settings: delivery }, () =>
+    dispatching.wake(),
+  );
+  const dispatching = newReconciler({ name: "webhook-dispatch", intervalMs, run: () => dispatcher.run() });
+  return {
+    jobs,
+    reconcilers: [
+      dispatching,
+      newReconciler({ name: "webhook-log", intervalMs: 60 * minuteMs, run: () => dispatcher.clearLog() }),
+      newReconciler({ name: "jobs", intervalMs: 10 * minuteMs, run: () => jobs.maintain() }),
+    ],
+  };
+}
