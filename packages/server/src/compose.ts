@@ -1,6 +1,6 @@
 /** Puts the parts of a server together over a database that is there and migrated. */
-import { deviceLinkPath, deviceLinkSubprotocol } from "@gatehouse/contract/device-link/frames";
-import { gatewayLinkPath, gatewayLinkSubprotocol } from "@gatehouse/contract/gateway-link/frames";
+import { deviceLinkPath, deviceLinkSubprotocol } from "@gatehouse/agent-protocol/device/frames";
+import { gatewayLinkPath, gatewayLinkSubprotocol } from "@gatehouse/agent-protocol/gateway/frames";
 import type { FastifyInstance } from "fastify";
 import type { LinkLimits } from "./agents/channel/connection-gate.ts";
 import { DeviceLinks } from "./agents/devices/device-links.ts";
@@ -42,6 +42,7 @@ import type { Metrics } from "./platform/telemetry/metrics.ts";
 import type { Tracing } from "./platform/telemetry/tracing.ts";
 import { currentGeneration } from "./platform/tenancy/generation.queries.ts";
 import { GenerationReader } from "./platform/tenancy/generation-reader.ts";
+import { recordReferences } from "./record-references.ts";
 import { routes } from "./routes.ts";
 import { pruneRecords } from "./tasks/prune-records.ts";
 import { Reconciler, type ReconcilerOptions } from "./tasks/reconciler.ts";
@@ -174,6 +175,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     generations,
     models,
     ledger: new Ledger({ models, clock, guard: accessTestGuard }),
+    references: recordReferences,
     secrets: {
       replies: createSecretBox(options.masterKey, "idempotent-reply"),
       gatewayTokens: createSecretBox(options.masterKey, "gateway-token"),
@@ -259,7 +261,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     { name: "gateway-loads", intervalMs: minuteMs / 2, run: () => models.refreshLoads() },
     { name: "gateway-links", intervalMs: options.gatewayLinks?.tickMs ?? 1_000, run: async () => links.tick() },
     { name: "device-links", intervalMs: options.deviceLinks?.tickMs ?? 1_000, run: async () => deviceLinks.tick() },
-    { name: "device-sources", intervalMs: 1_000, run: () => sources.look() },
+    { name: "device-sources", intervalMs: 1_000, run: () => sources.poll() },
     ...(options.gatewayLinks?.watch === false
       ? []
       : [{ name: "gateway-silence", intervalMs: 2_000, run: () => links.noticeSilence() }]),

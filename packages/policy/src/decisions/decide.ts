@@ -1,6 +1,6 @@
+import { formatIpAddress, type IpAddress } from "@gatehouse/addresses/ip-address";
+import { peerAddress } from "@gatehouse/addresses/source-ips";
 import type { PolicyType } from "@gatehouse/contract/records/policy";
-import { formatIpAddress, type IpAddress } from "../addresses/ip-address.ts";
-import { peerAddress } from "../addresses/source-ips.ts";
 import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";

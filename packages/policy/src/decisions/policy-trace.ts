@@ -1,4 +1,4 @@
-import { peerAddress } from "../addresses/source-ips.ts";
+import { peerAddress } from "@gatehouse/addresses/source-ips";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";

@@ -1,4 +1,4 @@
-import { parseAddressText } from "../addresses/address-text.ts";
+import { parseAddressText } from "@gatehouse/addresses/address-text";
 import { type AddressEntry, isOffered } from "../model/address-directory.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";

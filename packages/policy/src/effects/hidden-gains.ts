@@ -1,5 +1,5 @@
+import { parseIpRange, rangeContains } from "@gatehouse/addresses/ip-ranges";
 import { policyTypes } from "@gatehouse/contract/records/policy";
-import { parseIpRange, rangeContains } from "../addresses/ip-ranges.ts";
 import { offersOf, offersWithin } from "../model/address-directory.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { FactChange, PolicyFacts, ResourceFacts } from "../model/facts.ts";

@@ -1,6 +1,6 @@
-import { everyDevice, type Membership } from "@gatehouse/contract/gateway-link/configuration";
-import { formatIpAddress } from "../addresses/ip-address.ts";
-import { peerAddress } from "../addresses/source-ips.ts";
+import { formatIpAddress } from "@gatehouse/addresses/ip-address";
+import { peerAddress } from "@gatehouse/addresses/source-ips";
+import { everyDevice, type Membership } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
 import { ruleContext } from "../decisions/decide.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";

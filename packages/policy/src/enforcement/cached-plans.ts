@@ -1,4 +1,4 @@
-import { type DeviceRule, everyDevice } from "@gatehouse/contract/gateway-link/configuration";
+import { type DeviceRule, everyDevice } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { ClassDefinition } from "./access-classes.ts";
 import { deviceRules, type TimedStep } from "./gateway-rules.ts";

@@ -1,7 +1,7 @@
-import type { Destination, Service } from "@gatehouse/contract/gateway-link/configuration";
-import { parseAddressText } from "../addresses/address-text.ts";
-import { addressWidth } from "../addresses/ip-address.ts";
-import { formatIpRange, type IpRange } from "../addresses/ip-ranges.ts";
+import { parseAddressText } from "@gatehouse/addresses/address-text";
+import { addressWidth } from "@gatehouse/addresses/ip-address";
+import { formatIpRange, type IpRange } from "@gatehouse/addresses/ip-ranges";
+import type { Destination, Service } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";

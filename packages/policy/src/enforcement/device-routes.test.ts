@@ -1,4 +1,4 @@
-import type { DeviceConfiguration } from "@gatehouse/contract/device-link/device-configuration";
+import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decide } from "../decisions/decide.ts";

@@ -1,4 +1,4 @@
-import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/device-link/device-configuration";
+import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/records/device-configuration";
 import { decideForResource } from "../decisions/decide.ts";
 import type { AccessRequest } from "../decisions/request.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { contentOf, contentRoot } from "@gatehouse/contract/gateway-link/content-tree";
+import { parseAddressText } from "@gatehouse/addresses/address-text";
+import { contentOf, contentRoot } from "@gatehouse/agent-protocol/gateway/content-tree";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseAddressText } from "../addresses/address-text.ts";
 import { decide } from "../decisions/decide.ts";
 import type { AccessRequest, Destination } from "../decisions/request.ts";
 import type { TenantFacts } from "../model/facts.ts";

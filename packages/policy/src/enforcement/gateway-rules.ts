@@ -1,4 +1,4 @@
-import type { DeviceRule, Settings, SiteRule, TimeWindows } from "@gatehouse/contract/gateway-link/configuration";
+import type { DeviceRule, Settings, SiteRule, TimeWindows } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { PlanStep } from "./access-plan.ts";
 import type { GatewayLink } from "./links.ts";
 

@@ -1,5 +1,5 @@
-import type { ContentTree } from "@gatehouse/contract/gateway-link/content-tree";
-import { HashTree } from "@gatehouse/contract/gateway-link/hash-tree";
+import type { ContentTree } from "@gatehouse/agent-protocol/gateway/content-tree";
+import { HashTree } from "@gatehouse/agent-protocol/link/hash-tree";
 
 /** A tree of these entries that shares what it can with another. */
 export function reuseTree<Value>(

@@ -1,4 +1,4 @@
-import type { TimeWindows } from "@gatehouse/contract/gateway-link/configuration";
+import type { TimeWindows } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
 import { TIME_VARIABLE } from "../admission-rules/rule-language.ts";
 import { asFreeVariable, walkRule } from "../admission-rules/rule-syntax.ts";

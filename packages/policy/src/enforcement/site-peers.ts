@@ -1,6 +1,6 @@
-import type { Peer, SiteRule } from "@gatehouse/contract/gateway-link/configuration";
-import { parseAddressText } from "../addresses/address-text.ts";
-import { formatIpRange, type IpRange, parseIpRange, rangesOverlap } from "../addresses/ip-ranges.ts";
+import { parseAddressText } from "@gatehouse/addresses/address-text";
+import { formatIpRange, type IpRange, parseIpRange, rangesOverlap } from "@gatehouse/addresses/ip-ranges";
+import type { Peer, SiteRule } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { Model } from "../model/model.ts";
 import type { GatewayLink } from "./links.ts";
 

@@ -5,9 +5,9 @@ import type {
   ResourceRules,
   Settings,
   SiteRule,
-} from "@gatehouse/contract/gateway-link/configuration";
-import type { ContentTree } from "@gatehouse/contract/gateway-link/content-tree";
-import { HashTree } from "@gatehouse/contract/gateway-link/hash-tree";
+} from "@gatehouse/agent-protocol/gateway/configuration";
+import type { ContentTree } from "@gatehouse/agent-protocol/gateway/content-tree";
+import { HashTree } from "@gatehouse/agent-protocol/link/hash-tree";
 import type { CompiledDevice } from "../model/compiled-device.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { FactChange } from "../model/facts.ts";

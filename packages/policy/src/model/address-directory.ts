@@ -1,6 +1,6 @@
+import { parseAddressText } from "@gatehouse/addresses/address-text";
+import { addressWidth, type IpAddress, type IpVersion } from "@gatehouse/addresses/ip-address";
 import type { NetworkProtocol } from "@gatehouse/contract/records/protocol";
-import { parseAddressText } from "../addresses/address-text.ts";
-import { addressWidth, type IpAddress, type IpVersion } from "../addresses/ip-address.ts";
 import type { ResourceFacts, TransportProtocol } from "./facts.ts";
 import { Table } from "./table.ts";
 

@@ -1,5 +1,5 @@
-import type { IpAddress } from "../addresses/ip-address.ts";
-import { compileSourceIps, type SourceIps, sourceIpsContainAddress } from "../addresses/source-ips.ts";
+import type { IpAddress } from "@gatehouse/addresses/ip-address";
+import { compileSourceIps, type SourceIps, sourceIpsContainAddress } from "@gatehouse/addresses/source-ips";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { PolicyFacts } from "./facts.ts";
 import { anyoneHash, hashOf, type Source } from "./source.ts";

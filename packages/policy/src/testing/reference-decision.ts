@@ -1,8 +1,8 @@
+import { parseAddressText } from "@gatehouse/addresses/address-text";
+import { formatIpAddress, parseIpAddress } from "@gatehouse/addresses/ip-address";
+import { parseIpRange, rangeContains } from "@gatehouse/addresses/ip-ranges";
 import type { PolicyType } from "@gatehouse/contract/records/policy";
 import type { NetworkProtocol } from "@gatehouse/contract/records/protocol";
-import { parseAddressText } from "../addresses/address-text.ts";
-import { formatIpAddress, parseIpAddress } from "../addresses/ip-address.ts";
-import { parseIpRange, rangeContains } from "../addresses/ip-ranges.ts";
 import type { Decision, DecisionReason } from "../decisions/decision.ts";
 import type { AccessRequest, Destination, Subject } from "../decisions/request.ts";
 import type {

@@ -4,7 +4,7 @@ import {
   type DeviceHello,
   type DeviceMessage,
   deviceFrames,
-} from "@gatehouse/contract/device-link/frames";
+} from "@gatehouse/agent-protocol/device/frames";
 import type { PreviousRoutes } from "@gatehouse/policy/enforcement/device-routes";
 import type { LinkTransport } from "../../platform/link-transport.ts";
 import { frameChecks } from "../channel/frame-reader.ts";

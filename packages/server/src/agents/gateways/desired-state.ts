@@ -1,6 +1,7 @@
 /** What every gateway of one tenant has to enforce, kept up with the tenant's changes and with the time. */
-import { defaultLifeMs } from "@gatehouse/contract/gateway-link/configuration";
-import type { ContentTree } from "@gatehouse/contract/gateway-link/content-tree";
+
+import type { ContentTree } from "@gatehouse/agent-protocol/gateway/content-tree";
+import { defaultValidityMs } from "@gatehouse/agent-protocol/link/envelope";
 import type { LinkChange } from "@gatehouse/policy/enforcement/links";
 import { type EnforcementChange, TenantEnforcement } from "@gatehouse/policy/enforcement/tenant-enforcement";
 import type { Model } from "@gatehouse/policy/model/model";
@@ -133,7 +134,7 @@ export class DesiredState {
 
   /** @param generation of the model: whatever came later comes as news */
   async #begin(model: Model, generation: number, told: ReadonlySet<string>): Promise<Refreshed> {
-    const { clock, lifeMs = defaultLifeMs, drainMs = usualDrainMs } = this.#options;
+    const { clock, lifeMs = defaultValidityMs, drainMs = usualDrainMs } = this.#options;
     this.#isLost = false;
     const rows = await this.#readAll(model);
     const from = clock.now().getTime();

@@ -1,4 +1,4 @@
-import { contentOf } from "@gatehouse/contract/gateway-link/content-tree";
+import { contentOf } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { makeId, publicKey, unique } from "../../testing/operations/test-records.ts";
 import { SimulatedDevice } from "../../testing/simulated-device.ts";
@@ -169,7 +169,7 @@ describe("of a gateway and the device's own link", () => {
     report(clock.now().getTime() - 500_000);
     await until("it is answered", () => gateway.answers.length === 1);
     await servers[1]?.deviceSources.flush();
-    await Promise.all(servers.map(({ deviceSources }) => deviceSources.look()));
+    await Promise.all(servers.map(({ deviceSources }) => deviceSources.poll()));
     expect((await client.get(`/tenants/devices/${made.id}/configuration`)).body.gateways).toHaveLength(1);
     clock.advance(1_000);
     report(clock.now().getTime());

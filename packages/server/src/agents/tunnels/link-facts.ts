@@ -1,6 +1,6 @@
 /** What enforcement needs of a tenant's devices and gateways, made of what the database holds. */
 import { isIP } from "node:net";
-import { PublicKey } from "@gatehouse/contract/gateway-link/configuration";
+import { PublicKey } from "@gatehouse/contract/network-values";
 import type { RoutedDevice, RouteInputs } from "@gatehouse/policy/enforcement/device-routes";
 import type { DeviceLink, GatewayLink, LinkFacts } from "@gatehouse/policy/enforcement/links";
 import type { DeviceLinkRow, GatewayLinkRow, LinkRows } from "./link-facts.queries.ts";
