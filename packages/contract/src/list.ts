@@ -37,11 +37,11 @@ export function operatorsFor(field: FieldKind): readonly FilterOperator[] {
 }
 
 export const defaultPageLimit = 10;
-export const maximumPageLimit = 100;
+export const maxPageLimit = 100;
 /** Items that a list lets its callers skip at most. */
-export const maximumPageOffset = 1_000_000_000;
+export const maxPageOffset = 1_000_000_000;
 /** Values that `in` and `nin` take at most. */
-export const maximumFilterValues = 100;
+export const maxFilterValues = 100;
 
 /** Keeps the literal types of a list's declaration. */
 export function list<const L extends ListDeclaration>(declaration: L): L {

@@ -107,7 +107,7 @@ export type ParametersOf<O extends Operation> = O extends { readonly parameters:
 export const defaultBodyLimitBytes = 1_048_576;
 
 /** How long the reason in `Gatehouse-Override-Reason` may be, in characters. */
-export const mostReasonCharacters = 500;
+export const maxReasonLength = 500;
 
 /** The names of an operation's flags. */
 export type FlagsOf<O extends Operation> = O extends { readonly flags: infer F } ? keyof F & string : never;
@@ -134,7 +134,7 @@ export function changesEnforcement({ changesAccess, access }: Operation): boolea
 
 /** How long `?wait=applied` waits where the query does not say, and at most, in seconds. */
 export const defaultWaitSeconds = 10;
-export const longestWaitSeconds = 60;
+export const maxWaitSeconds = 60;
 
 /** Whether `If-Match` is compared with the version of what the path names, or of the tenant as a whole. */
 export function takesIfMatch({ method, parameters, conditional }: Operation): boolean {

@@ -35,13 +35,13 @@ export const idleReasons = [
 export type IdleReason = (typeof idleReasons)[number];
 
 /** Records of each kind that are told; the others are counted. */
-export const mostFindings = 100;
+export const maxFindings = 100;
 
 /** How much was looked at. */
 const bounds = {
   count: Type.Integer({
     minimum: 0,
-    description: `How many were found; of these, the first ${mostFindings} are told.`,
+    description: `How many were found; of these, the first ${maxFindings} are told.`,
   }),
   lookedAt: Type.Integer({ minimum: 0, description: "How many were looked at." }),
   total: Type.Integer({

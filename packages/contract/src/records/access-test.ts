@@ -12,10 +12,10 @@ export const testExpectations = ["allowed", "denied"] as const;
 export type TestExpectation = (typeof testExpectations)[number];
 
 /** Access tests of a tenant at most: every enforced one is asked at each write. */
-export const mostAccessTests = 1_000;
+export const maxAccessTests = 1_000;
 
 /** Of those who break a test, an answer lists so many. */
-export const mostBrokenShown = 20;
+export const maxBrokenShown = 20;
 
 const PostureDevice = component("AccessTestPosture", "A device that is made up for the test.", { posture: Posture });
 
@@ -90,7 +90,7 @@ export const AccessTestState = component("AccessTestState", "How a test stands."
   ),
   asked: Type.Integer({ minimum: 0, description: "How many users and devices the test asked about." }),
   brokenCount: Type.Integer({ minimum: 0, description: "For how many of them it does not hold." }),
-  broken: Type.Array(AccessTestBreach, { description: `The first ${mostBrokenShown} of them.` }),
+  broken: Type.Array(AccessTestBreach, { description: `The first ${maxBrokenShown} of them.` }),
 });
 export type AccessTestState = Static<typeof AccessTestState>;
 

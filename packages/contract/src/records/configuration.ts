@@ -4,15 +4,14 @@
  * its kind; one that is absent is left alone. Fields at their defaults may be left out.
  */
 import Type, { type Static, type TSchema } from "typebox";
-import { AddressText } from "../operations/addresses.operations.ts";
-import { RuleText } from "../operations/admission-rules.operations.ts";
-import { Endpoint } from "../operations/gateways.operations.ts";
-import { RequestedNetworkProtocol } from "../operations/protocols.operations.ts";
 import { roleTypes } from "../permissions.ts";
 import { closedObject, component, Description, Email, Name, oneOf, shortText } from "../schema.ts";
-import { resourceTypes } from "./address.ts";
+import { AddressText, resourceTypes } from "./address.ts";
+import { RuleText } from "./admission-rule.ts";
+import { Endpoint } from "./gateway.ts";
 import { gatewaySettingsFields } from "./gateway-settings.ts";
 import { policyModes, policyTypes } from "./policy.ts";
+import { RequestedNetworkProtocol } from "./protocol.ts";
 import { loadBalancingModes } from "./resource.ts";
 import { Attributes } from "./user.ts";
 
@@ -23,7 +22,7 @@ export const configurationVersion = 1;
 export const configurationLimitBytes = 32 * 1_048_576;
 
 /** How many of each a tenant may have to be read and written as one document. */
-export const configurationBounds = {
+export const configurationLimits = {
   groups: 5_000,
   users: 100_000,
   protocols: 5_000,
@@ -218,7 +217,7 @@ const ConfiguredDefaultPolicy = component(
 export type ConfiguredDefaultPolicy = Static<typeof ConfiguredDefaultPolicy>;
 
 const policiesOfType = (what: string) =>
-  listOf(ConfiguredPolicy, configurationBounds.policies, `${what}, in the order in which they are evaluated.`);
+  listOf(ConfiguredPolicy, configurationLimits.policies, `${what}, in the order in which they are evaluated.`);
 
 const policySections = {
   PRIVATE: policiesOfType("Policies for private resources"),
@@ -236,14 +235,14 @@ export const Configuration = component(
       enum: [configurationVersion],
       description: "The form of the document: 1.",
     }),
-    groups: listOf(ConfiguredGroup, configurationBounds.groups, "All groups."),
-    users: listOf(ConfiguredUser, configurationBounds.users, "All users."),
-    protocols: listOf(ConfiguredProtocol, configurationBounds.protocols, "All protocols but the predefined ones."),
-    gateways: listOf(ConfiguredGateway, configurationBounds.gateways, "All gateways."),
-    resources: listOf(ConfiguredResource, configurationBounds.resources, "All resources."),
+    groups: listOf(ConfiguredGroup, configurationLimits.groups, "All groups."),
+    users: listOf(ConfiguredUser, configurationLimits.users, "All users."),
+    protocols: listOf(ConfiguredProtocol, configurationLimits.protocols, "All protocols but the predefined ones."),
+    gateways: listOf(ConfiguredGateway, configurationLimits.gateways, "All gateways."),
+    resources: listOf(ConfiguredResource, configurationLimits.resources, "All resources."),
     admissionRules: listOf(
       ConfiguredAdmissionRule,
-      configurationBounds.admissionRules,
+      configurationLimits.admissionRules,
       "All admission rules but the built-in ones.",
     ),
     policies: Type.Optional(

@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { closedObject, component, nullable, shortText } from "../schema.ts";
 
 /** How much a gateway's settings may hold. */
-export const gatewaySettingsBounds = { resolvers: 8, domains: 500, networks: 500 } as const;
+export const gatewaySettingsLimits = { resolvers: 8, domains: 500, networks: 500 } as const;
 
 /** A port number in decimal, "1" to "65535". */
 export const portPattern = "^([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$";
@@ -13,22 +13,22 @@ const GatewayDomain = component("GatewayDomain", "A domain whose names resolvers
   domain: shortText(254, "A domain; the names below it belong to it."),
   resolvers: Type.Array(IpText, {
     minItems: 1,
-    maxItems: gatewaySettingsBounds.resolvers,
+    maxItems: gatewaySettingsLimits.resolvers,
     description: "Who is asked for its names, in order.",
   }),
 });
 
 export const gatewaySettingsFields = {
   resolvers: Type.Array(IpText, {
-    maxItems: gatewaySettingsBounds.resolvers,
+    maxItems: gatewaySettingsLimits.resolvers,
     description: "Resolvers of the site, in the order in which they are asked; none: those of the gateway's machine.",
   }),
   domains: Type.Array(GatewayDomain, {
-    maxItems: gatewaySettingsBounds.domains,
+    maxItems: gatewaySettingsLimits.domains,
     description: "Domains with resolvers of their own; for a name below several of them, the longest counts.",
   }),
   networks: Type.Array(shortText(49, "An address or a CIDR of a private network."), {
-    maxItems: gatewaySettingsBounds.networks,
+    maxItems: gatewaySettingsLimits.networks,
     description: "The networks behind the gateway, for traffic between sites.",
   }),
 };

@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { component, oneOf, Uuid } from "../schema.ts";
-import { AccessTestBreach, mostBrokenShown } from "./access-test.ts";
+import { AccessTestBreach, maxBrokenShown } from "./access-test.ts";
 import { NamedRecord } from "./decision.ts";
 import { AccessCounts, accessLevels, EffectGroup, EffectSubject } from "./effect.ts";
 
@@ -20,7 +20,7 @@ export const PreviewedTest = component("PreviewedTest", "An access test that hol
   name: Type.String(),
   enforced: Type.Boolean(),
   brokenCount: Type.Integer({ minimum: 0, description: "For how many subjects it would not hold." }),
-  broken: Type.Array(AccessTestBreach, { description: `The first ${mostBrokenShown} of them.` }),
+  broken: Type.Array(AccessTestBreach, { description: `The first ${maxBrokenShown} of them.` }),
 });
 export type PreviewedTest = Static<typeof PreviewedTest>;
 
