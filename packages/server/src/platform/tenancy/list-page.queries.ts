@@ -1,7 +1,7 @@
+import { countStatement, type ListSource, pageStatement } from "../db/list-statement.ts";
+import { statement } from "../db/statement.ts";
 import type { ListQuery } from "../list-query.ts";
-import type { TenantTx } from "../tenancy/tenant-tx.ts";
-import { countStatement, type ListSource, pageStatement } from "./list-statement.ts";
-import { statement } from "./statement.ts";
+import type { TenantTx } from "./tenant-tx.ts";
 
 const selectKeptCount = statement<{ count: number }, [tenantId: string, kind: string]>(
   "record_counts.read",
