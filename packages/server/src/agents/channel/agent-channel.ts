@@ -151,7 +151,10 @@ export abstract class AgentChannel<
     this.tenants.get(tenantId)?.moved(devices);
   }
 
-  /** Does what is due by time: silence, expired tokens, time conditions, renewals, retries. Called about once a second. */
+  /**
+   * Does what is due by time: silence, expired tokens, time conditions, renewals, retries. Called about once a
+   * second.
+   */
   tick(): void {
     this.#gate.tick();
     for (const [id, tenant] of this.tenants) {

@@ -8,7 +8,10 @@ const frameBurst = 200;
 const framesPerSecond = 20;
 /** The most unsent data of an agent that does not read, in bytes. */
 const maxBufferedBytes = 8 * 1024 * 1024;
-/** How long a replaced agent stays away, in milliseconds. Otherwise two agents with one token would replace each other in a loop. */
+/**
+ * How long a replaced agent stays away, in milliseconds. Otherwise two agents with one token would replace each other
+ * in a loop.
+ */
 const replacedRetryMs = 30_000;
 
 /** The agent that a token belongs to. */
@@ -55,8 +58,8 @@ interface ConnectionParts<Reason extends string, Agent> {
 }
 
 /**
- * One open connection of an agent: its transport, its limits, and its session once the agent has said hello. `Message` is a
- * message of the agent, `Reason` a reason of its kind to end a connection.
+ * One open connection of an agent: its transport, its limits, and its session once the agent has said hello.
+ * `Message` is a message of the agent, `Reason` a reason of its kind to end a connection.
  */
 export class AgentConnection<
   Message extends { readonly type: string },

@@ -31,7 +31,9 @@ export class RefusalBackoff {
   }
 }
 
-/** Returns the time at which to issue a configuration, so that it is later than the latest one even if clocks differ. */
+/**
+ * Returns the time at which to issue a configuration, so that it is later than the latest one even if clocks differ.
+ */
 export function issueTime(
   latest: { readonly generation: number; readonly issuedAt: number } | undefined,
   generation: number,

@@ -117,7 +117,9 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
     this.#pendingHello.clear();
   }
 
-  /** A random time after which to connect again, in milliseconds. The more agents are connected, the wider its range. */
+  /**
+   * A random time after which to connect again, in milliseconds. The more agents are connected, the wider its range.
+   */
   jitterMs(): number {
     const spreadMs = Math.min(30_000, 1_000 + this.size * 4);
     return Math.round(500 + Math.random() * spreadMs);

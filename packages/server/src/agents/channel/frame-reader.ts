@@ -23,8 +23,8 @@ export type ReadFrame<Message> =
 const fault = (text: string) => ({ kind: "fault", fault: text }) as const;
 
 /**
- * Validates the frames of one connection, and joins messages that arrive in parts. `Message` is any frame that the validators
- * accept, except a part.
+ * Validates the frames of one connection, and joins messages that arrive in parts. `Message` is any frame that the
+ * validators accept, except a part.
  */
 export class FrameReader<Message extends { readonly type: string }> {
   readonly #checks: FrameChecks;

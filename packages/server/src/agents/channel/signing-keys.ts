@@ -21,7 +21,9 @@ function signingKeyContext(tenantId: string): string {
   return `signing-key:${tenantId}`;
 }
 
-/** Returns the tenant's key, and generates it if there is none. Replicas that do so at the same time agree on one key. */
+/**
+ * Returns the tenant's key, and generates it if there is none. Replicas that do so at the same time agree on one key.
+ */
 export async function openSigningKey(
   database: Database,
   box: SecretBox,

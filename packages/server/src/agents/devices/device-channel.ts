@@ -8,7 +8,10 @@ import { DeviceConnection } from "./device-connection.ts";
 import { TenantDevices } from "./tenant-devices.ts";
 
 export interface DeviceChannelOptions extends AgentChannelOptions {
-  /** How long a configuration is valid without the control plane, in milliseconds; a day if absent. Replicas should agree. */
+  /**
+   * How long a configuration is valid without the control plane, in milliseconds; a day if absent. Replicas should
+   * agree.
+   */
   readonly lifeMs?: number | undefined;
 }
 

@@ -60,9 +60,9 @@ interface Held {
 }
 
 /**
- * The configurations of one connected device: at most one is unanswered, and the newest follows it. It sends through `send`;
- * events arrive as calls. The gateways' state machine does not fit: it offers refused content again whenever the tenant's
- * generation rises, and renews configurations at fixed times.
+ * The configurations of one connected device: at most one is unanswered, and the newest follows it. It sends through
+ * `send`; events arrive as calls. The gateways' state machine does not fit: it offers refused content again whenever
+ * the tenant's generation rises, and renews configurations at fixed times.
  */
 export class DeviceSession implements AgentSession {
   readonly #parts: DeviceSessionParts;
@@ -129,7 +129,9 @@ export class DeviceSession implements AgentSession {
     return held;
   }
 
-  /** Sends the wanted configuration, unless the device uses it, refused it recently, or has yet to answer another one. */
+  /**
+   * Sends the wanted configuration, unless the device uses it, refused it recently, or has yet to answer another one.
+   */
   #offer(): void {
     const { now, send, key, sha256 } = this.#parts;
     const { content, hash } = this.#wanted;
@@ -152,14 +154,19 @@ export class DeviceSession implements AgentSession {
     return this.#header(generation, issuedAt, this.#wanted.hash);
   }
 
-  /** The validity period has a fixed length. So the name of a configuration determines everything except the content. */
+  /**
+   * The validity period has a fixed length. So the name of a configuration determines everything except the content.
+   */
   #header(generation: number, issuedAt: number, content: string): DeviceConfigurationHeader {
     const { tenantId: tenant, deviceId: device, lifeMs } = this.#parts;
     const expiresAt = issuedAt + lifeMs;
     return { format: deviceConfigurationFormat, tenant, device, generation, issuedAt, expiresAt, content };
   }
 
-  /** Checks whether the device uses the wanted content: then its configuration has the name that this content would have. */
+  /**
+   * Checks whether the device uses the wanted content: then its configuration has the name that this content would
+   * have.
+   */
   #recognize(uses: ConfigurationName, { hash }: WantedRoutes): Held {
     const { generation, issuedAt } = uses;
     this.#latest = uses;

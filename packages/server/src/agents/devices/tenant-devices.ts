@@ -156,7 +156,10 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
     }
   }
 
-  /** A gateway that leaves service concerns only the devices with a route through it, which spares the others the computation. */
+  /**
+   * A gateway that leaves service concerns only the devices with a route through it, which spares the others the
+   * computation.
+   */
   #isConcerned({ agent, routes }: DeviceConnection, { everybody, devices, users, gateways }: Concerned): boolean {
     if (everybody || devices.has(agent.agentId)) return true;
     if (users.has(this.#inputs.model.devices.get(agent.agentId)?.facts.userId ?? "")) return true;

@@ -35,7 +35,10 @@ export interface Refreshed {
   readonly named: readonly string[];
 }
 
-/** The content that each gateway of one tenant should enforce, kept up to date with the tenant's changes and with time. */
+/**
+ * The content that each gateway of one tenant should enforce, kept up to date with the tenant's changes and with
+ * time.
+ */
 export class DesiredState {
   readonly #options: DesiredStateOptions;
   readonly #projection = new TenantProjection();

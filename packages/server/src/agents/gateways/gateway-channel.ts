@@ -18,7 +18,9 @@ const replicaTimeoutMs = 60_000;
 export interface GatewayChannelOptions extends AgentChannelOptions {
   /** How long a configuration is valid without the control plane, in milliseconds; a day if absent. */
   readonly lifeMs?: number | undefined;
-  /** How long open connections may last once their gateway is in maintenance, in milliseconds; five minutes if absent. */
+  /**
+   * How long open connections may last once their gateway is in maintenance, in milliseconds; five minutes if absent.
+   */
   readonly drainMs?: number | undefined;
   /** Receives the time from a change until a gateway has applied it, in milliseconds. */
   readonly lagged?: (lagMs: number) => void;

@@ -56,8 +56,8 @@ export interface GatewaySessionListener {
 }
 
 /**
- * The configurations of one connected gateway: the protocol's state machine (agent-protocol, `gateway/server-link.ts`) with
- * a signing key, a clock and a listener. It sends through `send`; events arrive as calls.
+ * The configurations of one connected gateway: the protocol's state machine (agent-protocol, `gateway/server-
+ * link.ts`) with a signing key, a clock and a listener. It sends through `send`; events arrive as calls.
  */
 export class GatewaySession implements AgentSession {
   readonly #parts: GatewaySessionParts;

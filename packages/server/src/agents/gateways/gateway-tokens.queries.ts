@@ -36,8 +36,8 @@ const selectOfGateways = statement<
 );
 
 /**
- * The token hashes (hexadecimal) of existing gateways, with the time at which each token expires in milliseconds since 1970.
- * The current token of a gateway expires at Infinity.
+ * The token hashes (hexadecimal) of existing gateways, with the time at which each token expires in milliseconds
+ * since 1970. The current token of a gateway expires at Infinity.
  */
 export async function tokensOfGateways(
   tx: TenantTx,

@@ -1,4 +1,7 @@
-/** The stored state of gateway connections, written in batches of many gateways, never in the transaction of a command. */
+/**
+ * The stored state of gateway connections, written in batches of many gateways, never in the transaction of a
+ * command.
+ */
 import type { Transaction } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -245,7 +248,8 @@ const selectSilent = statement<SilentGateway, [before: Date, limit: number]>(
 );
 const unwatch = statement<never, [tenantId: string, ids: readonly string[], before: Date]>(
   "gateway_link.unwatch",
-  // The status depends on the gateway's record, which more than heartbeats update. If the record is later, keep watching.
+  // The status depends on the gateway's record, which more than heartbeats update. If the record is later, keep
+  // watching.
   `UPDATE gateway_links AS link
    SET is_watched = coalesce(item.last_online >= $3, false), last_heartbeat = greatest(link.last_heartbeat, item.last_online)
    FROM gateways AS item

@@ -1,4 +1,6 @@
-/** Stores what the connections of a tenant's gateways report, in batches: a thousand heartbeats cost a few statements. */
+/**
+ * Stores what the connections of a tenant's gateways report, in batches: a thousand heartbeats cost a few statements.
+ */
 import type { GatewayStatus } from "@gatehouse/contract/records/gateway";
 import { type GatewayReport, nextStatus, storeGatewayReports } from "../../features/gateways/gateways.api.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -103,7 +105,11 @@ export class LinkWriter {
     this.#urgent.request();
   }
 
-  /** Whether the result of applying a configuration changes the gateway's record. @param error `""` if it was applied */
+  /**
+   * Whether the result of applying a configuration changes the gateway's record.
+   *
+   * @param error `""` if it was applied
+   */
   changesRecord(gatewayId: string, error: string): boolean {
     const record = this.#records.get(gatewayId);
     return record === undefined || record.error !== error || (error === "" && record.deployed_on === null);

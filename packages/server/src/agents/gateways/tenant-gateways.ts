@@ -15,7 +15,10 @@ import { GatewaySession, type GatewaySessionListener, type WantedContent } from 
 import { LinkRecorder } from "./link-recorder.ts";
 import { TokenExpiry } from "./token-expiry.ts";
 
-/** How long a tenant without connections is retained, in milliseconds. Until then, gateways that return get differences. */
+/**
+ * How long a tenant without connections is retained, in milliseconds. Until then, gateways that return get
+ * differences.
+ */
 const idleMs = 10 * 60_000;
 /** How often a replica reports that it holds gateways, in milliseconds. */
 const aliveIntervalMs = 8_000;
@@ -29,7 +32,9 @@ export interface TenantGatewaysOptions extends TenantParts {
   readonly lagged: ((lagMs: number) => void) | undefined;
 }
 
-/** The gateways of one tenant that are connected to this replica: each is offered the content that it should enforce. */
+/**
+ * The gateways of one tenant that are connected to this replica: each is offered the content that it should enforce.
+ */
 export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnection> {
   readonly connections = new ConnectionRegistry<GatewayReason, GatewayConnection>();
   readonly #options: TenantGatewaysOptions;
@@ -87,7 +92,8 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     if (connection.isClosed) return;
     if (!exists) return this.#end(connection, "gateway_gone");
     connection.agentGeneration = hello.enforces?.generation ?? 0;
-    // The agent has seen later changes than this replica, or the database was restored from a backup. Only a reload can tell.
+    // The agent has seen later changes than this replica, or the database was restored from a backup. Only a reload
+    // can tell.
     if (connection.agentGeneration > this.#desired.generation) {
       this.#desired.missed();
       this.#isStale = true;

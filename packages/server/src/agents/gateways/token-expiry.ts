@@ -9,7 +9,9 @@ export interface ExpiredConnection {
   readonly reason: GatewayReason;
 }
 
-/** The expiry of the tokens that a tenant's gateways connected with. A rotated token stays valid for its grace period. */
+/**
+ * The expiry of the tokens that a tenant's gateways connected with. A rotated token stays valid for its grace period.
+ */
 export class TokenExpiry {
   readonly #tenantId: string;
   readonly #database: Database;

@@ -1,7 +1,7 @@
 /**
  * The source addresses of devices, as gateways report them and as devices' own connections show them. They are stored
- * in batches, and every replica notifies its followers of changes. The database decides which observation is the latest, so all
- * replicas come to the same result. Addresses are never logged.
+ * in batches, and every replica notifies its followers of changes. The database decides which observation is the
+ * latest, so all replicas come to the same result. Addresses are never logged.
  */
 import { Batcher } from "../../platform/concurrency/batcher.ts";
 import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
@@ -16,8 +16,8 @@ const retryMs = 1_000;
 /** The most devices that one statement writes or reads. */
 const batchSize = 2_000;
 /**
- * A change may be committed this long after its time, in milliseconds: longer than any statement runs. The periods of two polls
- * overlap by this much.
+ * A change may be committed this long after its time, in milliseconds: longer than any statement runs. The periods of
+ * two polls overlap by this much.
  */
 const overlapMs = 20_000;
 /** Sorts before every id. */

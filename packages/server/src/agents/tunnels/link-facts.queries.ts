@@ -65,8 +65,8 @@ const selectSomeGateways = statement<GatewayLinkRow, [tenantId: string, ids: rea
 );
 
 /**
- * Assigns a tunnel address to each device and gateway without one: records that are older than tunnel addresses, or that no
- * command created.
+ * Assigns a tunnel address to each device and gateway without one: records that are older than tunnel addresses, or
+ * that no command created.
  *
  * @returns the number of assigned addresses
  */

@@ -54,7 +54,8 @@ export function gatewayLinkOf(row: GatewayLinkRow, prefix: string, drainMs = def
     listenPort: row.wireguard_port,
     endpoint: endpointOf(row),
     relayEnabled: row.relay_enabled,
-    // Only with an endpoint that an administrator configured: an agent could report any host in the network of the relay.
+    // Only with an endpoint that an administrator configured: an agent could report any host in the network of the
+    // relay.
     relayPort: row.endpoint === "" ? null : row.relay_port,
     drain: since === null ? null : { since: Date.parse(since), until: Date.parse(since) + drainMs },
     dns: { resolvers: row.resolvers, domains: row.resolver_domains },

@@ -23,7 +23,8 @@ export class Batcher<Key, Item> {
   }
 
   /**
-   * Hands all items to `write`, and takes them back if it fails. Items that are added meanwhile wait for the next batch.
+   * Hands all items to `write`, and takes them back if it fails. Items that are added meanwhile wait for the next
+   * batch.
    *
    * @throws the error of `write`
    */

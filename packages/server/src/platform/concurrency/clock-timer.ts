@@ -1,6 +1,8 @@
 import type { Clock } from "../clock.ts";
 
-/** The longest time between two looks at the clock, in milliseconds: the clock may be adjusted while the timer waits. */
+/**
+ * The longest time between two looks at the clock, in milliseconds: the clock may be adjusted while the timer waits.
+ */
 const longestWaitMs = 60 * 60_000;
 
 /** Calls back at a time of the clock, or earlier. The callback checks what is due, and sets the timer again. */

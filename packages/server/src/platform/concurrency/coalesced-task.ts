@@ -1,10 +1,16 @@
 export interface CoalescedTaskOptions {
   readonly run: () => Promise<void>;
-  /** Time between a request and its run, in milliseconds. Requests within it share the run. With 0, a run starts at once. */
+  /**
+   * Time between a request and its run, in milliseconds. Requests within it share the run. With 0, a run starts at
+   * once.
+   */
   readonly delayMs?: number;
   /** Once started, the task also runs this long after each run, in milliseconds. */
   readonly intervalMs?: number;
-  /** A run that fails is repeated after this long, in milliseconds. If absent, the next request or interval repeats it. */
+  /**
+   * A run that fails is repeated after this long, in milliseconds. If absent, the next request or interval repeats
+   * it.
+   */
   readonly retryMs?: number;
   /** Receives the error of each failed run. */
   readonly failed?: (error: unknown) => void;
