@@ -6,6 +6,7 @@ import { deviceSignedText } from "@gatehouse/agent-protocol/device/envelope";
 import type {
   DeviceApplied,
   DeviceFailed,
+  DeviceGoodbye,
   DeviceHello,
   DeviceServerMessage,
 } from "@gatehouse/agent-protocol/device/frames";
@@ -15,7 +16,6 @@ import type { DeviceConfiguration } from "@gatehouse/contract/records/device-con
 import type { AgentSession } from "../channel/agent-connection.ts";
 import { answerTimeoutMs, issueTime, RefusalBackoff } from "../channel/configuration-timing.ts";
 import type { SigningKey } from "../channel/signing-keys.ts";
-import type { DeviceReason } from "./device-connection.ts";
 
 /**
  * A configuration is renewed between these shares of its validity period, before half of it (SPEC.md). The time is
@@ -47,7 +47,7 @@ export interface DeviceSessionParts {
   readonly send: (message: DeviceServerMessage) => void;
   readonly refused: (failed: DeviceFailed) => void;
   /** The connection is to be ended. */
-  readonly ended: (reason: DeviceReason) => void;
+  readonly ended: (reason: DeviceGoodbye["reason"]) => void;
 }
 
 /** A configuration that was sent, or that the device uses. */

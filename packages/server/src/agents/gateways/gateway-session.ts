@@ -6,6 +6,7 @@ import type {
   EnforcedConfiguration,
   Failed,
   FailureReason,
+  Goodbye,
   ServerMessage,
 } from "@gatehouse/agent-protocol/gateway/frames";
 import {
@@ -21,7 +22,6 @@ import type { HashText } from "@gatehouse/agent-protocol/link/hash-tree";
 import type { AgentSession } from "../channel/agent-connection.ts";
 import { answerTimeoutMs, issueTime, RefusalBackoff } from "../channel/configuration-timing.ts";
 import type { SigningKey } from "../channel/signing-keys.ts";
-import type { GatewayReason } from "./gateway-connection.ts";
 
 /** The content that a gateway should enforce. */
 export interface WantedContent {
@@ -52,7 +52,7 @@ export interface GatewaySessionListener {
   applied(enforced: EnforcedConfiguration, content: ContentTree | undefined): void;
   failed(reason: FailureReason, message: string): void;
   /** The connection is to be ended. */
-  ended(reason: GatewayReason): void;
+  ended(reason: Goodbye["reason"]): void;
 }
 
 /**
