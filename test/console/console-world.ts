@@ -8,11 +8,10 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { RoleType } from "@gatehouse/contract/permissions";
 import { fillDemoTenant } from "@gatehouse/server/demo/fill-demo-tenant";
-import { migrate } from "@gatehouse/server/platform/db/migrations";
-import { createDatabase } from "@gatehouse/server/testing/database-setup";
+import { createDatabase } from "@gatehouse/server/testing/test-database";
 import { startTestServer, type TestClient } from "@gatehouse/server/testing/test-server";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { expect, inject } from "vitest";
+import { expect } from "vitest";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const executablePath = "/usr/bin/chromium";
@@ -57,8 +56,7 @@ export interface Visit {
 
 export async function openConsoleWorld(): Promise<ConsoleWorld> {
   await promisify(execFile)(process.execPath, [path.join(root, "packages/console/build-if-changed.mjs")]);
-  const database = await createDatabase(inject("server"));
-  await migrate(database.connection);
+  const database = await createDatabase();
   const bootstrapApiKey = "the-first-key-of-the-example-tenant";
   const server = await startTestServer({
     connection: database.connection,
@@ -66,7 +64,7 @@ export async function openConsoleWorld(): Promise<ConsoleWorld> {
     settings: { consoleFolder: path.join(root, "packages/console/dist") },
   });
   await fillDemoTenant(server);
-  const url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  const url = await server.listen();
   const browser = await chromium.launch({ executablePath, args: flags.split(" ") });
   const client = server.client(bootstrapApiKey);
   return {

@@ -1,5 +1,5 @@
-import { startTestServer, type TestServer, type TestTenant } from "@gatehouse/server/testing/test-server";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { sharedTestServer, type TestServer, type TestTenant } from "@gatehouse/server/testing/test-server";
+import { beforeAll, expect, test } from "vitest";
 import { runHere } from "../testing/run-here.ts";
 
 let server: TestServer;
@@ -8,9 +8,9 @@ let url: string;
 let device: string;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   tenant = await server.newTenant();
-  url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  url = await server.listen();
   const make = async (path: string, body: object): Promise<string> => {
     const reply = await tenant.client.post(`/tenants/${path}`, body);
     expect(reply.status, reply.text).toBe(201);
@@ -27,7 +27,6 @@ beforeAll(async () => {
   const policy = { name: "Engineers use Git", type: "PRIVATE", action: true };
   await make("policies", { ...policy, groups: [engineers], resources: [git], rule: sound });
 });
-afterAll(() => server.close());
 
 const access = (...args: string[]) => runHere(["access", ...args, "--url", url, "--api-key", tenant.key]);
 const ann = ["--user", "ann@example.com"];

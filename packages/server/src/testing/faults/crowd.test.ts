@@ -20,7 +20,7 @@ let tenant: TestTenant;
 beforeAll(async () => {
   server = await startTestServer();
   tenant = await server.newTenant();
-  await server.app.listen({ port: 0, host: "127.0.0.1" });
+  await server.listen();
 });
 afterAll(() => server.close());
 
