@@ -9,7 +9,10 @@ import { root, runTool } from "./run-tool.ts";
 const require = createRequire(import.meta.url);
 const config = path.join(root, ".dependency-cruiser.cjs");
 
+const addresses = "packages/addresses/src";
 const contract = "packages/contract/src";
+const protocol = "packages/agent-protocol/src";
+const core = "packages/agent-core/src";
 const policy = "packages/policy/src";
 const server = "packages/server/src";
 const client = "packages/client/src";
@@ -20,7 +23,9 @@ const features = `${server}/features`;
 
 /** A module that breaks one rule: the rule, where the module stands, and what is wrong with it. */
 const broken: readonly (readonly [rule: string, module: string, text: string])[] = [
+  ["downward-from-addresses", `${addresses}/up.ts`, 'import "@gatehouse/contract/data";'],
   ["downward-from-contract", `${contract}/up.ts`, 'import "@gatehouse/policy/decide";'],
+  ["downward-from-agent-protocol", `${protocol}/up.ts`, 'import "@gatehouse/policy/decide";'],
   ["downward-from-policy", `${policy}/up.ts`, 'import "@gatehouse/server/platform/clock";'],
   ["downward-from-server", `${server}/platform/up.ts`, 'import "@gatehouse/cli/main";'],
   ["downward-from-cli", "packages/cli/src/up.ts", 'import "../../../bench/src/load.ts";'],
@@ -28,10 +33,12 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
   ["client-stands-alone", `${client}/library.ts`, 'import "typebox";'],
   ["client-runs-in-browsers", `${client}/file.ts`, 'import "node:fs";'],
   ["server-knows-no-client", `${server}/tasks/call.ts`, 'import "@gatehouse/client/gatehouse";'],
-  ["gateway-takes-the-contract-alone", `${gateway}/addresses.ts`, 'import "@gatehouse/policy/decide";'],
-  ["nobody-knows-the-gateway", `${server}/platform/agent.ts`, 'import "@gatehouse/gateway/agent";'],
-  ["device-shares-parts-of-the-gateway", `${device}/filters.ts`, 'import "@gatehouse/gateway/agent";'],
-  ["device-shares-parts-of-the-gateway", `${device}/server.ts`, 'import "@gatehouse/server/routes";'],
+  ["agents-share-the-core", `${gateway}/policies.ts`, 'import "@gatehouse/policy/decide";'],
+  ["agents-share-the-core", `${device}/filters.ts`, 'import "@gatehouse/gateway/agent";'],
+  ["agents-share-the-core", `${gateway}/filters.ts`, 'import "@gatehouse/device/run-device";'],
+  ["agents-share-the-core", `${core}/agent.ts`, 'import "@gatehouse/gateway/agent";'],
+  ["only-agents-use-the-core", `${server}/platform/agent.ts`, 'import "@gatehouse/gateway/agent";'],
+  ["only-agents-use-the-core", `${server}/platform/log.ts`, 'import "@gatehouse/agent-core/clock";'],
   ["only-the-command-line-knows-the-device", `${gateway}/device.ts`, 'import "@gatehouse/device/run-device";'],
   ["console-is-a-client", `${console}/app/server.ts`, 'import "@gatehouse/server/routes";'],
   ["console-is-a-client", `${console}/app/contract.ts`, 'import type {} from "@gatehouse/contract/data";'],
@@ -39,9 +46,13 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
   ["nothing-needs-the-console", `${server}/http/pages.ts`, 'import "../../../console/src/main.tsx";'],
   ["pages-stand-apart", `${console}/pages/users/shared.ts`, 'import "../groups/group-fields.ts";'],
   ["no-cycles", `${policy}/one.ts`, 'import "./two.ts";'],
-  ["policy-and-contract-are-pure", `${policy}/clock.ts`, 'import "node:fs";'],
-  ["policy-and-contract-are-pure", `${contract}/random.ts`, 'import "crypto";'],
+  ["pure-packages", `${policy}/clock.ts`, 'import "node:fs";'],
+  ["pure-packages", `${contract}/random.ts`, 'import "crypto";'],
+  ["pure-packages", `${protocol}/random.ts`, 'import "crypto";'],
+  ["pure-packages", `${addresses}/net.ts`, 'import "node:net";'],
+  ["addresses-need-nothing", `${addresses}/library.ts`, 'import "typebox";'],
   ["contract-is-data", `${contract}/library.ts`, 'import "fastify";'],
+  ["contract-is-data", `${protocol}/library.ts`, 'import "fastify";'],
   [
     "database-only-in-queries",
     `${features}/users/users.commands.ts`,
@@ -80,9 +91,16 @@ const besides = { [`${policy}/two.ts`]: 'import type { One } from "./one.ts"; ex
 const permitted: Readonly<Record<string, string>> = {
   [`${contract}/data.ts`]: 'import "typebox";',
   [`${policy}/decide.ts`]: 'import "@gatehouse/contract/data";',
-  [`${gateway}/agent.ts`]: 'import "@gatehouse/contract/data"; import "node:fs";',
-  [`${gateway}/clock.ts`]: "",
-  [`${device}/run-device.ts`]: 'import "@gatehouse/contract/data"; import "@gatehouse/gateway/clock";',
+  [`${addresses}/ranges.ts`]: "",
+  [`${protocol}/frames.ts`]:
+    'import "typebox"; import "@gatehouse/contract/data"; import "@gatehouse/addresses/ranges";',
+  [`${core}/clock.ts`]:
+    'import "@gatehouse/agent-protocol/frames"; import "@gatehouse/addresses/ranges"; import "node:fs";',
+  [`${gateway}/agent.ts`]:
+    'import "@gatehouse/agent-protocol/frames"; import "@gatehouse/agent-core/clock"; import "node:fs";',
+  [`${device}/run-device.ts`]:
+    'import "@gatehouse/contract/data"; import "@gatehouse/agent-core/clock"; import "./tunnel.ts";',
+  [`${device}/tunnel.ts`]: "",
   [`${policy}/decide.test.ts`]: 'import "node:fs"; import "./decide.ts";',
   [`${policy}/testing/cases.ts`]: 'import "node:fs"; import "../decide.ts";',
   [`${server}/platform/clock.ts`]: 'import "@gatehouse/policy/decide"; import "node:timers";',
@@ -116,6 +134,20 @@ const permitted: Readonly<Record<string, string>> = {
   "bench/src/load.ts": 'import "fastify"; import "pg"; import "@gatehouse/cli/main";',
 };
 
+const workspaces = [
+  "addresses",
+  "contract",
+  "agent-protocol",
+  "agent-core",
+  "policy",
+  "server",
+  "client",
+  "cli",
+  "gateway",
+  "device",
+  "console",
+];
+
 interface Violation {
   readonly from: string;
   readonly rule: { readonly name: string };
@@ -135,7 +167,7 @@ beforeAll(async () => {
   }
   await cp(path.join(root, "tsconfig.base.json"), path.join(folder, "tsconfig.base.json"));
   await mkdir(path.join(folder, "node_modules/@gatehouse"), { recursive: true });
-  for (const name of ["contract", "policy", "server", "client", "cli", "gateway", "device", "console"]) {
+  for (const name of workspaces) {
     const place = path.join(folder, "packages", name);
     await cp(path.join(root, "packages", name, "package.json"), path.join(place, "package.json"));
     await symlink(place, path.join(folder, "node_modules/@gatehouse", name));

@@ -1,7 +1,7 @@
 /** The agent's end of the link against a whole server: what it is given it hands to the agent, and what that says goes back. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { systemClock } from "../../packages/gateway/src/clock.ts";
+import { systemClock } from "../../packages/agent-core/src/clock.ts";
 import { GatewayLink } from "../../packages/gateway/src/link/gateway-link.ts";
 import { make, unique } from "../../packages/server/src/testing/operations/test-records.ts";
 import { sharedTestServer, type TestServer } from "../../packages/server/src/testing/test-server.ts";

@@ -2,9 +2,9 @@
 import { mkdir, mkdtemp, readdir, rm, rmdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { type Clock, systemClock } from "@gatehouse/gateway/clock";
-import { ResolvedNames } from "@gatehouse/gateway/names/resolved-names";
-import { StoppedClock } from "@gatehouse/gateway/testing/stopped-clock";
+import { type Clock, systemClock } from "@gatehouse/agent-core/clock";
+import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
+import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DeviceFolder } from "./configuration/device-folder.ts";
 import { DeviceAgent } from "./device-agent.ts";

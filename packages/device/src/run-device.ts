@@ -1,13 +1,13 @@
 /** Puts the parts of a device's agent together, and runs it. */
 import { isIP } from "node:net";
-import { type Clock, systemClock } from "@gatehouse/gateway/clock";
-import { checkRights } from "@gatehouse/gateway/configuration/private-file";
-import { takeFolder } from "@gatehouse/gateway/configuration/running-once";
-import type { Log } from "@gatehouse/gateway/log";
-import { ResolvedNames } from "@gatehouse/gateway/names/resolved-names";
-import { askUpstream, passOn } from "@gatehouse/gateway/names/upstream";
-import { type ProgramRunner, printingPrograms, systemPrograms } from "@gatehouse/gateway/programs/program-runner";
-import { WireGuardInterface } from "@gatehouse/gateway/wireguard/wireguard-interface";
+import { type Clock, systemClock } from "@gatehouse/agent-core/clock";
+import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
+import { askUpstream, passOn } from "@gatehouse/agent-core/dns/upstream";
+import type { Log } from "@gatehouse/agent-core/log";
+import { checkRights } from "@gatehouse/agent-core/state/private-file";
+import { takeFolder } from "@gatehouse/agent-core/state/running-once";
+import { type ProgramRunner, printingPrograms, systemPrograms } from "@gatehouse/agent-core/system/program-runner";
+import { WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import { isDeviceConfiguration } from "./configuration/check-device-configuration.ts";
 import { DeviceFolder, type Enrolment } from "./configuration/device-folder.ts";
 import { DeviceAgent } from "./device-agent.ts";

@@ -1,6 +1,6 @@
 /** Puts the parts of a server together over a database that is there and migrated. */
-import { deviceLinkPath, deviceLinkSubprotocol } from "@gatehouse/contract/device-link/frames";
-import { gatewayLinkPath, gatewayLinkSubprotocol } from "@gatehouse/contract/gateway-link/frames";
+import { deviceLinkPath, deviceLinkSubprotocol } from "@gatehouse/agent-protocol/device/frames";
+import { gatewayLinkPath, gatewayLinkSubprotocol } from "@gatehouse/agent-protocol/gateway/frames";
 import type { FastifyInstance } from "fastify";
 import type { LinkLimits } from "./agents/channel/connection-gate.ts";
 import { DeviceLinks } from "./agents/devices/device-links.ts";

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { DeviceConfiguration } from "@gatehouse/contract/device-link/device-configuration";
+import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import type { DeviceFolder, Enrolment } from "@gatehouse/device/configuration/device-folder";
 import { deviceInterfacePattern, machineFacts, runObstacle } from "@gatehouse/device/machine";
 import { type Command, InvalidArgumentError } from "commander";

@@ -1,18 +1,9 @@
-import Type from "typebox";
 import { operation } from "../operation.ts";
-import { Address } from "../records/address.ts";
+import { Address, AddressText } from "../records/address.ts";
 import { Gateway } from "../records/gateway.ts";
 import { closedObject, idList } from "../schema.ts";
 
 const tag = "Addresses";
-
-/** The text of an address as requests carry it; its form is checked by the rules of the address family. */
-export const AddressText = Type.String({
-  "x-trim": true,
-  minLength: 1,
-  maxLength: 253,
-  description: "An IPv4 or IPv6 address, a CIDR, a host name, a domain, or `*.domain`.",
-});
 
 export const listAddresses = operation({
   id: "listAddresses",

@@ -1,15 +1,10 @@
 import Type from "typebox";
 import { operation } from "../operation.ts";
-import { AdmissionRule, RuleReport } from "../records/admission-rule.ts";
+import { AdmissionRule, RuleReport, RuleText } from "../records/admission-rule.ts";
 import { closedObject, Name } from "../schema.ts";
 
 const tag = "Admission rules";
 
-export const RuleText = Type.String({
-  minLength: 1,
-  maxLength: 4096,
-  description: "A CEL expression over user, device, source, resource and now, with a boolean result.",
-});
 const HasTimeConstraint = Type.Boolean({ description: "Must be true for a rule that reads `now`." });
 
 export const listAdmissionRules = operation({

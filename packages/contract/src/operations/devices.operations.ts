@@ -1,8 +1,8 @@
 import Type from "typebox";
-import { DeviceConfiguration } from "../device-link/device-configuration.ts";
 import { list } from "../list.ts";
 import { operation } from "../operation.ts";
 import { Device, DeviceToken, Posture } from "../records/device.ts";
+import { DeviceConfiguration } from "../records/device-configuration.ts";
 import { closedObject, Name, shortText, Uuid } from "../schema.ts";
 
 const tag = "Devices";

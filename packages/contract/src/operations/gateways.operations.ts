@@ -1,18 +1,13 @@
 import Type from "typebox";
 import { operation } from "../operation.ts";
-import { Gateway, GatewayTest } from "../records/gateway.ts";
+import { Endpoint, Gateway, GatewayTest } from "../records/gateway.ts";
 import { GatewaySettings, NewGatewaySettings, portPattern } from "../records/gateway-settings.ts";
 import { GatewaySync } from "../records/gateway-sync.ts";
-import { closedObject, Description, GraceSeconds, Name, shortText } from "../schema.ts";
+import { closedObject, Description, GraceSeconds, Name } from "../schema.ts";
 
 const tag = "Gateways";
 
 const WireguardPort = Type.String({ pattern: portPattern, description: 'A UDP port, "1" to "65535".' });
-
-export const Endpoint = shortText(
-  255,
-  'Host name or IP address that devices connect to; "" discovers it automatically.',
-);
 
 export const listGateways = operation({
   id: "listGateways",

@@ -1,10 +1,9 @@
 import Type from "typebox";
 import { list } from "../list.ts";
 import { operation } from "../operation.ts";
-import { Address, resourceTypes } from "../records/address.ts";
+import { Address, AddressText, resourceTypes } from "../records/address.ts";
 import { loadBalancingModes, Resource } from "../records/resource.ts";
 import { closedObject, component, Description, idList, Name, oneOf } from "../schema.ts";
-import { AddressText } from "./addresses.operations.ts";
 
 const tag = "Resources";
 

@@ -3,6 +3,13 @@ import { component, identity, Name, oneOf } from "../schema.ts";
 
 export const admissionRuleTypes = ["ALLOW", "DENY", "CUSTOM"] as const;
 
+/** The text of an admission rule in a request. */
+export const RuleText = Type.String({
+  minLength: 1,
+  maxLength: 4096,
+  description: "A CEL expression over user, device, source, resource and now, with a boolean result.",
+});
+
 export const AdmissionRule = component("AdmissionRule", "A condition that a request must meet beside its policy.", {
   ...identity,
   name: Name,

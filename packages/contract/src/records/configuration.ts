@@ -4,15 +4,14 @@
  * its kind; one that is absent is left alone. Fields at their defaults may be left out.
  */
 import Type, { type Static, type TSchema } from "typebox";
-import { AddressText } from "../operations/addresses.operations.ts";
-import { RuleText } from "../operations/admission-rules.operations.ts";
-import { Endpoint } from "../operations/gateways.operations.ts";
-import { RequestedNetworkProtocol } from "../operations/protocols.operations.ts";
 import { roleTypes } from "../permissions.ts";
 import { closedObject, component, Description, Email, Name, oneOf, shortText } from "../schema.ts";
-import { resourceTypes } from "./address.ts";
+import { AddressText, resourceTypes } from "./address.ts";
+import { RuleText } from "./admission-rule.ts";
+import { Endpoint } from "./gateway.ts";
 import { gatewaySettingsFields } from "./gateway-settings.ts";
 import { policyModes, policyTypes } from "./policy.ts";
+import { RequestedNetworkProtocol } from "./protocol.ts";
 import { loadBalancingModes } from "./resource.ts";
 import { Attributes } from "./user.ts";
 

@@ -1,5 +1,11 @@
 import Type, { type Static } from "typebox";
-import { component, Description, identity, Name, nullable, oneOf, Timestamp, Uuid } from "../schema.ts";
+import { component, Description, identity, Name, nullable, oneOf, shortText, Timestamp, Uuid } from "../schema.ts";
+
+/** The endpoint of a gateway in a request. */
+export const Endpoint = shortText(
+  255,
+  'Host name or IP address that devices connect to; "" discovers it automatically.',
+);
 
 export const gatewayStatuses = ["PENDING", "ONLINE", "OFFLINE", "MAINTENANCE", "ERROR"] as const;
 export type GatewayStatus = (typeof gatewayStatuses)[number];

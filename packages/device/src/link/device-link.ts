@@ -2,18 +2,24 @@
  * The device's end of the link over a WebSocket: the machine of the contract (`device-link/device-agent-link.ts`) with a socket, a clock and a
  * tunnel. What the link brings, the agent verifies again.
  */
+
+import type { Clock } from "@gatehouse/agent-core/clock";
+import { isSignedBy, sha256 } from "@gatehouse/agent-core/crypto/signatures";
+import { FrameSocket } from "@gatehouse/agent-core/link/frame-socket";
+import { clockWarning, nothingHeard } from "@gatehouse/agent-core/link/link-messages";
+import type { Log } from "@gatehouse/agent-core/log";
 import {
   type DeviceAgentLink,
   type DeviceAgentLinkEvent,
   type DeviceAgentLinkFunctions,
   newDeviceAgentLink,
   stepDeviceAgentLink,
-} from "@gatehouse/contract/device-link/device-agent-link";
+} from "@gatehouse/agent-protocol/device/agent-link";
 import {
   deviceConfigurationFormat,
   type SignedDeviceConfiguration,
-} from "@gatehouse/contract/device-link/device-configuration";
-import { deviceConfigurationName, type UnreadConfiguration } from "@gatehouse/contract/device-link/device-envelope";
+} from "@gatehouse/agent-protocol/device/configuration";
+import type { UnreadConfiguration } from "@gatehouse/agent-protocol/device/envelope";
 import {
   type DeviceGoodbye,
   type DeviceHeartbeat,
@@ -21,13 +27,9 @@ import {
   deviceLinkPath,
   deviceLinkSubprotocol,
   deviceServerFrames,
-} from "@gatehouse/contract/device-link/frames";
-import { type HeartbeatAnswer, heartbeatIntervalMs, heartbeatTimeoutMs } from "@gatehouse/contract/gateway-link/frames";
-import type { Clock } from "@gatehouse/gateway/clock";
-import { isSignedBy, sha256 } from "@gatehouse/gateway/configuration/signatures";
-import { FrameSocket } from "@gatehouse/gateway/link/frame-socket";
-import { clockWarning, nothingHeard } from "@gatehouse/gateway/link/link-messages";
-import type { Log } from "@gatehouse/gateway/log";
+} from "@gatehouse/agent-protocol/device/frames";
+import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { type HeartbeatAnswer, heartbeatIntervalMs, heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import { isDeviceConfiguration, unreadConfiguration } from "../configuration/check-device-configuration.ts";
 import type { DeviceTrust } from "../configuration/device-folder.ts";
 import type { DeviceOutcome } from "../device-agent.ts";
@@ -107,8 +109,7 @@ export class DeviceLink {
     this.#functions = { sha256, verify: isSignedBy, hasForm: isDeviceConfiguration, now: () => clock.now(), random };
     this.#link = newDeviceAgentLink(device, {
       ...trust,
-      used:
-        used === undefined ? undefined : { configuration: used, name: deviceConfigurationName(used.header, sha256) },
+      used: used === undefined ? undefined : { configuration: used, name: configurationName(used.header, sha256) },
     });
     this.#socket = new FrameSocket({
       url: options.url,

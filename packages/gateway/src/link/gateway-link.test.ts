@@ -1,10 +1,11 @@
 /** The link against a server that a test speaks for. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { gatewayLinkSubprotocol, heartbeatTimeoutMs } from "@gatehouse/contract/gateway-link/frames";
+import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
+import { gatewayLinkSubprotocol } from "@gatehouse/agent-protocol/gateway/frames";
+import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
-import { StoppedClock } from "../testing/stopped-clock.ts";
 import { GatewayLink } from "./gateway-link.ts";
 
 const key = `${"A".repeat(43)}=`;

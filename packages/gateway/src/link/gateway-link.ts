@@ -2,34 +2,34 @@
  * The agent's end of the link over a WebSocket: the machine of the contract (`gateway-link/agent-link.ts`) with a socket, a clock and a kernel.
  * What the link brings, the agent verifies again: it trusts nobody, this module neither.
  */
+
+import type { Clock } from "@gatehouse/agent-core/clock";
+import { isSignedBy, sha256 } from "@gatehouse/agent-core/crypto/signatures";
+import { FrameSocket } from "@gatehouse/agent-core/link/frame-socket";
+import { clockWarning, nothingHeard } from "@gatehouse/agent-core/link/link-messages";
+import type { Log } from "@gatehouse/agent-core/log";
 import {
   type AgentLink,
   type AgentLinkEvent,
   type AgentLinkFunctions,
   newAgentLink,
   stepAgentLink,
-} from "@gatehouse/contract/gateway-link/agent-link";
-import type { SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
-import { contentOf, contentTreeOf } from "@gatehouse/contract/gateway-link/content-tree";
-import { nameOf } from "@gatehouse/contract/gateway-link/envelope";
+} from "@gatehouse/agent-protocol/gateway/agent-link";
+import type { SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
+import { contentOf, contentTreeOf } from "@gatehouse/agent-protocol/gateway/content-tree";
 import {
   type AgentMessage,
   type Goodbye,
   gatewayLinkPath,
   gatewayLinkSubprotocol,
-  heartbeatIntervalMs,
-  heartbeatTimeoutMs,
   longestWarning,
   type PeerReport,
   type ServerMessage,
   serverFrames,
-} from "@gatehouse/contract/gateway-link/frames";
+} from "@gatehouse/agent-protocol/gateway/frames";
+import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { heartbeatIntervalMs, heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import type { Outcome, Report } from "../agent.ts";
-import type { Clock } from "../clock.ts";
-import { isSignedBy, sha256 } from "../configuration/signatures.ts";
-import type { Log } from "../log.ts";
-import { FrameSocket } from "./frame-socket.ts";
-import { clockWarning, nothingHeard } from "./link-messages.ts";
 
 /** What the link needs of the agent. */
 export interface LinkedAgent {
@@ -114,7 +114,7 @@ export class GatewayLink {
         ? undefined
         : {
             envelope: configuration.envelope,
-            name: nameOf(configuration.envelope.header, sha256),
+            name: configurationName(configuration.envelope.header, sha256),
             content: contentTreeOf(configuration.content),
           };
     this.#link = newAgentLink(configuration?.envelope.header.gateway ?? "", {

@@ -1,5 +1,5 @@
 /** Where connections of one kind come in: how many there may be, who has to say hello until when, and what ends one that misbehaves. */
-import { heartbeatTimeoutMs } from "@gatehouse/contract/gateway-link/frames";
+import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import { AppError } from "../../platform/app-error.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { LinkReceiver } from "../../platform/link-transport.ts";

@@ -1,5 +1,5 @@
 /** Frames as texts: what the other end sends is checked, and longer messages are put together of parts, as far as is allowed. */
-import type { Part } from "@gatehouse/contract/gateway-link/frames";
+import type { Part } from "@gatehouse/agent-protocol/link/frames";
 import { Ajv, type ValidateFunction } from "ajv";
 import { isUuid } from "../../platform/ids.ts";
 

@@ -1,6 +1,6 @@
 /** One open connection: its transport, its limits, and whether it said hello. */
 import { randomUUID } from "node:crypto";
-import { framesOf } from "@gatehouse/contract/gateway-link/message-parts";
+import { framesOf } from "@gatehouse/agent-protocol/link/message-parts";
 import type { LinkTransport } from "../../platform/link-transport.ts";
 import { type FrameChecks, FrameReader } from "./frame-reader.ts";
 

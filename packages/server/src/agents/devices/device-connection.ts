@@ -4,8 +4,8 @@ import {
   type DeviceHello,
   type DeviceMessage,
   deviceFrames,
-} from "@gatehouse/contract/device-link/frames";
-import type { EarlierRoutes } from "@gatehouse/policy/enforcement/device-routes";
+} from "@gatehouse/agent-protocol/device/frames";
+import type { PreviousRoutes } from "@gatehouse/policy/enforcement/device-routes";
 import type { LinkTransport } from "../../platform/link-transport.ts";
 import { frameChecks } from "../channel/frame-reader.ts";
 import { LinkConnection, type LinkKind, sharedCloseCodes } from "../channel/link-connection.ts";
@@ -32,7 +32,7 @@ export class DeviceConnection extends LinkConnection<DeviceMessage, DeviceGoodby
   /** Set once it was taken in. */
   session: DeviceSession | undefined;
   /** What it should have, as last worked out. */
-  routes: EarlierRoutes | undefined;
+  routes: PreviousRoutes | undefined;
   /** When it has to be looked at again though nothing changes, in milliseconds since 1970. */
   dueAt = Number.POSITIVE_INFINITY;
 

@@ -1,7 +1,7 @@
-/** The channel to devices, as far as this replica holds it (docs/decisions/0045-device-link.md, packages/contract/src/device-link/SPEC.md). */
+/** The channel to devices, as far as this replica holds it (docs/decisions/0045-device-link.md, packages/agent-protocol/src/device/SPEC.md). */
 import { createHash } from "node:crypto";
-import type { DeviceMessage } from "@gatehouse/contract/device-link/frames";
-import { defaultLifeMs } from "@gatehouse/contract/gateway-link/configuration";
+import type { DeviceMessage } from "@gatehouse/agent-protocol/device/frames";
+import { defaultValidityMs } from "@gatehouse/agent-protocol/link/envelope";
 import { findPresentedDevice } from "../../features/devices/devices.api.ts";
 import { AppError } from "../../platform/app-error.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -132,7 +132,7 @@ export class DeviceLinks implements OutboxSubscriber, SourceFollower, LinkListen
   #tenantOf({ device: { tenantId } }: DeviceConnection): TenantDevices {
     const known = this.#tenants.get(tenantId);
     if (known !== undefined) return known;
-    const { runner, clock, log, sources, lifeMs = defaultLifeMs } = this.#options;
+    const { runner, clock, log, sources, lifeMs = defaultValidityMs } = this.#options;
     const jitterMs = () => this.#door.jitterMs();
     const tenant = new TenantDevices({
       tenantId,

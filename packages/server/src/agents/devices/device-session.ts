@@ -2,21 +2,23 @@
  * What one connected device has, is being sent, and should have: one configuration on its way at a time, and after it the newest. What it sends
  * goes out through `send`, and what happens comes in as calls.
  */
+
 import {
-  type DeviceConfiguration,
   type DeviceConfigurationHeader,
   deviceConfigurationFormat,
-} from "@gatehouse/contract/device-link/device-configuration";
-import { deviceConfigurationName, deviceSignedText } from "@gatehouse/contract/device-link/device-envelope";
+} from "@gatehouse/agent-protocol/device/configuration";
+import { deviceSignedText } from "@gatehouse/agent-protocol/device/envelope";
 import type {
   DeviceApplied,
   DeviceFailed,
   DeviceGoodbye,
   DeviceHello,
   DeviceServerMessage,
-} from "@gatehouse/contract/device-link/frames";
-import type { ConfigurationName } from "@gatehouse/contract/gateway-link/frames";
-import type { HashText } from "@gatehouse/contract/gateway-link/hash-tree";
+} from "@gatehouse/agent-protocol/device/frames";
+import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import type { HashText } from "@gatehouse/agent-protocol/link/hash-tree";
+import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import type { SigningKey } from "../channel/signing-keys.ts";
 
 /** After a configuration was refused, the same is offered again after this long at first, and at most, in milliseconds. */
@@ -140,7 +142,7 @@ export class DeviceSession {
     if (this.#inUse?.content === hash && now() < this.#inUse.renewAt) return;
     if (this.#refused?.content === hash && now() < this.#refused.at) return;
     const header = this.#nextHeader();
-    const name = deviceConfigurationName(header, sha256);
+    const name = configurationName(header, sha256);
     this.#inFlight = { name, content: hash, renewAt: this.#renewalOf(header.issuedAt) };
     this.#sentAt = now();
     const signature = key.sign(deviceSignedText(name));
@@ -177,7 +179,7 @@ export class DeviceSession {
   #recognised(uses: ConfigurationName, { hash }: WantedRoutes): Held {
     const { generation, issuedAt } = uses;
     this.#latest = uses;
-    const name = deviceConfigurationName(this.#header(generation, issuedAt, hash), this.#parts.sha256);
+    const name = configurationName(this.#header(generation, issuedAt, hash), this.#parts.sha256);
     const content = name.hash === uses.hash ? hash : undefined;
     return { name: uses, content, renewAt: this.#renewalOf(issuedAt) };
   }

@@ -1,5 +1,5 @@
 /** What the ways of a tenant's connected devices are worked out from, kept up with the tenant's changes; and whom a change concerns. */
-import { type DeviceWay, servingGateways, type Ways } from "@gatehouse/policy/enforcement/device-routes";
+import { type RoutedDevice, type RouteInputs, servingGateways } from "@gatehouse/policy/enforcement/device-routes";
 import type { GatewayLink } from "@gatehouse/policy/enforcement/links";
 import type { Model } from "@gatehouse/policy/model/model";
 import { identitiesOfDevices } from "../../features/devices/devices.api.ts";
@@ -60,7 +60,7 @@ export class KnownWays {
   readonly #models: TenantModels;
   #model: Model | undefined;
   #generation = 0;
-  readonly #devices = new Map<string, DeviceWay>();
+  readonly #devices = new Map<string, RoutedDevice>();
   readonly #gateways = new Map<string, GatewayLink>();
   #prefix: string | undefined;
   #serving: ReadonlySet<string> = new Set();
@@ -81,7 +81,7 @@ export class KnownWays {
     return this.#model;
   }
 
-  get ways(): Ways {
+  get ways(): RouteInputs {
     return { devices: this.#devices, gateways: this.#gateways };
   }
 

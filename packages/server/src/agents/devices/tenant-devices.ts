@@ -1,8 +1,8 @@
 /** The devices of one tenant that are connected to this replica: each is told its ways, and told anew when a change or time concerns it. */
-import { deviceContentHash } from "@gatehouse/contract/device-link/device-envelope";
-import type { DeviceFailed, DeviceGoodbye, DeviceHello, DeviceMessage } from "@gatehouse/contract/device-link/frames";
-import { heartbeatIntervalMs } from "@gatehouse/contract/gateway-link/frames";
-import type { HashText } from "@gatehouse/contract/gateway-link/hash-tree";
+import { deviceContentHash } from "@gatehouse/agent-protocol/device/envelope";
+import type { DeviceFailed, DeviceGoodbye, DeviceHello, DeviceMessage } from "@gatehouse/agent-protocol/device/frames";
+import { heartbeatIntervalMs } from "@gatehouse/agent-protocol/link/frames";
+import type { HashText } from "@gatehouse/agent-protocol/link/hash-tree";
 import { deviceConfiguration } from "@gatehouse/policy/enforcement/device-routes";
 import type { Clock } from "../../platform/clock.ts";
 import type { CommandRunner } from "../../platform/command.ts";

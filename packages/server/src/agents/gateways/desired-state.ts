@@ -1,6 +1,7 @@
 /** What every gateway of one tenant has to enforce, kept up with the tenant's changes and with the time. */
-import { defaultLifeMs } from "@gatehouse/contract/gateway-link/configuration";
-import type { ContentTree } from "@gatehouse/contract/gateway-link/content-tree";
+
+import type { ContentTree } from "@gatehouse/agent-protocol/gateway/content-tree";
+import { defaultValidityMs } from "@gatehouse/agent-protocol/link/envelope";
 import type { LinkChange } from "@gatehouse/policy/enforcement/links";
 import { type EnforcementChange, TenantEnforcement } from "@gatehouse/policy/enforcement/tenant-enforcement";
 import type { Model } from "@gatehouse/policy/model/model";
@@ -58,15 +59,15 @@ export class DesiredState {
 
   /** Milliseconds since 1970: when contents hold, and the configurations that are made of them. */
   get life(): { readonly from: number; readonly until: number } | undefined {
-    return this.#enforcement?.life;
+    return this.#enforcement?.validity;
   }
 
   /** When contents have to be looked at again, though nothing else changes; milliseconds since 1970. */
   get staleAt(): number {
     const enforcement = this.#enforcement;
     if (enforcement === undefined) return 0;
-    const { from, until } = enforcement.life;
-    return Math.min(enforcement.settledUntil, from + (until - from) * renewedAfter);
+    const { from, until } = enforcement.validity;
+    return Math.min(enforcement.exactUntil, from + (until - from) * renewedAfter);
   }
 
   contentOf(gatewayId: string): ContentTree | undefined {
@@ -133,7 +134,7 @@ export class DesiredState {
 
   /** @param generation of the model: whatever came later comes as news */
   async #begin(model: Model, generation: number, told: ReadonlySet<string>): Promise<Refreshed> {
-    const { clock, lifeMs = defaultLifeMs, drainMs = usualDrainMs } = this.#options;
+    const { clock, lifeMs = defaultValidityMs, drainMs = usualDrainMs } = this.#options;
     this.#isLost = false;
     const rows = await this.#readAll(model);
     const from = clock.now().getTime();

@@ -1,5 +1,5 @@
 /** One open connection of a gateway, and what it said so far. */
-import { type AgentMessage, agentFrames, type Goodbye } from "@gatehouse/contract/gateway-link/frames";
+import { type AgentMessage, agentFrames, type Goodbye } from "@gatehouse/agent-protocol/gateway/frames";
 import type { LinkTransport } from "../../platform/link-transport.ts";
 import { frameChecks } from "../channel/frame-reader.ts";
 import { LinkConnection, type LinkKind, sharedCloseCodes } from "../channel/link-connection.ts";

@@ -1,4 +1,4 @@
-import { contentOf } from "@gatehouse/contract/gateway-link/content-tree";
+import { contentOf } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { linkRowOf } from "../../testing/link-rows.queries.ts";
 import { make, unique } from "../../testing/operations/test-records.ts";

@@ -1,6 +1,7 @@
-/** The channel to gateways, as far as this replica holds it (docs/decisions/0042-gateway-link.md, packages/contract/src/gateway-link/SPEC.md). */
+/** The channel to gateways, as far as this replica holds it (docs/decisions/0042-gateway-link.md, packages/agent-protocol/src/gateway/SPEC.md). */
 import { createHash, randomUUID } from "node:crypto";
-import { type AgentMessage, heartbeatTimeoutMs } from "@gatehouse/contract/gateway-link/frames";
+import type { AgentMessage } from "@gatehouse/agent-protocol/gateway/frames";
+import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import { storeGatewayReports } from "../../features/gateways/gateways.api.ts";
 import { AppError } from "../../platform/app-error.ts";
 import type { Clock } from "../../platform/clock.ts";

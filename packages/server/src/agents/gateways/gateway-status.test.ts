@@ -1,4 +1,4 @@
-import type { ConfigurationName } from "@gatehouse/contract/gateway-link/frames";
+import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { linkRowOf } from "../../testing/link-rows.queries.ts";
 import { unique } from "../../testing/operations/test-records.ts";

@@ -2,9 +2,9 @@
  * One connection of a gateway that said hello: the machine of the server's end (contract, `gateway-link/server-link.ts`) with a key, a clock and
  * somebody to tell. What it sends goes out through `send`, and what happens comes in as calls.
  */
-import { type ConfigurationHeader, configurationFormat } from "@gatehouse/contract/gateway-link/configuration";
-import type { ContentTree } from "@gatehouse/contract/gateway-link/content-tree";
-import { nameOf, signedText } from "@gatehouse/contract/gateway-link/envelope";
+import { type ConfigurationHeader, configurationFormat } from "@gatehouse/agent-protocol/gateway/configuration";
+import type { ContentTree } from "@gatehouse/agent-protocol/gateway/content-tree";
+import { signedText } from "@gatehouse/agent-protocol/gateway/envelope";
 import type {
   Applied,
   EnforcedConfiguration,
@@ -12,15 +12,16 @@ import type {
   FailureReason,
   Goodbye,
   ServerMessage,
-} from "@gatehouse/contract/gateway-link/frames";
-import type { HashText } from "@gatehouse/contract/gateway-link/hash-tree";
+} from "@gatehouse/agent-protocol/gateway/frames";
 import {
   openServerLink,
   type ServerLink,
   type ServerLinkEvent,
   type ServerLinkFunctions,
   stepServerLink,
-} from "@gatehouse/contract/gateway-link/server-link";
+} from "@gatehouse/agent-protocol/gateway/server-link";
+import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import type { HashText } from "@gatehouse/agent-protocol/link/hash-tree";
 import type { SigningKey } from "../channel/signing-keys.ts";
 
 /** After a configuration was refused, the same is offered again after this long at first, and at most, in milliseconds (SPEC.md). */
@@ -163,6 +164,6 @@ export class LinkSession {
       expiresAt: this.#expiresAt,
       root,
     };
-    return { header, signature: key.sign(signedText(nameOf(header, sha256))) };
+    return { header, signature: key.sign(signedText(configurationName(header, sha256))) };
   }
 }

@@ -1,4 +1,4 @@
-import { contentOf } from "@gatehouse/contract/gateway-link/content-tree";
+import { contentOf } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { unique } from "../../testing/operations/test-records.ts";
 import { SimulatedGateway } from "../../testing/simulated-gateway.ts";

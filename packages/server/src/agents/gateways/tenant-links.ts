@@ -1,8 +1,8 @@
 /** The gateways of one tenant that are connected to this replica: each is told what it should enforce, and what they say is written down. */
-import { type ContentTree, contentRoot } from "@gatehouse/contract/gateway-link/content-tree";
-import type { Applied, Failed, Heartbeat, Hello } from "@gatehouse/contract/gateway-link/frames";
-import { heartbeatIntervalMs } from "@gatehouse/contract/gateway-link/frames";
-import type { HashText } from "@gatehouse/contract/gateway-link/hash-tree";
+import { type ContentTree, contentRoot } from "@gatehouse/agent-protocol/gateway/content-tree";
+import type { Applied, Failed, Heartbeat, Hello } from "@gatehouse/agent-protocol/gateway/frames";
+import { heartbeatIntervalMs } from "@gatehouse/agent-protocol/link/frames";
+import type { HashText } from "@gatehouse/agent-protocol/link/hash-tree";
 import type { Clock } from "../../platform/clock.ts";
 import type { CommandRunner } from "../../platform/command.ts";
 import type { Log } from "../../platform/log.ts";

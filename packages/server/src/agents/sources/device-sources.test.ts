@@ -1,4 +1,4 @@
-import { contentOf } from "@gatehouse/contract/gateway-link/content-tree";
+import { contentOf } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { makeId, publicKey, unique } from "../../testing/operations/test-records.ts";
 import { SimulatedDevice } from "../../testing/simulated-device.ts";

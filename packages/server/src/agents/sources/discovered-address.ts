@@ -1,5 +1,5 @@
-import { formatIpAddress } from "@gatehouse/policy/addresses/ip-address";
-import { compileSourceIps, peerAddress, sourceIpsContainAddress } from "@gatehouse/policy/addresses/source-ips";
+import { formatIpAddress } from "@gatehouse/addresses/ip-address";
+import { compileSourceIps, peerAddress, sourceIpsContainAddress } from "@gatehouse/addresses/source-ips";
 
 /** Agents are elsewhere: what comes from here is a proxy that nobody said to trust, or helps nobody. */
 const ownAddresses = compileSourceIps(["0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "::/127", "fe80::/10"]);

@@ -1,7 +1,7 @@
 /** What enforcement needs of a tenant's devices and gateways, made of what the database holds. */
 import { isIP } from "node:net";
-import { PublicKey } from "@gatehouse/contract/gateway-link/configuration";
-import type { DeviceWay, Ways } from "@gatehouse/policy/enforcement/device-routes";
+import { PublicKey } from "@gatehouse/contract/network-values";
+import type { RoutedDevice, RouteInputs } from "@gatehouse/policy/enforcement/device-routes";
 import type { DeviceLink, GatewayLink, LinkFacts } from "@gatehouse/policy/enforcement/links";
 import type { DeviceLinkRow, GatewayLinkRow, LinkRows } from "./link-facts.queries.ts";
 import { tunnelAddresses, tunnelPools } from "./tunnel-addresses.ts";
@@ -23,7 +23,7 @@ export function linkFactsOf({ prefix, devices, gateways }: LinkRows, drainMs: nu
 }
 
 /** What tells the ways of some devices. */
-export function deviceWaysOf({ prefix, devices, gateways }: LinkRows): Ways {
+export function deviceWaysOf({ prefix, devices, gateways }: LinkRows): RouteInputs {
   if (prefix === undefined) return { devices: new Map(), gateways: new Map() };
   return {
     devices: new Map(devices.map((row) => [row.id, deviceWayOf(row, prefix)])),
@@ -31,7 +31,7 @@ export function deviceWaysOf({ prefix, devices, gateways }: LinkRows): Ways {
   };
 }
 
-export function deviceWayOf(row: DeviceLinkRow, prefix: string): DeviceWay {
+export function deviceWayOf(row: DeviceLinkRow, prefix: string): RoutedDevice {
   const isPeer = deviceLinkOf(row, prefix) !== undefined;
   const { source_address: source } = row;
   return { ...tunnelAddresses(prefix, row.number), isPeer, sourceIp: source === "" ? null : source, country: null };

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { parseIpAddress } from "@gatehouse/policy/addresses/ip-address";
+import { parseIpAddress } from "@gatehouse/addresses/ip-address";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { unprepared } from "../../platform/db/statement.ts";
 import { make, makeId } from "../../testing/operations/test-records.ts";

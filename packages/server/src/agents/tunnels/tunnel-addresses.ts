@@ -1,5 +1,5 @@
 /** Addresses of devices and gateways in a tenant's tunnels (docs/decisions/0043-tunnel-addresses-and-keys.md). */
-import { formatIpAddress } from "@gatehouse/policy/addresses/ip-address";
+import { formatIpAddress } from "@gatehouse/addresses/ip-address";
 
 /** 100.64.0.0 (RFC 6598). */
 const ipv4Base = 0x64_40_00_00n;

@@ -1,4 +1,6 @@
 /** What requests of the AuthZEN API ask, in the terms of the policy engine. */
+
+import { peerAddress } from "@gatehouse/addresses/source-ips";
 import type {
   AccessAction,
   AccessContext,
@@ -7,10 +9,9 @@ import type {
 } from "@gatehouse/contract/operations/access.operations";
 import type { questionReasons } from "@gatehouse/contract/records/decision";
 import { transportProtocols } from "@gatehouse/contract/records/protocol";
-import { peerAddress } from "@gatehouse/policy/addresses/source-ips";
-import type { Destination, Subject, TransportProtocol } from "@gatehouse/policy/decisions/request";
+import type { Destination, Subject } from "@gatehouse/policy/decisions/request";
 import type { SearchCircumstances } from "@gatehouse/policy/decisions/search";
-import type { Properties } from "@gatehouse/policy/model/facts";
+import type { Properties, TransportProtocol } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
 import type { Static } from "typebox";
 import { isUuid } from "../../platform/ids.ts";

@@ -1,4 +1,4 @@
-import { contentOf } from "@gatehouse/contract/gateway-link/content-tree";
+import { contentOf } from "@gatehouse/agent-protocol/gateway/content-tree";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nilUuid } from "../../testing/operations/operation-case.ts";
