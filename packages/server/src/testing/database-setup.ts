@@ -17,7 +17,7 @@ declare module "vitest" {
   export interface ProvidedContext {
     /** A server on which tests may create databases. */
     server: Connection;
-    /** Name of a migrated database that is copied, and that nobody connects to. */
+    /** Name of a migrated database that is copied, and has no connections. */
     template: string;
     /** A migrated database that tests share. */
     database: Connection;
@@ -70,38 +70,35 @@ async function start(): Promise<SharedServer> {
 
 /** Migrates once: the shared database and those of single files are copies of this one. */
 async function prepare(server: Connection, stop: () => Promise<void>): Promise<SharedServer> {
-  const template = await newDatabase(server, "template0");
-  await migrate(template.connection);
-  const database = await newDatabase(server, template.name);
+  const template = `gatehouse_test_${randomBytes(6).toString("hex")}`;
+  await migrate((await createDatabaseOn(server, template, "template0")).connection);
+  const database = await createDatabaseOn(server, `${template}_shared`, template);
   return {
     server,
-    template: template.name,
+    template,
     database: database.connection,
     async stop() {
-      await database.drop();
-      await template.drop();
+      await dropDatabasesLike(server, `${template}%`);
       await stop();
     },
   };
 }
 
 export interface TestDatabase {
+  readonly name: string;
   readonly connection: Connection;
   drop(): Promise<void>;
 }
 
-/** Creates a database with a name of its own as a copy of another one. */
-export async function newDatabase(
-  server: Connection,
-  template: string,
-): Promise<TestDatabase & { readonly name: string }> {
-  const name = `gatehouse_test_${randomBytes(6).toString("hex")}`;
+/** Creates a database as a copy of another one, which must have no connections. */
+export async function createDatabaseOn(server: Connection, name: string, template: string): Promise<TestDatabase> {
   await execute(server, `CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE ${template}`);
-  return {
-    name,
-    connection: onDatabase(server, name),
-    drop: () => execute(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
-  };
+  return { name, connection: onDatabase(server, name), drop: () => dropDatabasesLike(server, name) };
+}
+
+async function dropDatabasesLike(server: Connection, pattern: string): Promise<void> {
+  const { rows } = await execute(server, "SELECT datname AS name FROM pg_database WHERE datname LIKE $1", [pattern]);
+  for (const { name } of rows) await execute(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
 }
 
 function onDatabase(server: Connection, name: string): Connection {
@@ -111,11 +108,11 @@ function onDatabase(server: Connection, name: string): Connection {
   return { connectionString: url.href };
 }
 
-async function execute(server: Connection, text: string): Promise<void> {
+async function execute(server: Connection, text: string, values?: readonly string[]) {
   const client = new pg.Client(server);
   await client.connect();
   try {
-    await client.query(text);
+    return await client.query<{ name: string }>(text, values === undefined ? undefined : [...values]);
   } finally {
     await client.end();
   }

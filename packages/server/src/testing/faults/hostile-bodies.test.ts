@@ -2,6 +2,7 @@
 import { isWrite, type Operation } from "@gatehouse/contract/operation";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
+import { budgeted } from "../../../../../test/budget.ts";
 import {
   callerOf,
   createWorld,
@@ -13,8 +14,8 @@ import {
 import { namedCases } from "../operations/operation-cases.ts";
 import { sharedTestServer, type TestReply } from "../test-server.ts";
 
-/** How long the random bodies are tried for, in milliseconds. */
-const fuzzForMs = 5_000;
+/** Duration of the random bodies, in milliseconds. */
+const fuzzForMs = budgeted(60_000);
 const bodyCases = namedCases.filter(({ operation }) => operation.method !== "GET");
 const listCases = namedCases.filter(({ operation }) => operation.success.kind === "page");
 
@@ -274,5 +275,5 @@ describe("random bodies", () => {
       markInterruptAsFailure: false,
       endOnFailure: true,
     });
-  }, 30_000);
+  });
 });
