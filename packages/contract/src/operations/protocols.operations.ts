@@ -11,7 +11,7 @@ export const createProtocol = operation({
   path: "/tenants/protocols",
   tag,
   summary: "Create a protocol",
-  description: 'Without a name, one is made from the content, such as "TCP/8443".',
+  description: 'Without a name, Gatehouse derives one from the content, such as "TCP/8443".',
   access: "protocols:write",
   body: closedObject({
     name: Type.Optional(Name),

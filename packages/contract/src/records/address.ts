@@ -13,10 +13,10 @@ export const AddressText = Type.String({
   description: "An IPv4 or IPv6 address, a CIDR, a host name, a domain, or `*.domain`.",
 });
 
-export const Address = component("Address", "An address of a resource, with the protocols it is reached by.", {
+export const Address = component("Address", "An address of a resource with the protocols that it accepts.", {
   id: Uuid,
   address: Type.String({ description: "An IP address, a CIDR, a host name, a domain, or `*.domain`." }),
-  isIp: Type.Boolean({ description: "True for IP addresses and CIDRs." }),
+  isIp: Type.Boolean({ description: "Whether the address is an IP address or a CIDR." }),
   type: oneOf(resourceTypes),
   protocols: Type.Array(Protocol),
 });

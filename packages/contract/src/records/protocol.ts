@@ -15,14 +15,14 @@ export const RequestedNetworkProtocol = component("RequestedNetworkProtocol", "A
         { type: "integer", minimum: 1, maximum: 65535 },
       ],
       description:
-        'A port from 1 to 65535 ("443" or 443), a range ("5000-5100"), or absent for every port and for ICMP.',
+        'A port from 1 to 65535 ("443" or 443) or a range ("5000-5100"); all ports if omitted. ICMP has no ports.',
     }),
   ),
 });
 
 export const NetworkProtocol = component("NetworkProtocol", "A transport protocol and, for TCP and UDP, its ports.", {
   protocol: oneOf(transportProtocols),
-  port: Type.Optional(Type.String({ description: 'A port ("443"), a range ("5000-5100"), or absent for every port.' })),
+  port: Type.Optional(Type.String({ description: 'A port ("443") or a range ("5000-5100"); all ports if omitted.' })),
 });
 export type NetworkProtocol = Static<typeof NetworkProtocol>;
 

@@ -7,7 +7,7 @@ import type {
   AccessResource,
   AccessSubject,
 } from "@gatehouse/contract/operations/access.operations";
-import type { questionReasons } from "@gatehouse/contract/records/decision";
+import type { requestReasons } from "@gatehouse/contract/records/decision";
 import { transportProtocols } from "@gatehouse/contract/records/protocol";
 import type { Destination, Subject } from "@gatehouse/policy/decisions/request";
 import type { SearchCircumstances } from "@gatehouse/policy/decisions/search";
@@ -27,7 +27,7 @@ export type ContextEntity = Static<typeof AccessContext>;
 export const connect = "connect";
 
 /** A denial before any policy is asked. */
-export type QuestionReason = (typeof questionReasons)[number];
+export type QuestionReason = (typeof requestReasons)[number];
 
 /** What is wrong with a request, where a schema cannot tell. */
 export interface QuestionProblem {

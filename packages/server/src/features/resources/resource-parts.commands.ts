@@ -1,6 +1,6 @@
 /** Addresses and gateways of a resource, one at a time. Each is a change of the resource, whose version rises. */
 import type * as operations from "@gatehouse/contract/operations/resources.operations";
-import { resourceBounds } from "@gatehouse/contract/operations/resources.operations";
+import { resourceLimits } from "@gatehouse/contract/operations/resources.operations";
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { created, empty, type Outcome } from "../../platform/outcome.ts";
@@ -93,11 +93,11 @@ function isConnected({ gateways }: queries.WholeResourceRow, gatewayId: string):
 
 /** @throws AppError resource_full */
 function refuseBeyond(
-  kind: keyof typeof resourceBounds,
+  kind: keyof typeof resourceLimits,
   { name }: queries.ResourceRow,
   present: readonly unknown[] | null,
 ): void {
-  const bound = resourceBounds[kind];
+  const bound = resourceLimits[kind];
   if (present === null || present.length < bound) return;
   throw new AppError("resource_full", {
     detail: `The resource ${name} has ${present.length} ${kind}; it may have ${bound}.`,
