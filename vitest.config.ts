@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 
@@ -6,10 +7,14 @@ const report = process.env.GATEHOUSE_TEST_REPORT;
 
 const postgres = "packages/server/src/testing/database-setup.ts";
 
-/** Tests that kill, crowd and fuzz a server. They run with the server's tests, and for longer in `soak`. */
-const faults = "packages/server/src/testing/faults/*.test.ts";
-/** Tests that compare random cases with a naive reference. They run with the unit tests, and for longer in `soak`. */
-const properties = ["packages/*/src/**/*.property.test.ts", "packages/policy/src/testing/*-properties.test.ts"];
+/** Tests with a budget (test/budget.ts). They also run with the unit or server tests, on a twentieth of it. */
+const budgeted = readdirSync("packages")
+  .flatMap((name) =>
+    readdirSync(`packages/${name}/src`, { recursive: true, encoding: "utf8" }).map(
+      (file) => `packages/${name}/src/${file}`,
+    ),
+  )
+  .filter((file) => file.endsWith(".test.ts") && readFileSync(file, "utf8").includes("test/budget.ts"));
 /** Packages whose tests need a server or a database. Their rules are pure, and are unit tests. */
 const withServer = ["packages/server", "packages/cli"];
 const rules = "packages/server/src/**/*.rules.test.ts";
@@ -32,7 +37,7 @@ const projects: readonly NonNullable<TestProjectInlineConfiguration["test"]>[] =
   },
   { name: "browser", include: ["test/console/**/*.test.ts"], globalSetup: [postgres] },
   { name: "packets", include: ["test/enforcement/**/*.test.ts"], globalSetup: [postgres] },
-  { name: "soak", include: [faults, ...properties], globalSetup: [postgres], provide: { budget: 1 } },
+  { name: "soak", include: budgeted, globalSetup: [postgres], provide: { budget: 1 } },
 ];
 
 export default defineConfig({
