@@ -308,7 +308,7 @@ describe("a guard", () => {
     maxDevices: 5,
     isSamlDefaultGroup: false,
     idpMapping: [],
-    roles: [],
+    roleIds: [],
   };
 
   test("sees what the command wrote, and both models", async () => {

@@ -6,8 +6,9 @@ import type {
   ConfiguredPolicy,
 } from "@gatehouse/contract/records/configuration";
 import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
+import { newGroupMaxDevices } from "../groups/groups.api.ts";
 import { defaultMode } from "../policies/policies.api.ts";
-import { byText, newGroupMaxDevices, type SettingsOf } from "./settings.ts";
+import { byText, type SettingsOf } from "./settings.ts";
 import type { TenantRecord, TenantRecords } from "./tenant-records.ts";
 
 /** What entries are written from beside their settings. */

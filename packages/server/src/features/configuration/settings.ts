@@ -111,9 +111,6 @@ export const setsOf: { readonly [K in ConfiguredKind]: readonly (keyof SettingsO
   policy: ["groups", "users", "devices", "resources"],
 };
 
-/** What a new group lets its members enrol (contract, "Records"). */
-export const newGroupMaxDevices = 5;
-
 /** Orders texts by code unit: the same everywhere. */
 export function byText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

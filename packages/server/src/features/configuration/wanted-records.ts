@@ -16,6 +16,7 @@ import { bodyField } from "../../platform/app-error.ts";
 import { canonicalSourceIps } from "../../platform/source-ips.ts";
 import { checkAddress } from "../addresses/addresses.api.ts";
 import { canonicalSiteSettings, checkEndpoint, noSiteSettings } from "../gateways/gateways.api.ts";
+import { newGroupMaxDevices } from "../groups/groups.api.ts";
 import { combinationProblems, defaultMode } from "../policies/policies.api.ts";
 import { canonicalNetworkProtocols } from "../protocols/protocols.api.ts";
 import type { EntryContext } from "./document-entries.ts";
@@ -23,7 +24,6 @@ import {
   type AddressSettings,
   byText,
   emailKey,
-  newGroupMaxDevices,
   type PolicySettings,
   type SettingsOf,
   sortedFacts,

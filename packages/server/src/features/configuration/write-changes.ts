@@ -1,12 +1,12 @@
-/** Writes the changes of a plan: each kind of record with a few statements, however many records there are. */
+/** Writes the changes of a plan. The number of statements does not depend on the number of records. */
 
-import type { Permission } from "@gatehouse/contract/permissions";
+import type { Permission, RoleType } from "@gatehouse/contract/permissions";
 import type { ConfiguredKind } from "@gatehouse/contract/records/configuration";
 import { authorize } from "../../platform/authorization/granted.ts";
 import { newId } from "../../platform/ids.ts";
 import type { SecretBox } from "../../platform/secrets/master-key.ts";
 import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
-import { deleteAddressesInBulk, insertAddressesInBulk, updateAddressesInBulk } from "../addresses/addresses.api.ts";
+import { deleteAddresses, insertAddresses, updateAddresses } from "../addresses/addresses.api.ts";
 import {
   deleteAdmissionRules,
   insertAdmissionRules,
@@ -14,19 +14,26 @@ import {
 } from "../admission-rules/admission-rules.api.ts";
 import { orphanDevices } from "../devices/devices.api.ts";
 import { deleteGateways, insertGateways, updateGateways } from "../gateways/gateways.api.ts";
-import { deleteGroups, insertGroups, moveSamlMark, updateGroups } from "../groups/groups.api.ts";
 import {
-  type BulkPolicy,
+  clearSamlDefaultGroup,
+  deleteGroups,
+  insertGroups,
+  type StoredGroup,
+  updateGroups,
+} from "../groups/groups.api.ts";
+import {
   deletePolicies,
   insertPolicies,
-  placePoliciesInBulk,
+  placePolicies,
   policyLists,
   replacePolicyLists,
+  type StoredPolicy,
   updatePolicies,
 } from "../policies/policies.api.ts";
 import { deleteProtocols, insertProtocols, updateProtocols } from "../protocols/protocols.api.ts";
-import { type BulkResource, deleteResources, insertResources, updateResources } from "../resources/resources.api.ts";
-import { type BulkUser, deleteUsersInBulk, insertUsersInBulk, updateUsersInBulk } from "../users/users.api.ts";
+import { deleteResources, insertResources, type StoredResource, updateResources } from "../resources/resources.api.ts";
+import { roleIdsByType } from "../roles/roles.api.ts";
+import { deleteUsers, insertUsers, type StoredUser, updateUsers } from "../users/users.api.ts";
 import { addressChanges } from "./address-changes.ts";
 import { auditedChange } from "./audited-changes.ts";
 import { entryContext } from "./document-entries.ts";
@@ -37,9 +44,9 @@ import type { TenantRecords } from "./tenant-records.ts";
 export interface ChangesToWrite {
   readonly plan: TenantPlan;
   readonly current: TenantRecords;
-  /** Ids of the devices that the document names, by public key. */
+  /** Ids of the devices that the document lists, by public key. */
   readonly devices: ReadonlyMap<string, string>;
-  /** Of the caller, who holds what the changes need. */
+  /** The permissions of the caller, which cover all changes. */
   readonly permissions: ReadonlySet<Permission>;
   /** Seals the tokens of new gateways. */
   readonly tokens: SecretBox;
@@ -47,8 +54,8 @@ export interface ChangesToWrite {
 }
 
 /**
- * What is deleted goes last, when nothing refers to it any more; but policies go first, since one of another type may take
- * over the name of one that goes.
+ * Deletions come last, when nothing refers to the records any more. Policies are deleted first, because a new policy of
+ * another type may take over the name of a deleted one.
  */
 export async function writeChanges(tx: CommandTx, toWrite: ChangesToWrite): Promise<void> {
   const writer = new ChangeWriter(tx, toWrite);
@@ -66,13 +73,14 @@ export async function writeChanges(tx: CommandTx, toWrite: ChangesToWrite): Prom
 
 type Written<K extends ConfiguredKind> = Exclude<RecordChange<K>, { action: "delete" }>;
 
-/** Ids by kind and key, those of new records too. */
+/** Ids by kind and key, including ids of new records. */
 type Ids = Readonly<Record<ConfiguredKind, ReadonlyMap<string, string>>>;
 
 class ChangeWriter {
   readonly #tx: CommandTx;
   readonly #toWrite: ChangesToWrite;
   readonly #ids: Ids;
+  #roleIdsByType: ReadonlyMap<RoleType, string> | undefined;
 
   constructor(tx: CommandTx, toWrite: ChangesToWrite) {
     this.#tx = tx;
@@ -81,7 +89,7 @@ class ChangeWriter {
     const idsOf = (kind: ConfiguredKind) => {
       const ids = new Map<string, string>();
       for (const [key, { id }] of current[kind]) ids.set(key, id);
-      // A policy that goes and one of another type that comes may have one name.
+      // A deleted policy and a new policy of another type may have the same name.
       for (const { action, key } of plan.changes[kind]) if (action === "create") ids.set(key, newId());
       return ids;
     };
@@ -93,11 +101,16 @@ class ChangeWriter {
     const { created, updated } = this.#written("group");
     if (created.length + updated.length === 0) return;
     const granted = authorize(this.#toWrite.permissions, "groups:write");
-    const bulk = ({ key, after }: Written<"group">) => ({ id: this.#id("group", key), ...after });
+    const roleIds = await this.#roleIds();
+    const stored = ({ key, after: { roles, ...settings } }: Written<"group">): StoredGroup => ({
+      id: this.#id("group", key),
+      ...settings,
+      roleIds: roles.map(roleIds),
+    });
     const marked = [...this.#toWrite.plan.next.group].find(([, { settings }]) => settings.isSamlDefaultGroup);
-    await moveSamlMark(this.#tx, granted, this.#toWrite.current.group.get(marked?.[0] ?? "")?.id ?? null);
-    await updateGroups(this.#tx, granted, updated.map(bulk), at);
-    await insertGroups(this.#tx, granted, created.map(bulk), at);
+    await clearSamlDefaultGroup(this.#tx, granted, this.#toWrite.current.group.get(marked?.[0] ?? "")?.id ?? null);
+    await updateGroups(this.#tx, granted, updated.map(stored), at);
+    await insertGroups(this.#tx, granted, created.map(stored), at);
   }
 
   async writeUsers(): Promise<void> {
@@ -105,12 +118,15 @@ class ChangeWriter {
     const { created, updated } = this.#written("user");
     if (created.length + updated.length === 0) return;
     const granted = authorize(this.#toWrite.permissions, "users:write");
-    const bulk = ({ key, after }: Written<"user">): BulkUser => {
-      const { groups, ...rest } = after;
-      return { ...rest, id: this.#id("user", key), groupIds: groups.map((name) => this.#id("group", name)) };
-    };
-    await updateUsersInBulk(this.#tx, granted, updated.map(bulk), at);
-    await insertUsersInBulk(this.#tx, granted, created.map(bulk), at);
+    const roleIds = await this.#roleIds();
+    const stored = ({ key, after: { groups, roles, ...settings } }: Written<"user">): StoredUser => ({
+      id: this.#id("user", key),
+      ...settings,
+      groupIds: groups.map((name) => this.#id("group", name)),
+      roleIds: roles.map(roleIds),
+    });
+    await updateUsers(this.#tx, granted, updated.map(stored), at);
+    await insertUsers(this.#tx, granted, created.map(stored), at);
   }
 
   async writeProtocols(): Promise<void> {
@@ -118,9 +134,9 @@ class ChangeWriter {
     const { created, updated } = this.#written("protocol");
     if (created.length + updated.length === 0) return;
     const granted = authorize(this.#toWrite.permissions, "protocols:write");
-    const bulk = ({ key, after }: Written<"protocol">) => ({ id: this.#id("protocol", key), ...after });
-    await updateProtocols(this.#tx, granted, updated.map(bulk), at);
-    await insertProtocols(this.#tx, granted, created.map(bulk), at);
+    const stored = ({ key, after }: Written<"protocol">) => ({ id: this.#id("protocol", key), ...after });
+    await updateProtocols(this.#tx, granted, updated.map(stored), at);
+    await insertProtocols(this.#tx, granted, created.map(stored), at);
   }
 
   async writeGateways(): Promise<void> {
@@ -128,9 +144,9 @@ class ChangeWriter {
     const { created, updated } = this.#written("gateway");
     if (created.length + updated.length === 0) return;
     const granted = authorize(this.#toWrite.permissions, "gateways:write");
-    const bulk = ({ key, after }: Written<"gateway">) => ({ id: this.#id("gateway", key), ...after });
-    await updateGateways(this.#tx, granted, updated.map(bulk), at);
-    await insertGateways(this.#tx, granted, created.map(bulk), { tokens, at });
+    const stored = ({ key, after }: Written<"gateway">) => ({ id: this.#id("gateway", key), ...after });
+    await updateGateways(this.#tx, granted, updated.map(stored), at);
+    await insertGateways(this.#tx, granted, created.map(stored), { tokens, at });
   }
 
   async writeResources(): Promise<void> {
@@ -138,33 +154,26 @@ class ChangeWriter {
     const { created, updated } = this.#written("resource");
     if (created.length + updated.length === 0) return;
     const granted = authorize(this.#toWrite.permissions, "resources:write");
-    const bulk = ({ key, after }: Written<"resource">): BulkResource => {
+    const stored = ({ key, after }: Written<"resource">): StoredResource => {
       const { gateways, addresses: _addresses, ...rest } = after;
       return { ...rest, id: this.#id("resource", key), gatewayIds: gateways.map((name) => this.#id("gateway", name)) };
     };
-    await updateResources(this.#tx, granted, updated.map(bulk), at);
-    await insertResources(this.#tx, granted, created.map(bulk), at);
+    await updateResources(this.#tx, granted, updated.map(stored), at);
+    await insertResources(this.#tx, granted, created.map(stored), at);
 
-    const changes = [...updated, ...created].map((change) =>
-      addressChanges(change, this.#id("resource", change.key), (name) => this.#id("protocol", name)),
-    );
-    await deleteAddressesInBulk(
-      this.#tx,
-      granted,
-      changes.flatMap(({ gone }) => gone),
-    );
-    await updateAddressesInBulk(
-      this.#tx,
-      granted,
-      changes.flatMap(({ changed }) => changed),
-      at,
-    );
-    await insertAddressesInBulk(
-      this.#tx,
-      granted,
-      changes.flatMap(({ added }) => added),
-      at,
-    );
+    const changes = [...updated, ...created].map((change) => {
+      const id = this.#id("resource", change.key);
+      const addressIds = this.#toWrite.current.addressIds.get(id) ?? new Map<string, string>();
+      return addressChanges(change, id, addressIds, (name) => this.#id("protocol", name));
+    });
+    const [removed, changed, added] = [
+      changes.flatMap((change) => change.removed),
+      changes.flatMap((change) => change.updated),
+      changes.flatMap((change) => change.added),
+    ];
+    if (removed.length > 0) await deleteAddresses(this.#tx, granted, removed);
+    await updateAddresses(this.#tx, granted, changed, at);
+    await insertAddresses(this.#tx, granted, added, at);
   }
 
   async writeRules(): Promise<void> {
@@ -172,9 +181,9 @@ class ChangeWriter {
     const { created, updated } = this.#written("admission-rule");
     if (created.length + updated.length === 0) return;
     const granted = authorize(this.#toWrite.permissions, "admission-rules:write");
-    const bulk = ({ key, after }: Written<"admission-rule">) => ({ id: this.#id("admission-rule", key), ...after });
-    await updateAdmissionRules(this.#tx, granted, updated.map(bulk), at);
-    await insertAdmissionRules(this.#tx, granted, created.map(bulk), at);
+    const stored = ({ key, after }: Written<"admission-rule">) => ({ id: this.#id("admission-rule", key), ...after });
+    await updateAdmissionRules(this.#tx, granted, updated.map(stored), at);
+    await insertAdmissionRules(this.#tx, granted, created.map(stored), at);
   }
 
   async deletePolicies(): Promise<void> {
@@ -187,23 +196,22 @@ class ChangeWriter {
     const { created, updated } = this.#written("policy");
     if (created.length + updated.length + this.#deleted("policy").length === 0) return;
     const granted = authorize(permissions, "policies:write");
-    const bulk = ({ key, after }: Written<"policy">): BulkPolicy => ({
-      ...after,
-      id: this.#id("policy", key),
-      order: plan.places.get(key) ?? 0,
-      ruleId: this.#id("admission-rule", after.rule),
-    });
-    await updatePolicies(this.#tx, granted, updated.map(bulk), at);
-    await insertPolicies(this.#tx, granted, created.map(bulk), at);
+    const stored = ({ key, after }: Written<"policy">): StoredPolicy => {
+      const { rule, groups: _g, users: _u, devices: _d, resources: _r, gateways: _w, ...settings } = after;
+      const ruleId = this.#id("admission-rule", rule);
+      return { ...settings, id: this.#id("policy", key), order: plan.places.get(key) ?? 0, ruleId };
+    };
+    await updatePolicies(this.#tx, granted, updated.map(stored), at);
+    await insertPolicies(this.#tx, granted, created.map(stored), at);
     const placed = [...plan.places].map(([name, order]) => ({ id: this.#id("policy", name), order }));
-    await placePoliciesInBulk(this.#tx, granted, placed);
+    await placePolicies(this.#tx, granted, placed, null);
     for (const list of policyLists) {
       const changed = [
         ...created.filter(({ after }) => after[list].length > 0),
         ...updated.filter((change) => change.action === "update" && change.fields.some(({ field }) => field === list)),
       ];
       const lists = changed.map(({ key, after }) => ({
-        id: this.#id("policy", key),
+        policyId: this.#id("policy", key),
         ids: after[list].map((name) => this.#namedId(list, name)),
       }));
       await replacePolicyLists(this.#tx, granted, list, lists);
@@ -223,7 +231,7 @@ class ChangeWriter {
     if (users.length > 0) {
       const granted = authorize(permissions, "users:write");
       await orphanDevices(tx, granted, users, at);
-      await deleteUsersInBulk(tx, granted, users);
+      await deleteUsers(tx, granted, users);
     }
     if (groups.length > 0) await deleteGroups(tx, authorize(permissions, "groups:write"), groups);
     if (gateways.length > 0) await deleteGateways(tx, authorize(permissions, "gateways:write"), gateways);
@@ -238,6 +246,13 @@ class ChangeWriter {
       const id = change.action === "create" ? this.#id(change.kind, change.key) : change.id;
       this.#tx.record(auditedChange(id, change, context));
     }
+  }
+
+  /** Finds the id of a role by its type. */
+  async #roleIds(): Promise<(type: RoleType) => string> {
+    this.#roleIdsByType ??= await roleIdsByType(this.#tx);
+    const ids = this.#roleIdsByType;
+    return (type) => existing(ids.get(type), "role", type);
   }
 
   #written<K extends ConfiguredKind>(
@@ -257,7 +272,7 @@ class ChangeWriter {
   }
 
   #id(kind: ConfiguredKind, key: string): string {
-    return known(this.#ids[kind].get(key), kind, key);
+    return existing(this.#ids[kind].get(key), kind, key);
   }
 
   #namedId(list: (typeof policyLists)[number], key: string): string {
@@ -267,7 +282,7 @@ class ChangeWriter {
       case "users":
         return this.#id("user", key);
       case "devices":
-        return known(this.#toWrite.devices.get(key), "device", key);
+        return existing(this.#toWrite.devices.get(key), "device", key);
       case "resources":
         return this.#id("resource", key);
       case "gateways":
@@ -276,7 +291,7 @@ class ChangeWriter {
   }
 }
 
-function known(id: string | undefined, kind: string, key: string): string {
-  if (id === undefined) throw new Error(`the plan names the ${kind} ${key}, which is not there`);
+function existing(id: string | undefined, kind: string, key: string): string {
+  if (id === undefined) throw new Error(`the plan refers to the ${kind} ${key}, which does not exist`);
   return id;
 }

@@ -8,6 +8,7 @@ import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { lockForChange, requireGateway } from "./change-gateway.ts";
 import * as queries from "./gateway-settings.queries.ts";
 import { canonicalSiteSettings, type SiteSettings } from "./gateway-settings.rules.ts";
+import { updateGateways } from "./gateways.queries.ts";
 import { gatewayView, noTokens } from "./gateways.view.ts";
 
 export async function readGatewaySettings(call: Call<typeof operations.readGatewaySettings>): Promise<Outcome> {
@@ -16,18 +17,19 @@ export async function readGatewaySettings(call: Call<typeof operations.readGatew
   return record(settingsView(row), row.version);
 }
 
-/** Alone: two that write at the same time could each find the network free. */
+/** Runs alone, because two concurrent commands could both find the network free. */
 export async function replaceGatewaySettings(call: Call<typeof operations.replaceGatewaySettings>): Promise<Outcome> {
   const { id } = call.parameters;
   return call.commandAlone(async (tx) => {
-    const { version } = await lockForChange(call, tx, id);
-    const { version: _version, ...present } = await requireSettings(tx, id);
+    const row = await lockForChange(call, tx, id);
+    const { version, resolvers, domains, networks, relayPort } = row;
+    const present = { resolvers, domains, networks, relayPort };
     const wanted = wantedSettings(call.body, present);
     if (isDeepStrictEqual(wanted, present)) return record(settingsView(present), version);
     await refuseTakenNetworks(tx, id, wanted);
     if (wanted.relayPort !== present.relayPort) await refuseTakenPort(tx, id, wanted);
     const before = await requireGateway(tx, id);
-    await queries.updateSiteSettings(tx, call.granted, id, wanted, call.now);
+    await updateGateways(tx, call.granted, [{ ...row, ...wanted }], call.now);
     const after = await requireGateway(tx, id);
     tx.record({
       type: "gateway",
@@ -70,7 +72,7 @@ async function refuseTakenNetworks(tx: TenantTx, id: string, { networks }: SiteS
 }
 
 /**
- * A gateway that comes to listen on the port later is no error: it does not relay for this one.
+ * Another gateway may start to listen on the port later. That is not an error: it does not relay for this gateway then.
  *
  * @throws AppError relay_port_taken
  */
@@ -82,13 +84,6 @@ async function refuseTakenPort(tx: TenantTx, id: string, { relayPort }: SiteSett
     ? `${relayPort} is the relay port of the gateway ${name}`
     : `the gateway ${name} listens on ${relayPort} itself, as its wireguardPort`;
   throw new AppError("relay_port_taken", { errors: [{ pointer: "/relayPort", message }] });
-}
-
-/** @throws AppError not_found */
-async function requireSettings(tx: TenantTx, id: string): Promise<queries.SiteSettingsRow> {
-  const row = await queries.readSiteSettings(tx, id);
-  if (row === undefined) throw new AppError("not_found");
-  return row;
 }
 
 function settingsView({ resolvers, domains, networks, relayPort }: SiteSettings): GatewaySettings {

@@ -1,7 +1,6 @@
-import type { Granted } from "../../platform/authorization/granted.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import type { SiteDomain, SiteSettings } from "./gateway-settings.rules.ts";
+import type { SiteSettings } from "./gateway-settings.rules.ts";
 
 export interface SiteSettingsRow extends SiteSettings {
   readonly version: number;
@@ -11,22 +10,6 @@ const select = statement<SiteSettingsRow, [tenantId: string, id: string]>(
   "gateways.read_settings",
   `SELECT version, resolvers, resolver_domains AS domains, networks, relay_port AS "relayPort"
    FROM gateways WHERE tenant_id = $1 AND id = $2`,
-);
-const update = statement<
-  never,
-  [
-    tenantId: string,
-    id: string,
-    at: Date,
-    resolvers: readonly string[],
-    domains: string,
-    networks: readonly string[] | null,
-    relayPort: number | null,
-  ]
->(
-  "gateways.update_settings",
-  `UPDATE gateways SET updated_at = $3, version = version + 1, resolvers = $4, resolver_domains = $5::jsonb, networks = $6, relay_port = $7
-   WHERE tenant_id = $1 AND id = $2`,
 );
 const selectOverlapping = statement<
   { id: string; name: string; network: string; wanted: string },
@@ -52,7 +35,7 @@ export async function readSiteSettings(tx: TenantTx, id: string): Promise<SiteSe
   return (await tx.query(select, tx.tenantId, id))[0];
 }
 
-/** What other gateways have of the networks, 50 of it at most. */
+/** Networks of other gateways that overlap these, at most 50. */
 export function overlappingNetworks(
   tx: TenantTx,
   id: string,
@@ -61,25 +44,11 @@ export function overlappingNetworks(
   return tx.query(selectOverlapping, tx.tenantId, id, networks);
 }
 
-/** Another gateway that is relayed on the port, or listens on it. */
+/** Another gateway that relays or listens on the port. */
 export async function gatewayAtPort(
   tx: TenantTx,
   id: string,
   port: number,
 ): Promise<{ id: string; name: string; isRelayed: boolean } | undefined> {
   return (await tx.query(selectAtPort, tx.tenantId, id, port))[0];
-}
-
-export async function updateSiteSettings(
-  tx: TenantTx,
-  _granted: Granted<"gateways:write">,
-  id: string,
-  { resolvers, domains, networks, relayPort }: SiteSettings,
-  at: Date,
-): Promise<void> {
-  await tx.query(update, tx.tenantId, id, at, resolvers, jsonOf(domains), networks, relayPort);
-}
-
-function jsonOf(domains: readonly SiteDomain[]): string {
-  return JSON.stringify(domains);
 }

@@ -8,7 +8,6 @@ import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { defaultGroupId, refuseGroupsBeyond } from "../groups/groups.api.ts";
 import { canonicalIds, existingRecords } from "../references/references.api.ts";
 import * as queries from "./users.queries.ts";
-import { invitationLifetimeMs } from "./users.rules.ts";
 
 export interface Invitation {
   readonly email: string;
@@ -45,13 +44,15 @@ export async function inviteUsers(
   const users = invitations.map(({ email, groupIds }) => ({
     id: newId(),
     email,
+    firstName: "",
+    lastName: "",
+    maxDevices: null,
+    attributes: {},
     groupIds: groupIds.length === 0 ? [defaultGroup] : canonicalIds(groupIds),
   }));
   await refuseGroupsBeyond(tx, [...new Set(users.flatMap((user) => user.groupIds))], call.permissions);
-  const { granted, now: at } = call;
-  const expiry = new Date(at.getTime() + invitationLifetimeMs);
-  const made = await queries.insertUsers(tx, granted, users, at, expiry);
-  const taken = invitations.filter((_invitation, index) => !made.has(users[index]?.id ?? ""));
+  const inserted = await queries.insertUsers(tx, call.granted, users, call.now);
+  const taken = invitations.filter((_invitation, index) => !inserted.has(users[index]?.id ?? ""));
   if (taken.length > 0) throw emailsTaken(taken);
   return queries.readUsers(
     tx,
