@@ -10,7 +10,7 @@ import { readAllProtocols } from "../protocols/protocols.api.ts";
 import { readAllResources } from "../resources/resources.api.ts";
 import { readAllUsers } from "../users/users.api.ts";
 import type { SizesRow } from "./configuration.queries.ts";
-import { byText, emailKey, type SettingsOf, sortedFacts, sortedSet } from "./settings.ts";
+import { byText, emailKey, type SettingsOf, sortedFacts, sortedSet } from "./document/settings.ts";
 
 export interface TenantRecord<K extends ConfiguredKind> {
   readonly id: string;

@@ -1,7 +1,5 @@
 /** The face of this feature: gateways. */
-export { AppliedWaiting } from "./await-applied.ts";
-export { type GatewayReport, storeGatewayReports } from "./gateway-reports.ts";
-export { canonicalSiteSettings, noSiteSettings, siteConflicts } from "./gateway-settings.rules.ts";
+
 export {
   deleteGateways,
   gatewaysOfAddress,
@@ -19,3 +17,6 @@ export {
   type TokenViewer,
   tokenViewer,
 } from "./gateways.view.ts";
+export { type GatewayReport, storeGatewayReports } from "./reports/gateway-reports.ts";
+export { canonicalSiteSettings, noSiteSettings, siteConflicts } from "./settings/gateway-settings.rules.ts";
+export { AppliedWaiting } from "./sync/await-applied.ts";

@@ -6,10 +6,10 @@ import { newId } from "../../platform/ids.ts";
 import { created, empty, type Outcome, record, streamed } from "../../platform/outcome.ts";
 import { requireUnused } from "../references/references.api.ts";
 import { changeGateway, lockForChange, requireGateway } from "./change-gateway.ts";
-import { noSiteSettings } from "./gateway-settings.rules.ts";
 import * as queries from "./gateways.queries.ts";
 import { checkEndpoint } from "./gateways.rules.ts";
 import { gatewayView, noTokens, tokenViewer } from "./gateways.view.ts";
+import { noSiteSettings } from "./settings/gateway-settings.rules.ts";
 
 export async function listGateways(call: Call<typeof operations.listGateways>): Promise<Outcome> {
   const tokens = tokenViewer(call);

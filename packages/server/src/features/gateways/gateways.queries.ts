@@ -7,9 +7,9 @@ import { nameTaken } from "../../platform/name-taken.ts";
 import type { SecretBox } from "../../platform/secrets/master-key.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import type { SiteSettings } from "./gateway-settings.rules.ts";
 import type { Heartbeat } from "./gateways.rules.ts";
 import { type GatewayJson, gatewayJson, tokenContext } from "./gateways.view.ts";
+import type { SiteSettings } from "./settings/gateway-settings.rules.ts";
 
 /** A gateway with everything that its record shows. */
 export interface WholeGatewayRow {

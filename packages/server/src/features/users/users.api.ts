@@ -1,5 +1,5 @@
 /** The face of this feature: users. */
-export { membershipReferences } from "./membership-references.ts";
+export { membershipReferences } from "./memberships/membership-references.ts";
 export {
   activateUser,
   type EnrollingUser,

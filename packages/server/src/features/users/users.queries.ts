@@ -9,7 +9,7 @@ import { listPage } from "../../platform/tenancy/list-page.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { deviceJson } from "../devices/devices.api.ts";
 import { roleJson } from "../roles/roles.api.ts";
-import { roleHeldBy } from "./user-roles.queries.ts";
+import { roleHeldBy } from "./roles/user-roles.queries.ts";
 import { invitationLifetimeMs, type StatusState } from "./users.rules.ts";
 import { policyUserJson, userGroupJson, type WholeUser } from "./users.view.ts";
 
