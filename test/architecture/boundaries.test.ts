@@ -46,6 +46,10 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
   ["console-runs-in-browsers", `${console}/app/file.ts`, 'import "node:fs";'],
   ["nothing-needs-the-console", `${server}/http/pages.ts`, 'import "../../../console/src/main.tsx";'],
   ["pages-stand-apart", `${console}/pages/users/shared.ts`, 'import "../groups/group-fields.ts";'],
+  ["console-downward-from-messages", `${console}/messages/up.ts`, 'import "../pages/groups/group-fields.ts";'],
+  ["console-downward-from-app", `${console}/app/up.ts`, 'import "../pages/groups/group-fields.ts";'],
+  ["console-downward-from-records", `${console}/records/up.ts`, 'import "../pages/groups/group-fields.ts";'],
+  ["console-downward-from-lists", `${console}/lists/up.ts`, 'import "../pages/groups/group-fields.ts";'],
   ["no-cycles", `${policy}/one.ts`, 'import "./two.ts";'],
   ["pure-packages", `${policy}/clock.ts`, 'import "node:fs";'],
   ["pure-packages", `${contract}/random.ts`, 'import "crypto";'],
@@ -70,7 +74,7 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
     `${server}/compose.ts`,
     'import "fastify"; import "./features/users/users.api.ts";',
   ],
-  ["agent-channel-knows-no-agent-kind", `${server}/agents/channel/turns.ts`, 'import "../gateways/gateway.ts";'],
+  ["agent-channel-knows-no-agent-kind", `${server}/agents/channel/frame-reader.ts`, 'import "../gateways/gateway.ts";'],
   ["agent-kinds-stand-apart", `${server}/agents/devices/device.ts`, 'import "../gateways/gateway.ts";'],
   ["features-through-their-api", `${features}/users/users.rules.ts`, 'import "../groups/groups.queries.ts";'],
   [
@@ -135,8 +139,8 @@ const permitted: Readonly<Record<string, string>> = {
   [`${client}/testing/fake-server.ts`]: 'import "../gatehouse.ts"; import "node:util";',
   [`${console}/main.tsx`]: 'import "@gatehouse/client/gatehouse"; import "./pages/users/users.page.tsx";',
   [`${console}/pages/users/users.page.tsx`]:
-    'import type {} from "@gatehouse/contract/permissions"; import "../groups/say-group.ts";',
-  [`${console}/pages/groups/say-group.ts`]: "",
+    'import type {} from "@gatehouse/contract/permissions"; import "../groups/format-group.ts";',
+  [`${console}/pages/groups/format-group.ts`]: "",
   [`${console}/pages/groups/group-fields.ts`]: "",
   [`${contract}/permissions.ts`]: "",
   "packages/cli/src/main.ts":

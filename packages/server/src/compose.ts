@@ -261,7 +261,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     { name: "gateway-loads", intervalMs: minuteMs / 2, run: () => models.refreshLoads() },
     { name: "gateway-links", intervalMs: options.gatewayLinks?.tickMs ?? 1_000, run: async () => links.tick() },
     { name: "device-links", intervalMs: options.deviceLinks?.tickMs ?? 1_000, run: async () => deviceLinks.tick() },
-    { name: "device-sources", intervalMs: 1_000, run: () => sources.look() },
+    { name: "device-sources", intervalMs: 1_000, run: () => sources.poll() },
     ...(options.gatewayLinks?.watch === false
       ? []
       : [{ name: "gateway-silence", intervalMs: 2_000, run: () => links.noticeSilence() }]),

@@ -1,17 +1,17 @@
-/** How long work may keep others from the thread in one go, in milliseconds. */
-const longestTurnMs = 8;
+/** How long queued work may block the event loop at a time, in milliseconds. */
+const sliceMs = 8;
 
 /**
- * Work of many links, a bit at a time: when a thousand gateways are to be told something, or all come back at once, requests and
- * heartbeats still get their turns.
+ * Short pieces of work, executed in order and in slices. When a thousand gateways need a new configuration at the same
+ * time, requests and heartbeats are still served between two slices.
  */
-export class Turns {
+export class TimeSlicedQueue {
   readonly #work: (() => void)[] = [];
   readonly #failed: (error: unknown) => void;
   #next = 0;
   #isScheduled = false;
 
-  /** @param failed told of work that throws; the rest goes on */
+  /** @param failed receives the error of a piece of work; the rest of the queue continues */
   constructor(failed: (error: unknown) => void) {
     this.#failed = failed;
   }
@@ -26,11 +26,11 @@ export class Turns {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      this.#run();
+      this.#runSlice();
     });
   }
 
-  #run(): void {
+  #runSlice(): void {
     const startedAt = performance.now();
     while (this.#next < this.#work.length) {
       const work = this.#work[this.#next];
@@ -40,7 +40,7 @@ export class Turns {
       } catch (error) {
         this.#failed(error);
       }
-      if (performance.now() - startedAt > longestTurnMs) break;
+      if (performance.now() - startedAt > sliceMs) break;
     }
     if (this.#next < this.#work.length) {
       this.#schedule();

@@ -1,21 +1,21 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Moments } from "./moments.ts";
+import { TimerHeap } from "./timer-heap.ts";
 
 const step = fc.oneof(fc.record({ add: fc.nat(50) }), fc.record({ until: fc.nat(50) }));
 
-test("whatever is added and taken in between, the earliest comes first, and nothing before it is due", () => {
+test("takes items in the order in which they are due, and none before its time", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200, size: "max" }), (steps) => {
-      const moments = new Moments<number>();
+      const heap = new TimerHeap<number>();
       let naive: { at: number; item: number }[] = [];
       for (const [item, does] of steps.entries()) {
         if ("add" in does) {
-          moments.add(does.add, item);
+          heap.add(does.add, item);
           naive.push({ at: does.add, item });
         } else {
           const taken: { at: number; item: number }[] = [];
-          for (let due = moments.take(does.until); due !== undefined; due = moments.take(does.until)) taken.push(due);
+          for (let due = heap.take(does.until); due !== undefined; due = heap.take(does.until)) taken.push(due);
           const times = taken.map(({ at }) => at);
           expect(times).toEqual([...times].sort((a, b) => a - b));
           expect(new Set(taken.map(({ item: one }) => one))).toEqual(
@@ -23,7 +23,7 @@ test("whatever is added and taken in between, the earliest comes first, and noth
           );
           naive = naive.filter(({ at }) => at > does.until);
         }
-        expect(moments.next).toBe(Math.min(Number.POSITIVE_INFINITY, ...naive.map(({ at }) => at)));
+        expect(heap.next).toBe(Math.min(Number.POSITIVE_INFINITY, ...naive.map(({ at }) => at)));
       }
     }),
   );

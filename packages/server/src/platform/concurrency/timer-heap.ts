@@ -1,24 +1,24 @@
-/** What is due when, the earliest first: a binary heap (Williams 1964). */
-export class Moments<Item> {
+/** Items by the time at which they are due, earliest first: a binary heap (Williams 1964). */
+export class TimerHeap<Item> {
   readonly #entries: { readonly at: number; readonly item: Item }[] = [];
 
-  /** When the first is due; Infinity: nothing is. */
+  /** When the first item is due; Infinity if the heap is empty. */
   get next(): number {
     return this.#entries[0]?.at ?? Number.POSITIVE_INFINITY;
   }
 
   add(at: number, item: Item): void {
     const entries = this.#entries;
-    let place = entries.push({ at, item }) - 1;
-    while (place > 0) {
-      const parent = (place - 1) >> 1;
-      if (!this.#isBefore(place, parent)) return;
-      this.#swap(place, parent);
-      place = parent;
+    let index = entries.push({ at, item }) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (!this.#isBefore(index, parent)) return;
+      this.#swap(index, parent);
+      index = parent;
     }
   }
 
-  /** Takes the first, where it is due. */
+  /** Removes and returns the first item if it is due. */
   take(now: number): { readonly at: number; readonly item: Item } | undefined {
     const entries = this.#entries;
     const [first] = entries;
@@ -26,13 +26,13 @@ export class Moments<Item> {
     const last = entries.pop();
     if (entries.length === 0 || last === undefined) return first;
     entries[0] = last;
-    let place = 0;
+    let index = 0;
     for (;;) {
-      const left = 2 * place + 1;
+      const left = 2 * index + 1;
       const child = this.#isBefore(left + 1, left) ? left + 1 : left;
-      if (!this.#isBefore(child, place)) return first;
-      this.#swap(child, place);
-      place = child;
+      if (!this.#isBefore(child, index)) return first;
+      this.#swap(child, index);
+      index = child;
     }
   }
 
