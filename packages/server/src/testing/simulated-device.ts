@@ -1,5 +1,3 @@
-/** A device's agent over a real socket, without WireGuard: what it is sent it verifies and holds, or refuses as it is told to. */
-import { createHash, createPublicKey, verify } from "node:crypto";
 import type { SignedDeviceConfiguration } from "@gatehouse/agent-protocol/device/configuration";
 import { deviceConfigurationFault } from "@gatehouse/agent-protocol/device/envelope";
 import {
@@ -7,24 +5,19 @@ import {
   type DeviceGoodbye,
   type DeviceHello,
   type DeviceMessage,
-  type DeviceServerFrame,
   type DeviceServerMessage,
   type DeviceWelcome,
   deviceLinkPath,
   deviceLinkSubprotocol,
 } from "@gatehouse/agent-protocol/device/frames";
-import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
-import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { type ConfigurationName, configurationName } from "@gatehouse/agent-protocol/link/envelope";
 import {
   type DeviceConfiguration as Configuration,
   DeviceConfiguration,
 } from "@gatehouse/contract/records/device-configuration";
-import { WebSocket } from "ws";
 import { compileCheck } from "../http/validation.ts";
+import { isSignedBy, SimulatedAgent, sha256 } from "./simulated-agent.ts";
 
-/** Of an Ed25519 key's DER form (RFC 8410). */
-const derPrefix = Buffer.from("302a300506032b6570032100", "hex");
-const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const formFaults = compileCheck(DeviceConfiguration);
 
 export interface SimulatedDeviceOptions {
@@ -37,127 +30,68 @@ export interface SimulatedDeviceOptions {
   readonly now?: () => number;
 }
 
-export class SimulatedDevice {
-  url: string;
-  token: string;
+/** A device's agent over a real socket, without WireGuard. It verifies configurations, and applies or refuses them. */
+export class SimulatedDevice extends SimulatedAgent<DeviceMessage, DeviceServerMessage> {
   publicKey: string;
   readonly #options: SimulatedDeviceOptions;
-  #webSocket: WebSocket | undefined;
-  #parts: string[] = [];
-  #sequence = 0;
   welcome: DeviceWelcome | undefined;
-  /** What it uses. */
+  /** The applied configuration. */
   uses: ConfigurationName | undefined;
   signed: SignedDeviceConfiguration | undefined;
-  /** Undefined: it answers nothing at all to a configuration. */
+  /** Decides what the device answers to a configuration; undefined: nothing. */
   verdict: (name: ConfigurationName) => "apply" | DeviceFailureReason | undefined = () => "apply";
-  /** How many configurations it was sent. */
+  /** The number of configurations that the server sent. */
   sent = 0;
   readonly goodbyes: DeviceGoodbye[] = [];
+  /** The sequence numbers of answered heartbeats. */
   readonly answers: number[] = [];
-  readonly closes: number[] = [];
 
   constructor(options: SimulatedDeviceOptions) {
+    super({ path: deviceLinkPath, subprotocol: deviceLinkSubprotocol }, options.url, options.token);
     this.#options = options;
-    this.url = options.url;
-    this.token = options.token;
     this.publicKey = options.publicKey;
-  }
-
-  get isOpen(): boolean {
-    return this.#webSocket?.readyState === WebSocket.OPEN;
   }
 
   get content(): Configuration | undefined {
     return this.signed?.content;
   }
 
-  /** Which gateway takes its packets to an address or block, as configurations write it, or is asked for a name. */
-  wayTo(key: string): string | undefined {
+  /** @param key an address, a block or a name, as configurations write it @returns the gateway of its route */
+  routeTo(key: string): string | undefined {
     return this.content?.gateways.find(({ allowedIps, names }) => [...allowedIps, ...names].includes(key))?.gateway;
   }
 
-  /** Opens the link and says hello. @returns the HTTP status where it was refused, else 101 */
+  /** Opens a connection and says hello. @returns the HTTP status if it was refused, otherwise 101 */
   async connect(hello: Partial<DeviceHello> = {}, headers: Readonly<Record<string, string>> = {}): Promise<number> {
     const status = await this.open(headers);
-    if (status === 101) this.sayHello(hello);
+    if (status === 101) this.sendHello(hello);
     return status;
   }
 
-  open(headers: Readonly<Record<string, string>> = {}): Promise<number> {
-    const webSocket = new WebSocket(`${this.url.replace(/^http/, "ws")}${deviceLinkPath}`, deviceLinkSubprotocol, {
-      headers: { authorization: `Bearer ${this.token}`, ...headers },
-      perMessageDeflate: false,
-    });
-    this.#webSocket = webSocket;
-    this.#parts = [];
-    webSocket.on("message", (content) => {
-      if (webSocket === this.#webSocket) this.#received(String(content));
-    });
-    webSocket.on("close", (code) => {
-      if (webSocket === this.#webSocket) this.closes.push(code);
-    });
-    return new Promise((resolve, reject) => {
-      webSocket.on("open", () => resolve(101));
-      webSocket.on("unexpected-response", (_request, response) => {
-        resolve(response.statusCode ?? 0);
-        response.destroy();
-      });
-      webSocket.on("error", reject);
-    });
-  }
-
-  sayHello(hello: Partial<DeviceHello> = {}): void {
+  sendHello(hello: Partial<DeviceHello> = {}): void {
     const { publicKey, uses = null } = this;
-    this.say({ type: "hello", agentVersion: "0.1.0", publicKey, uses, format: 1, ...hello });
+    this.send({ type: "hello", agentVersion: "0.1.0", publicKey, uses, format: 1, ...hello });
   }
 
   heartbeat(): void {
-    this.#sequence += 1;
-    this.say({ type: "heartbeat", sequence: this.#sequence, gateways: [] });
+    this.send({ type: "heartbeat", sequence: this.nextSequence(), gateways: [] });
   }
 
-  say(message: DeviceMessage): void {
-    this.sayText(JSON.stringify(message));
-  }
-
-  sayText(text: string | Buffer): void {
-    this.#webSocket?.send(text);
-  }
-
-  /** As a machine that loses its network. */
-  cut(): void {
-    this.#webSocket?.terminate();
-  }
-
-  #received(text: string): void {
-    const frame: DeviceServerFrame = JSON.parse(text);
-    if (frame.type !== "part") {
-      this.#heard(frame);
-      return;
-    }
-    this.#parts.push(frame.text);
-    if (!frame.isLast) return;
-    const whole: DeviceServerMessage = JSON.parse(this.#parts.join(""));
-    this.#parts = [];
-    this.#heard(whole);
-  }
-
-  #heard(message: DeviceServerMessage): void {
+  protected received(message: DeviceServerMessage): void {
     if (message.type === "welcome") this.welcome = message;
     else if (message.type === "goodbye") this.goodbyes.push(message);
     else if (message.type === "heartbeat-answer") this.answers.push(message.sequence);
-    else this.#configured(message.configuration);
+    else this.#answer(message.configuration);
   }
 
-  #configured(signed: SignedDeviceConfiguration): void {
+  #answer(signed: SignedDeviceConfiguration): void {
     this.sent += 1;
     const configuration = configurationName(signed.header, sha256);
     const verdict = this.verdict(configuration);
     if (verdict === undefined) return;
     const reason = verdict === "apply" ? this.#apply(signed, configuration) : verdict;
-    if (reason === undefined) this.say({ type: "applied", configuration });
-    else this.say({ type: "failed", configuration, reason, message: `was told to say ${reason}` });
+    if (reason === undefined) this.send({ type: "applied", configuration });
+    else this.send({ type: "failed", configuration, reason, message: `was told to say ${reason}` });
   }
 
   #apply(signed: SignedDeviceConfiguration, name: ConfigurationName): DeviceFailureReason | undefined {
@@ -173,10 +107,4 @@ export class SimulatedDevice {
     this.uses = name;
     return undefined;
   }
-}
-
-function isSignedBy(text: string, signature: string, signingKey: string): boolean {
-  const der = Buffer.concat([derPrefix, Buffer.from(signingKey, "base64")]);
-  const key = createPublicKey({ key: der, format: "der", type: "spki" });
-  return verify(null, Buffer.from(text), key, Buffer.from(signature, "base64"));
 }

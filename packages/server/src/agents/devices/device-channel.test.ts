@@ -1,38 +1,17 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { linkedReplicas, listen } from "../../testing/linked-replicas.ts";
 import { make, makeId, publicKey, unique } from "../../testing/operations/test-records.ts";
 import { SimulatedDevice } from "../../testing/simulated-device.ts";
 import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
-import { startTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { startTestServer } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 
-let server: TestServer;
-let other: TestServer;
-let urls: readonly [string, string];
-let tenant: TestTenant;
-let client: TestClient;
-const opened: { cut(): void }[] = [];
+const replicas = linkedReplicas(2);
 
-beforeAll(async () => {
-  [server, other] = [await startTestServer(), await startTestServer()];
-  urls = [await listen(server), await listen(other)];
-});
-afterAll(() => Promise.all([server.close(), other.close()]));
-beforeEach(async () => {
-  tenant = await server.newTenant();
-  ({ client } = tenant);
-});
-afterEach(() => {
-  for (const end of opened.splice(0)) end.cut();
-});
-
-function listen({ app }: TestServer): Promise<string> {
-  return app.listen({ host: "127.0.0.1", port: 0 });
-}
-
-async function newDevice(url = urls[0]) {
+async function newDevice(url = replicas.url) {
   const key = publicKey();
-  const userId = await makeId("user", client);
-  const made = await client.post("/tenants/devices", {
+  const userId = await makeId("user", replicas.client);
+  const made = await replicas.client.post("/tenants/devices", {
     name: unique("Laptop"),
     userId,
     hardwareId: "C02XK0AAJGH5",
@@ -41,33 +20,30 @@ async function newDevice(url = urls[0]) {
   expect(made.status, made.text).toBe(201);
   const { id } = made.body;
   const device = new SimulatedDevice({ url, deviceId: id, token: await rotate(id), publicKey: key });
-  opened.push(device);
+  replicas.opened.push(device);
   return { id: id as string, userId, device };
 }
 
 async function rotate(id: string): Promise<string> {
-  const { status, body, text } = await client.post(`/tenants/devices/${id}/rotate-token`);
+  const { status, body, text } = await replicas.client.post(`/tenants/devices/${id}/rotate-token`);
   expect(status, text).toBe(200);
   return body.token;
 }
 
-/** A gateway that is ONLINE at an endpoint of its own. */
-async function newGateway(endpoint: string, url = urls[0]) {
-  const made = await client.post("/tenants/gateways", { name: unique("Gateway"), wireguardPort: "51820", endpoint });
-  expect(made.status, made.text).toBe(201);
-  const { id, token } = made.body;
-  const gateway = new SimulatedGateway({ url, gatewayId: id, token });
-  opened.push(gateway);
+/** Creates a gateway with its own endpoint, and waits until it is ONLINE. */
+async function newGateway(endpoint: string, url = replicas.url) {
+  const { id, gateway } = await replicas.newGateway({ url }, { endpoint });
   await gateway.connect();
-  await until("it is ONLINE", async () => (await client.get(`/tenants/gateways/${id}`)).body.status === "ONLINE");
-  return { id: id as string, gateway };
+  const status = async () => (await replicas.client.get(`/tenants/gateways/${id}`)).body.status;
+  await until("it is ONLINE", async () => (await status()) === "ONLINE");
+  return { id, gateway };
 }
 
 const block = "10.20.30.0/24";
 
-/** A resource behind gateways in the order of their priority, and a policy that lets everybody there. */
-async function openWay(...gateways: readonly string[]) {
-  const resource = await client.post("/tenants/resources", {
+/** Creates a resource behind gateways in the order of their priority, and a policy that permits everybody to access it. */
+async function grantAccess(...gateways: readonly string[]) {
+  const resource = await replicas.client.post("/tenants/resources", {
     name: unique("Resource"),
     type: "PRIVATE",
     addresses: [
@@ -77,12 +53,12 @@ async function openWay(...gateways: readonly string[]) {
   });
   expect(resource.status, resource.text).toBe(201);
   const { id } = resource.body;
-  const balanced = await client.post(`/tenants/resources/${id}/loadBalancing`, {
+  const balanced = await replicas.client.post(`/tenants/resources/${id}/loadBalancing`, {
     loadBalancingMode: "MANUAL",
     gateways,
   });
   expect(balanced.status, balanced.text).toBe(204);
-  const policy = await client.post("/tenants/policies", {
+  const policy = await replicas.client.post("/tenants/policies", {
     name: unique("Policy"),
     type: "PRIVATE",
     action: true,
@@ -93,25 +69,25 @@ async function openWay(...gateways: readonly string[]) {
   return { resourceId: id as string, policyId: policy.body.id as string };
 }
 
-async function connected(url = urls[0]) {
+async function connected(url = replicas.url) {
   const gateway = await newGateway("198.51.100.1");
-  const way = await openWay(gateway.id);
+  const granted = await grantAccess(gateway.id);
   const made = await newDevice(url);
   expect(await made.device.connect()).toBe(101);
-  await until("it has its way", () => made.device.wayTo(block) === gateway.id);
-  return { ...made, ...way, gateway };
+  await until("it has its route", () => made.device.routeTo(block) === gateway.id);
+  return { ...made, ...granted, gateway };
 }
 
-/** What the API says the device should have is what it has. */
+/** Checks that the API shows the configuration that the device has. */
 async function expectAsShown(id: string, device: SimulatedDevice): Promise<void> {
-  const { status, body } = await client.get(`/tenants/devices/${id}/configuration`);
+  const { status, body } = await replicas.client.get(`/tenants/devices/${id}/configuration`);
   expect(status).toBe(200);
   expect(body).toEqual(device.content);
 }
 
-test("a device that connects is told who signs, and which way its packets go", async () => {
+test("a device that connects receives the signing key and its routes", async () => {
   const { id, device, gateway } = await connected();
-  expect(device.welcome).toMatchObject({ tenant: tenant.id, device: id, heartbeatIntervalMs: 10_000 });
+  expect(device.welcome).toMatchObject({ tenant: replicas.tenant.id, device: id, heartbeatIntervalMs: 10_000 });
   expect(device.content?.gateways).toEqual([
     {
       gateway: gateway.id,
@@ -123,43 +99,43 @@ test("a device that connects is told who signs, and which way its packets go", a
       names: ["git.example.com"],
     },
   ]);
-  expect(device.signed?.header).toMatchObject({ tenant: tenant.id, device: id });
+  expect(device.signed?.header).toMatchObject({ tenant: replicas.tenant.id, device: id });
   await expectAsShown(id, device);
   device.heartbeat();
   await until("it is answered", () => device.answers.length === 1);
 });
 
-test("a change that another replica takes reaches it, and one that leaves it as it was sends nothing", async () => {
-  const { id, device, policyId } = await connected(urls[1]);
+test("a change on another replica is sent, unless it does not concern the device", async () => {
+  const { id, device, policyId } = await connected(replicas.otherUrl);
   const { sent } = device;
-  await client.post("/tenants/groups", { name: unique("Group") });
-  await client.patch(`/tenants/policies/${policyId}/deactivate`);
-  await until("the way is gone", () => device.content?.gateways.length === 0);
+  await replicas.client.post("/tenants/groups", { name: unique("Group") });
+  await replicas.client.patch(`/tenants/policies/${policyId}/deactivate`);
+  await until("the route is gone", () => device.content?.gateways.length === 0);
   expect(device.sent).toBe(sent + 1);
   await expectAsShown(id, device);
-  await client.post(`/tenants/policies/${policyId}/reactivate`);
-  await until("the way is back", () => device.wayTo(block) !== undefined);
+  await replicas.client.post(`/tenants/policies/${policyId}/reactivate`);
+  await until("the route is back", () => device.routeTo(block) !== undefined);
 });
 
 describe("a device that may reach nothing has no gateways", () => {
   test("while it is deactivated", async () => {
     const { id, device } = await connected();
-    await client.patch(`/tenants/devices/${id}/deactivate`);
+    await replicas.client.patch(`/tenants/devices/${id}/deactivate`);
     await until("they are gone", () => device.content?.gateways.length === 0);
     await expectAsShown(id, device);
-    await client.post(`/tenants/devices/${id}/reactivate`);
-    await until("they are back", () => device.wayTo(block) !== undefined);
+    await replicas.client.post(`/tenants/devices/${id}/reactivate`);
+    await until("they are back", () => device.routeTo(block) !== undefined);
   });
 
   test("while its user is", async () => {
     const { device, userId } = await connected();
-    await client.patch(`/tenants/users/${userId}/deactivate`);
+    await replicas.client.patch(`/tenants/users/${userId}/deactivate`);
     await until("they are gone", () => device.content?.gateways.length === 0);
-    await client.post(`/tenants/users/${userId}/reactivate`);
-    await until("they are back", () => device.wayTo(block) !== undefined);
+    await replicas.client.post(`/tenants/users/${userId}/reactivate`);
+    await until("they are back", () => device.routeTo(block) !== undefined);
   });
 
-  test("when it comes while there is nothing to reach, and is welcome all the same", async () => {
+  test("when it connects while there is nothing to reach", async () => {
     const { id, device } = await newDevice();
     await device.connect();
     await until("it is told so", () => device.content?.gateways.length === 0);
@@ -167,70 +143,70 @@ describe("a device that may reach nothing has no gateways", () => {
   });
 });
 
-test("news of somebody else cost it nothing", async () => {
+test("changes of other devices send nothing", async () => {
   const { device } = await connected();
   const { sent } = device;
   const stranger = await newDevice();
-  await client.patch(`/tenants/devices/${stranger.id}/deactivate`);
-  await client.patch(`/tenants/users/${stranger.userId}/deactivate`);
+  await replicas.client.patch(`/tenants/devices/${stranger.id}/deactivate`);
+  await replicas.client.patch(`/tenants/users/${stranger.userId}/deactivate`);
   await stranger.device.connect();
   await until("it is served", () => stranger.device.content !== undefined);
   expect(device.sent).toBe(sent);
 });
 
 describe("failover", () => {
-  async function twoWays() {
-    const [first, second] = [await newGateway("198.51.100.1"), await newGateway("198.51.100.2", urls[1])];
-    await openWay(first.id, second.id);
-    const { device, id } = await newDevice(urls[1]);
+  async function twoGateways() {
+    const [first, second] = [await newGateway("198.51.100.1"), await newGateway("198.51.100.2", replicas.otherUrl)];
+    await grantAccess(first.id, second.id);
+    const { device, id } = await newDevice(replicas.otherUrl);
     await device.connect();
-    await until("it goes the first way", () => device.wayTo(block) === first.id);
+    await until("its route is through the first gateway", () => device.routeTo(block) === first.id);
     return { first, second, device, id };
   }
 
-  test("maintenance sends devices to the next gateway, and its end back", async () => {
-    const { first, second, device } = await twoWays();
-    await client.post(`/tenants/gateways/${first.id}/enter-maintenance`);
-    await until("it goes the second way", () => device.wayTo(block) === second.id);
+  test("maintenance moves devices to the next gateway, and its end moves them back", async () => {
+    const { first, second, device } = await twoGateways();
+    await replicas.client.post(`/tenants/gateways/${first.id}/enter-maintenance`);
+    await until("its route is through the second gateway", () => device.routeTo(block) === second.id);
     expect(device.content?.gateways.map(({ gateway }) => gateway)).toEqual([second.id]);
-    await client.post(`/tenants/gateways/${first.id}/exit-maintenance`);
-    await until("it goes the first way", () => device.wayTo(block) === first.id);
+    await replicas.client.post(`/tenants/gateways/${first.id}/exit-maintenance`);
+    await until("its route is through the first gateway", () => device.routeTo(block) === first.id);
   });
 
-  test("a gateway in ERROR is left, and found again once it enforces", async () => {
-    const { first, second, device } = await twoWays();
+  test("a gateway in ERROR is avoided until it has applied a configuration", async () => {
+    const { first, second, device } = await twoGateways();
     first.gateway.verdict = () => "not_applied";
-    await openWay(first.id);
-    await until("it goes the second way", () => device.wayTo(block) === second.id);
+    await grantAccess(first.id);
+    await until("its route is through the second gateway", () => device.routeTo(block) === second.id);
     first.gateway.verdict = () => "apply";
-    await openWay(first.id);
-    await until("it goes the first way", () => device.wayTo(block) === first.id);
+    await grantAccess(first.id);
+    await until("its route is through the first gateway", () => device.routeTo(block) === first.id);
   });
 
-  test("a gateway's other endpoint, port or key reach devices", async () => {
-    const { first, device } = await twoWays();
+  test("a gateway's new endpoint, port or key is sent to devices", async () => {
+    const { first, device } = await twoGateways();
     const present = () => device.content?.gateways.find(({ gateway }) => gateway === first.id);
-    await client.put(`/tenants/gateways/${first.id}`, { endpoint: "gate.example.com", wireguardPort: "4500" });
+    await replicas.client.put(`/tenants/gateways/${first.id}`, { endpoint: "gate.example.com", wireguardPort: "4500" });
     await until("it is told", () => present()?.endpoint === "gate.example.com:4500");
-    await client.put(`/tenants/gateways/${first.id}`, { endpoint: "2001:db8::5" });
+    await replicas.client.put(`/tenants/gateways/${first.id}`, { endpoint: "2001:db8::5" });
     await until("it is told", () => present()?.endpoint === "[2001:db8::5]:4500");
     const key = publicKey();
     await first.gateway.connect({ publicKey: key });
     await until("it is told", () => present()?.publicKey === key);
   });
 
-  test("a gateway that is deleted is told to nobody any more", async () => {
-    const { first, second, device } = await twoWays();
-    expect((await client.delete(`/tenants/gateways/${first.id}`)).status).toBe(204);
-    await until("it goes the second way", () => device.wayTo(block) === second.id);
+  test("a deleted gateway is removed from routes", async () => {
+    const { first, second, device } = await twoGateways();
+    expect((await replicas.client.delete(`/tenants/gateways/${first.id}`)).status).toBe(204);
+    await until("its route is through the second gateway", () => device.routeTo(block) === second.id);
   });
 });
 
 describe("a device that comes back", () => {
-  test("with what it should have is sent nothing, by any replica", async () => {
+  test("with the wanted configuration receives nothing, from any replica", async () => {
     const { device } = await connected();
     const { sent } = device;
-    for (const url of urls) {
+    for (const url of [replicas.url, replicas.otherUrl]) {
       device.cut();
       device.url = url;
       device.welcome = undefined;
@@ -244,16 +220,16 @@ describe("a device that comes back", () => {
     expect(device.sent).toBe(sent);
   });
 
-  test("after a change is sent what changed meanwhile", async () => {
+  test("after a change receives the new configuration", async () => {
     const { device, policyId } = await connected();
     device.cut();
-    await client.patch(`/tenants/policies/${policyId}/deactivate`);
-    device.url = urls[1];
+    await replicas.client.patch(`/tenants/policies/${policyId}/deactivate`);
+    device.url = replicas.otherUrl;
     await device.connect();
-    await until("the way is gone", () => device.content?.gateways.length === 0);
+    await until("the route is gone", () => device.content?.gateways.length === 0);
   });
 
-  test("with something later than the tenant's present generation is sent what is later still", async () => {
+  test("with a later generation than the tenant's receives a configuration that is later still", async () => {
     const { device } = await newDevice();
     device.uses = { generation: 1_000_000, issuedAt: Date.now() + 60_000, hash: "0".repeat(64) };
     await device.connect();
@@ -262,7 +238,7 @@ describe("a device that comes back", () => {
   });
 });
 
-test("while a configuration is on its way no other is sent, and then the newest alone", async () => {
+test("while a configuration is unanswered no other is sent, and then only the newest", async () => {
   const { device, policyId, gateway } = await connected();
   const { sent } = device;
   let unanswered: NonNullable<SimulatedDevice["uses"]> | undefined;
@@ -270,43 +246,43 @@ test("while a configuration is on its way no other is sent, and then the newest 
     unanswered = name;
     return undefined;
   };
-  await client.patch(`/tenants/policies/${policyId}/deactivate`);
+  await replicas.client.patch(`/tenants/policies/${policyId}/deactivate`);
   await until("one is on its way", () => unanswered !== undefined);
   for (let count = 0; count < 3; count += 1) {
-    await client.post(`/tenants/policies/${policyId}/reactivate`);
-    await client.patch(`/tenants/policies/${policyId}/deactivate`);
+    await replicas.client.post(`/tenants/policies/${policyId}/reactivate`);
+    await replicas.client.patch(`/tenants/policies/${policyId}/deactivate`);
   }
-  await client.put(`/tenants/gateways/${gateway.id}`, { wireguardPort: "4500" });
-  await client.post(`/tenants/policies/${policyId}/reactivate`);
+  await replicas.client.put(`/tenants/gateways/${gateway.id}`, { wireguardPort: "4500" });
+  await replicas.client.post(`/tenants/policies/${policyId}/reactivate`);
   expect(device.sent).toBe(sent + 1);
   device.verdict = () => "apply";
   if (unanswered !== undefined) {
-    device.say({ type: "failed", configuration: unanswered, reason: "not_applied", message: "too slow" });
+    device.send({ type: "failed", configuration: unanswered, reason: "not_applied", message: "too slow" });
   }
   await until("the newest arrives", () => device.content?.gateways[0]?.endpoint === "198.51.100.1:4500");
   expect(device.sent).toBeLessThanOrEqual(sent + 3);
 });
 
-test("what a device refused is not sent to it again and again, and what comes next is", async () => {
+test("a refused configuration is not sent again at once, but the next one is", async () => {
   const { device, policyId, gateway } = await connected();
   const { sent } = device;
   device.verdict = () => "not_applied";
-  await client.patch(`/tenants/policies/${policyId}/deactivate`);
+  await replicas.client.patch(`/tenants/policies/${policyId}/deactivate`);
   await until("it is sent", () => device.sent === sent + 1);
   device.heartbeat();
   await until("it is answered", () => device.answers.length === 1);
   expect(device.sent).toBe(sent + 1);
   device.verdict = () => "apply";
-  await client.post(`/tenants/policies/${policyId}/reactivate`);
-  await client.put(`/tenants/gateways/${gateway.id}`, { wireguardPort: "4500" });
+  await replicas.client.post(`/tenants/policies/${policyId}/reactivate`);
+  await replicas.client.put(`/tenants/gateways/${gateway.id}`, { wireguardPort: "4500" });
   await until("the next arrives", () => device.content?.gateways[0]?.endpoint === "198.51.100.1:4500");
 });
 
-describe("a link is cut", () => {
+describe("a connection is ended", () => {
   const goodbye = (reason: string) => [expect.objectContaining({ reason })];
 
   test("when its token is replaced", async () => {
-    const { id, device } = await connected(urls[1]);
+    const { id, device } = await connected(replicas.otherUrl);
     const token = await rotate(id);
     await until("it is told", () => device.goodbyes.length === 1);
     expect(device.goodbyes).toEqual(goodbye("token_revoked"));
@@ -316,21 +292,21 @@ describe("a link is cut", () => {
   });
 
   test("when its device is deleted", async () => {
-    const { id, device } = await connected(urls[1]);
-    expect((await client.delete(`/tenants/devices/${id}`)).status).toBe(204);
+    const { id, device } = await connected(replicas.otherUrl);
+    expect((await replicas.client.delete(`/tenants/devices/${id}`)).status).toBe(204);
     await until("it is told", () => device.goodbyes.length === 1);
     expect(device.goodbyes).toEqual(goodbye("device_gone"));
     expect(await device.connect()).toBe(401);
   });
 
   test("when its tenant is deleted", async () => {
-    const { device } = await connected(urls[1]);
-    expect((await server.operator.delete(`/operator/tenants/${tenant.id}`)).status).toBe(204);
+    const { device } = await connected(replicas.otherUrl);
+    expect((await replicas.server.operator.delete(`/operator/tenants/${replicas.tenant.id}`)).status).toBe(204);
     await until("it is told", () => device.goodbyes.length === 1);
     expect(device.goodbyes).toEqual(goodbye("device_gone"));
   });
 
-  test("where its key is not the one that was enrolled", async () => {
+  test("when its key is not the enrolled one", async () => {
     const { device } = await newDevice();
     device.publicKey = publicKey();
     await device.connect();
@@ -339,10 +315,15 @@ describe("a link is cut", () => {
     expect(device.welcome).toBeUndefined();
   });
 
-  test("where the device opens another one", async () => {
+  test("when the device opens another one", async () => {
     const { id, device } = await connected();
-    const again = new SimulatedDevice({ url: urls[0], deviceId: id, token: device.token, publicKey: device.publicKey });
-    opened.push(again);
+    const again = new SimulatedDevice({
+      url: replicas.url,
+      deviceId: id,
+      token: device.token,
+      publicKey: device.publicKey,
+    });
+    replicas.opened.push(again);
     await again.connect();
     await until("the first is told", () => device.goodbyes.length === 1 && again.content !== undefined);
     expect(device.goodbyes).toEqual([expect.objectContaining({ reason: "replaced", retryAfterMs: 30_000 })]);
@@ -357,16 +338,16 @@ describe("nobody is let in", () => {
     ["with no text of a token", "%%%"],
   ])("%s", async (_how, token) => {
     const { device } = await newDevice();
-    if (token === "gateway") device.token = (await make("gateway", client)).token;
-    else device.token = token === "key" ? tenant.key : token;
+    if (token === "gateway") device.token = (await make("gateway", replicas.client)).token;
+    else device.token = token === "key" ? replicas.tenant.key : token;
     expect(await device.connect()).toBe(401);
   });
 
   test("to gateways' links with a device's token", async () => {
     const { device } = await newDevice();
     const gateway = new SimulatedGateway({
-      url: urls[0],
-      gatewayId: await makeId("gateway", client),
+      url: replicas.url,
+      gatewayId: await makeId("gateway", replicas.client),
       token: device.token,
     });
     expect(await gateway.connect()).toBe(401);
@@ -374,9 +355,11 @@ describe("nobody is let in", () => {
 
   test("without a WebSocket", async () => {
     const { device } = await newDevice();
-    const reply = await fetch(`${urls[0]}/device/v1/link`, { headers: { authorization: `Bearer ${device.token}` } });
+    const reply = await fetch(`${replicas.url}/device/v1/link`, {
+      headers: { authorization: `Bearer ${device.token}` },
+    });
     expect(reply.status).toBe(426);
-    const stranger = await fetch(`${urls[0]}/device/v1/link`);
+    const stranger = await fetch(`${replicas.url}/device/v1/link`);
     expect(stranger.status).toBe(401);
     expect(stranger.headers.get("www-authenticate")).toMatch(/^Bearer/);
     expect(await stranger.json()).toMatchObject({ code: "invalid_device_token" });
@@ -398,14 +381,14 @@ describe("nobody is let in", () => {
 
 describe("who breaks the protocol is let go", () => {
   test.each<[string, (device: SimulatedDevice) => void]>([
-    ["something that is no JSON", (device) => device.sayText("{")],
-    ["a frame of a gateway", (device) => device.sayText(JSON.stringify({ type: "whole" }))],
-    ["bytes", (device) => device.sayText(Buffer.from([1, 2, 3]))],
-    ["a second hello", (device) => device.sayHello()],
-    ["a frame of a megabyte", (device) => device.sayText(" ".repeat(1024 * 1024))],
+    ["a text that is not JSON", (device) => device.sendText("{")],
+    ["a frame of a gateway", (device) => device.sendText(JSON.stringify({ type: "whole" }))],
+    ["a binary frame", (device) => device.sendText(Buffer.from([1, 2, 3]))],
+    ["a second hello", (device) => device.sendHello()],
+    ["a frame of a megabyte", (device) => device.sendText(" ".repeat(1024 * 1024))],
     [
       "an answer to what was not sent",
-      (device) => device.say({ type: "applied", configuration: { generation: 1, issuedAt: 1, hash: "0".repeat(64) } }),
+      (device) => device.send({ type: "applied", configuration: { generation: 1, issuedAt: 1, hash: "0".repeat(64) } }),
     ],
     [
       "too many frames",
@@ -430,7 +413,7 @@ describe("who breaks the protocol is let go", () => {
   });
 });
 
-test("a replica that is full sends devices away before it looks at them", async () => {
+test("a replica at its limit refuses devices before it looks up their tokens", async () => {
   const small = await startTestServer({ settings: { deviceLinks: { limits: { connections: 1 } } } });
   const url = await listen(small);
   const [first, second] = [await newDevice(url), await newDevice(url)];
@@ -443,14 +426,14 @@ test("a replica that is full sends devices away before it looks at them", async 
   ]);
 });
 
-test("a gateway that discovers its endpoint is found where its link comes from", async () => {
+test("a gateway without a configured endpoint is reached at the address it connects from", async () => {
   const behindProxy = await startTestServer({ settings: { trustedProxies: ["127.0.0.1"] } });
   const url = await listen(behindProxy);
-  const made = await client.post("/tenants/gateways", { name: unique("Gateway"), wireguardPort: "4500" });
+  const made = await replicas.client.post("/tenants/gateways", { name: unique("Gateway"), wireguardPort: "4500" });
   const gateway = new SimulatedGateway({ url, gatewayId: made.body.id, token: made.body.token });
-  opened.push(gateway);
+  replicas.opened.push(gateway);
   await gateway.connect({}, { "x-forwarded-for": "203.0.113.9" });
-  await openWay(made.body.id);
+  await grantAccess(made.body.id);
   const { device } = await newDevice();
   await device.connect();
   await until("it is found", () => device.content?.gateways[0]?.endpoint === "203.0.113.9:4500");

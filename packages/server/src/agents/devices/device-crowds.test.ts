@@ -64,7 +64,7 @@ test("three hundred devices that come at once, fail over at once, and come back 
   });
   const devices = await crowd(tenant, 300);
   expect(new Set(await Promise.all(devices.map((device) => device.connect())))).toEqual(new Set([101]));
-  const all = (gateway: string | undefined) => () => devices.every((device) => device.wayTo(block) === gateway);
+  const all = (gateway: string | undefined) => () => devices.every((device) => device.routeTo(block) === gateway);
   await until("each has its way", all(gateways[0]), 60_000);
   expect(new Set(devices.map(({ content }) => content?.ipv4)).size).toBe(300);
 

@@ -93,7 +93,7 @@ async function connected(): Promise<void> {
     }),
   );
   expect(await device.connect()).toBe(101);
-  await until("it has its way", () => device.wayTo(block) === ids[0]);
+  await until("it has its way", () => device.routeTo(block) === ids[0]);
 }
 
 async function tick(): Promise<void> {
@@ -138,10 +138,10 @@ test("a gateway that falls silent hands its devices to the next, and has them ba
     await server.links.flush();
   }
   await server.links.detectSilence();
-  await until("it goes the second way", () => device.wayTo(block) === ids[1]);
+  await until("it goes the second way", () => device.routeTo(block) === ids[1]);
   await beat(gateways[0]);
   await server.links.flush();
-  await until("it goes the first way", () => device.wayTo(block) === ids[0]);
+  await until("it goes the first way", () => device.routeTo(block) === ids[0]);
 });
 
 test("when a time window ends, its way does", async () => {
@@ -154,7 +154,7 @@ test("when a time window ends, its way does", async () => {
   clock.advance(19_999);
   await tick();
   await beat(device);
-  expect(device.wayTo(block)).toBe(ids[0]);
+  expect(device.routeTo(block)).toBe(ids[0]);
   clock.advance(1);
   await tick();
   await until("the way is gone", () => device.content?.gateways.length === 0);

@@ -103,7 +103,7 @@ describe("a gateway that is silent for 30 seconds", () => {
     await gateway.connect();
     await until("it is sent what it should enforce", () => first !== undefined);
     clock.advance(9_000);
-    if (first !== undefined) gateway.say({ type: "applied", configuration: first });
+    if (first !== undefined) gateway.send({ type: "applied", configuration: first });
     await until("it is ONLINE", statusIs("ONLINE"));
     gateway.cut();
     clock.advance(21_001);

@@ -117,7 +117,7 @@ function peerOf(gateway: SimulatedGateway): string {
 }
 
 function hasWay({ device }: { device: SimulatedDevice }, gatewayId: string): boolean {
-  return device.wayTo(block) === gatewayId;
+  return device.routeTo(block) === gatewayId;
 }
 
 describe.each([
