@@ -1,28 +1,28 @@
-/** What carries the frames of a link, and what it tells of them: a WebSocket on one side, who serves the link on the other. */
+/** The boundary between the WebSockets of agents (`http/`) and the channels that serve them (`agents/`). */
 
-/** A WebSocket, or a test. */
+/** A WebSocket, or its substitute in a test. */
 export interface LinkTransport {
-  /** @param sent called when the text has left, or cannot any more */
+  /** @param sent called when the text was sent, or cannot be sent any more */
   send(text: string, sent: () => void): void;
-  /** Bytes that have not left yet. */
+  /** The number of bytes that are not sent yet. */
   readonly bufferedBytes: number;
   close(code: number, reason: string): void;
-  /** Ends it without waiting for the other side. */
+  /** Ends the connection without waiting for the other side. */
   terminate(): void;
 }
 
-/** What an open connection is told by its transport. */
+/** Receives the events of an open connection. */
 export interface LinkReceiver {
   received(text: string): void;
-  /** Something came that is no text, or was too long. */
+  /** A binary message or one that is too long arrived. */
   violated(): void;
   closed(): void;
 }
 
-/** What takes the links of one kind, whatever it does with them. `Presented` says whose link it is. */
+/** Serves the connections of one kind of agent. `Presented` identifies the agent. */
 export interface LinkListener<Presented = unknown> {
-  /** @throws AppError the kind's own for a token that is not valid; too_many_links, database_unavailable */
+  /** @throws AppError the kind's own if the token is not valid; too_many_links, database_unavailable */
   authenticate(token: string): Promise<Presented>;
-  /** @param sourceAddress where the connection comes from; of one that is gone already, anything */
+  /** @param sourceAddress the address that the agent connected from; arbitrary if the connection is already closed */
   open(presented: Presented, transport: LinkTransport, sourceAddress: string): LinkReceiver;
 }

@@ -6,7 +6,7 @@ import { Reconciler } from "./reconciler.ts";
 const log = createLog("silent");
 const never = 1_000_000;
 
-test("being woken runs it soon, once for many calls", async () => {
+test("runs soon after a wake, once for many of them", async () => {
   let runs = 0;
   const run = async () => {
     runs += 1;
@@ -19,7 +19,7 @@ test("being woken runs it soon, once for many calls", async () => {
   expect(runs).toBe(1);
 });
 
-test("being woken while it runs runs it once more", async () => {
+test("runs once more after a wake during a run", async () => {
   let runs = 0;
   const reconciler: Reconciler = new Reconciler({
     name: "test",
@@ -37,7 +37,7 @@ test("being woken while it runs runs it once more", async () => {
   expect(runs).toBe(2);
 });
 
-test("a run that fails is told of, and does not end it", async () => {
+test("reports a run that fails, and runs again", async () => {
   let runs = 0;
   const failures: string[] = [];
   const failed = (name: string) => failures.push(name);

@@ -41,7 +41,10 @@ async function newGateway(endpoint: string, url = replicas.url) {
 
 const block = "10.20.30.0/24";
 
-/** Creates a resource behind gateways in the order of their priority, and a policy that permits everybody to access it. */
+/**
+ * Creates a resource behind gateways in the order of their priority, and a policy that permits everybody to access
+ * it.
+ */
 async function grantAccess(...gateways: readonly string[]) {
   const resource = await replicas.client.post("/tenants/resources", {
     name: unique("Resource"),

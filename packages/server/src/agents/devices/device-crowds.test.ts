@@ -21,7 +21,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** As many devices of one active user as requests would take too long for. */
+/** Creates many devices of one active user with statements, because requests would take too long. */
 async function crowd({ id: tenantId, client }: TestTenant, count: number): Promise<SimulatedDevice[]> {
   const { user } = await make("device", client);
   const known = Array.from({ length: count }, () => ({
@@ -45,7 +45,7 @@ async function newGateway({ client }: TestTenant, endpoint: string): Promise<str
   return id;
 }
 
-test("three hundred devices that come at once, fail over at once, and come back at once, are all served", async () => {
+test("three hundred devices that connect, fail over and reconnect at once are all served", async () => {
   const tenant = await server.newTenant();
   const { client } = tenant;
   const gateways = [await newGateway(tenant, "198.51.100.1"), await newGateway(tenant, "198.51.100.2")];
@@ -65,13 +65,13 @@ test("three hundred devices that come at once, fail over at once, and come back 
   const devices = await crowd(tenant, 300);
   expect(new Set(await Promise.all(devices.map((device) => device.connect())))).toEqual(new Set([101]));
   const all = (gateway: string | undefined) => () => devices.every((device) => device.routeTo(block) === gateway);
-  await until("each has its way", all(gateways[0]), 60_000);
+  await until("each has its route", all(gateways[0]), 60_000);
   expect(new Set(devices.map(({ content }) => content?.ipv4)).size).toBe(300);
 
   await client.post(`/tenants/gateways/${gateways[0]}/enter-maintenance`);
-  await until("each goes the other way", all(gateways[1]), 60_000);
+  await until("each has a route through the other gateway", all(gateways[1]), 60_000);
   const isSettled = () => server.deviceLinks.state.unsettled === 0;
-  await until("each has said so", isSettled, 60_000);
+  await until("each has applied it", isSettled, 60_000);
 
   for (const device of devices) device.cut();
   const sent = devices.map((device) => device.sent);
@@ -79,6 +79,6 @@ test("three hundred devices that come at once, fail over at once, and come back 
   for (const device of devices) device.heartbeat();
   await until("each is answered", () => devices.every(({ answers }) => answers.length > 0), 60_000);
   await until("each is known", () => server.deviceLinks.state.connections === 300 && isSettled(), 60_000);
-  // What they have is what they should.
+  // They have the wanted configurations.
   expect(devices.map((device) => device.sent)).toEqual(sent);
 }, 180_000);

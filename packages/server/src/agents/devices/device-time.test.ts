@@ -7,7 +7,7 @@ import { startTestServer, type TestServer, type TestTenant } from "../../testing
 import { until } from "../../testing/until.ts";
 
 const hourMs = 3_600_000;
-/** With a clock that tests move, nothing happens by time but what they ask for. */
+/** The tests advance the clock, and run by hand what is due by time. */
 const settings = {
   gatewayLinks: { watch: false, tickMs: hourMs, lifeMs: 24 * hourMs },
   deviceLinks: { tickMs: hourMs, lifeMs: 24 * hourMs },
@@ -80,7 +80,7 @@ async function newDevice(): Promise<SimulatedDevice> {
 const statusIs = (id: string, status: string) => async () =>
   (await tenant.client.get(`/tenants/gateways/${id}`)).body.status === status;
 
-/** The device has its way through a gateway, on which it may go as long as the rule says. */
+/** Connects the device, with a route through the first gateway for as long as the rule permits. */
 async function connected(): Promise<void> {
   await made201(
     tenant.client.post("/tenants/policies", {
@@ -93,7 +93,7 @@ async function connected(): Promise<void> {
     }),
   );
   expect(await device.connect()).toBe(101);
-  await until("it has its way", () => device.routeTo(block) === ids[0]);
+  await until("it has its route", () => device.routeTo(block) === ids[0]);
 }
 
 async function tick(): Promise<void> {
@@ -106,7 +106,7 @@ async function beat(end: SimulatedDevice | SimulatedGateway): Promise<void> {
   await until("it is answered", () => end.answers.length > length);
 }
 
-test("a relay that falls silent is told after those that are in service, to devices that nothing else concerns", async () => {
+test("devices that nothing else concerns learn that a relay became silent: it moves to the end", async () => {
   const third = await newGateway("198.51.100.3");
   const { client } = tenant;
   const settings = await client.put(`/tenants/gateways/${ids[0]}/settings`, { relayPort: "51901" });
@@ -126,11 +126,11 @@ test("a relay that falls silent is told after those that are in service, to devi
   }
   silent.cut();
   await server.links.detectSilence();
-  await until("the other one stands first", () => relays().join() === [second, first].join());
+  await until("the other relay is first", () => relays().join() === [second, first].join());
   third.gateway.cut();
 });
 
-test("a gateway that falls silent hands its devices to the next, and has them back when it is heard", async () => {
+test("a silent gateway loses its devices to the next one, and gets them back when it is heard", async () => {
   await connected();
   for (let waited = 0; waited < 40_000; waited += 20_000) {
     clock.advance(20_000);
@@ -138,13 +138,13 @@ test("a gateway that falls silent hands its devices to the next, and has them ba
     await server.links.flush();
   }
   await server.links.detectSilence();
-  await until("it goes the second way", () => device.routeTo(block) === ids[1]);
+  await until("its route is through the second gateway", () => device.routeTo(block) === ids[1]);
   await beat(gateways[0]);
   await server.links.flush();
-  await until("it goes the first way", () => device.routeTo(block) === ids[0]);
+  await until("its route is through the first gateway", () => device.routeTo(block) === ids[0]);
 });
 
-test("when a time window ends, its way does", async () => {
+test("a route ends with its time window", async () => {
   const end = new Date(clock.now().getTime() + 20_000);
   const text = `now < timestamp("${end.toISOString()}")`;
   const body = { name: unique("Rule"), rule: text, hasTimeConstraint: true };
@@ -157,11 +157,11 @@ test("when a time window ends, its way does", async () => {
   expect(device.routeTo(block)).toBe(ids[0]);
   clock.advance(1);
   await tick();
-  await until("the way is gone", () => device.content?.gateways.length === 0);
+  await until("the route is gone", () => device.content?.gateways.length === 0);
 });
 
 describe("a configuration is renewed", () => {
-  /** A day passes faster than anybody can send heartbeats: the device comes back instead. */
+  /** Connects again after some time, because heartbeats would be missed meanwhile. */
   async function comeBackAfter(ms: number): Promise<void> {
     device.cut();
     clock.advance(ms);
@@ -169,7 +169,7 @@ describe("a configuration is renewed", () => {
     await beat(device);
   }
 
-  test("before half of its life is over, and not long before", async () => {
+  test("shortly before half of its validity period", async () => {
     await device.connect();
     await until("it has one", () => device.signed !== undefined);
     const { sent, signed } = device;
@@ -184,10 +184,10 @@ describe("a configuration is renewed", () => {
     expect(device.signed?.header.expiresAt).toBe(clock.now().getTime() + 24 * hourMs);
   });
 
-  test("on a link that stays", async () => {
+  test("on a connection that stays open", async () => {
     await connected();
     const { sent } = device;
-    // Heard a moment ago, however long that was by its configuration.
+    // Short periods, so that no heartbeat is missed.
     const brief = await startTestServer({ clock, settings: { deviceLinks: { tickMs: hourMs, lifeMs: 40_000 } } });
     device.cut();
     device.url = await brief.app.listen({ host: "127.0.0.1", port: 0 });
@@ -204,11 +204,11 @@ describe("a configuration is renewed", () => {
   });
 });
 
-test("what was refused is offered again after 30 seconds, then after twice as long", async () => {
+test("a refused configuration is offered again after 30 seconds, then after twice as long", async () => {
   device.verdict = () => "not_applied";
   await device.connect();
   await until("it was sent something", () => device.sent === 1);
-  // Its answer comes before that to what it says next.
+  // The server handles messages in order: the refusal comes before the heartbeat.
   await beat(device);
   for (const [waitMs, sent] of [
     [29_999, 1],
@@ -226,8 +226,8 @@ test("what was refused is offered again after 30 seconds, then after twice as lo
   expect(device.isOpen).toBe(true);
 });
 
-describe("a device is let go", () => {
-  test("that does not answer a configuration for a minute", async () => {
+describe("the connection of a device ends", () => {
+  test("if it does not answer a configuration for a minute", async () => {
     device.verdict = () => undefined;
     await device.connect();
     await until("it was sent something", () => device.sent === 1);
@@ -239,11 +239,11 @@ describe("a device is let go", () => {
     expect(device.isOpen).toBe(true);
     clock.advance(1);
     await tick();
-    await until("it is told", () => device.goodbyes.length === 1);
+    await until("it receives a goodbye", () => device.goodbyes.length === 1);
     expect(device.goodbyes).toEqual([expect.objectContaining({ reason: "protocol" })]);
   });
 
-  test("that was not heard for 30 seconds", async () => {
+  test("if it is silent for 30 seconds", async () => {
     await connected();
     clock.advance(30_000);
     await tick();
@@ -256,7 +256,7 @@ describe("a device is let go", () => {
     await beat(device);
   });
 
-  test("that says no hello for ten seconds", async () => {
+  test("if it sends no hello for ten seconds", async () => {
     await device.open();
     clock.advance(10_001);
     await tick();

@@ -19,7 +19,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** As many gateways as requests would take too long for. */
+/** Creates many gateways with statements, because requests would take too long. */
 async function crowd(tenantId: string, count: number): Promise<SimulatedGateway[]> {
   const tokens = Array.from({ length: count }, () => generateToken(tokenPrefixes.gateway));
   const ids = await makeGateways(server, tenantId, tokens.map(hashToken));
@@ -28,12 +28,12 @@ async function crowd(tenantId: string, count: number): Promise<SimulatedGateway[
   return gateways;
 }
 
-test("three hundred gateways that come at once, and come back at once, are all served", async () => {
+test("three hundred gateways that connect and reconnect at once are all served", async () => {
   const tenant = await server.newTenant();
   const gateways = await crowd(tenant.id, 300);
   expect(new Set(await Promise.all(gateways.map((gateway) => gateway.connect())))).toEqual(new Set([101]));
   await until("each holds something", () => gateways.every(({ content }) => content !== undefined), 60_000);
-  // The crowd's tokens cannot be shown: nothing but their hashes is stored.
+  // Their tokens cannot be shown, because only hashes are stored.
   const reader = server.client(await tenant.keyWith("gateways:read"));
   const isOnline = async () => {
     const { body } = await reader.get("/tenants/gateways");
@@ -45,13 +45,13 @@ test("three hundred gateways that come at once, and come back at once, are all s
   await Promise.all(gateways.map((gateway) => gateway.connect()));
   for (const gateway of gateways) gateway.heartbeat();
   await until("each is answered", () => gateways.every(({ answers }) => answers.length > 0), 60_000);
-  // What they have is what they should: nobody is sent anything, and no status changes.
+  // They have the wanted configurations: nothing is sent, and no status changes.
   expect(gateways.map(({ seen }) => seen.wholes + seen.differences)).toEqual(before);
   expect(await isOnline()).toBe(true);
 });
 
-describe("a replica that has too much to do", () => {
-  test("sends gateways away before it looks at them, and says when to come again", async () => {
+describe("an overloaded replica", () => {
+  test("refuses gateways before it looks up their tokens, with a time to connect again", async () => {
     const small = await startTestServer({ settings: { gatewayLinks: { limits: { connections: 1 } } } });
     const smallUrl = await small.app.listen({ host: "127.0.0.1", port: 0 });
     const tenant = await server.newTenant();
@@ -68,7 +68,7 @@ describe("a replica that has too much to do", () => {
   });
 });
 
-test("a gateway that does not read is sent one configuration, and the newest when it reads again", async () => {
+test("a gateway that does not read receives one configuration, and only the newest when it reads again", async () => {
   const { id: tenantId, client } = await server.newTenant();
   const { id, token } = await make("gateway", client);
   const gateway = new SimulatedGateway({ url, gatewayId: id, token });
@@ -85,17 +85,20 @@ test("a gateway that does not read is sent one configuration, and the newest whe
     await client.post(`/tenants/policies/${policy.body.id}/reactivate`);
   }
   const { seen } = gateway;
-  await until("something is on its way", async () => {
+  await until("a configuration is in flight", async () => {
     const row = await linkRowOf(server, tenantId, id);
     return row !== undefined && row.sent_root !== null && row.sent_root !== row.applied_root;
   });
   gateway.resume();
   await until("it holds the newest", () => gateway.content?.resources.get(resource.id) !== undefined);
-  await until("that is known", async () => (await client.get(`/tenants/gateways/${id}/sync`)).body.state === "applied");
+  await until(
+    "it is recorded",
+    async () => (await client.get(`/tenants/gateways/${id}/sync`)).body.state === "applied",
+  );
   expect(gateway.seen.differences).toBeLessThanOrEqual(seen.differences + 3);
 });
 
-test("an offer of another protocol on any other path is not taken, and the request is served", async () => {
+test("an offer of another protocol on any other path is ignored, and the request is served", async () => {
   const { key } = await server.newTenant();
   const { request } = await import("node:http");
   const body = JSON.stringify({ name: unique("Group") });

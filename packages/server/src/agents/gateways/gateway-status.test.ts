@@ -7,7 +7,7 @@ import { TestClock } from "../../testing/test-clock.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 
-/** With a clock that tests move, nothing happens by time but what they ask for. */
+/** The tests advance the clock, and run by hand what is due by time. */
 const settings = { gatewayLinks: { watch: false, tickMs: 3_600_000, lifeMs: 40_000 } };
 let server: TestServer;
 let clock: TestClock;
@@ -66,7 +66,7 @@ describe("a gateway that is silent for 30 seconds", () => {
     await until("it is ONLINE", statusIs("ONLINE"));
   });
 
-  test("is let go, so that it comes again over a connection that works", async () => {
+  test("is disconnected, so that it connects again", async () => {
     await online();
     clock.advance(30_001);
     await tick();
@@ -74,7 +74,7 @@ describe("a gateway that is silent for 30 seconds", () => {
     await online();
   });
 
-  test("is noticed by another replica where its own is gone", async () => {
+  test("is detected by another replica if its own is gone", async () => {
     await online();
     const other = await startTestServer({ clock, settings });
     clock.advance(30_001);
@@ -83,7 +83,7 @@ describe("a gateway that is silent for 30 seconds", () => {
     expect((await read()).status).toBe("OFFLINE");
   });
 
-  test("was in ERROR, and is so again when it is heard", async () => {
+  test("returns to ERROR when it is heard again", async () => {
     gateway.verdict = () => "not_applied";
     await gateway.connect();
     await until("it is ERROR", statusIs("ERROR"));
@@ -94,14 +94,14 @@ describe("a gateway that is silent for 30 seconds", () => {
     await until("it is ERROR", statusIs("ERROR"));
   });
 
-  test("is OFFLINE also where it was last heard of by something else than a heartbeat", async () => {
+  test("is OFFLINE also if another message than a heartbeat was the last one", async () => {
     let first: ConfigurationName | undefined;
     gateway.verdict = (name) => {
       first = name;
       return undefined;
     };
     await gateway.connect();
-    await until("it is sent what it should enforce", () => first !== undefined);
+    await until("it receives a configuration", () => first !== undefined);
     clock.advance(9_000);
     if (first !== undefined) gateway.send({ type: "applied", configuration: first });
     await until("it is ONLINE", statusIs("ONLINE"));
@@ -116,11 +116,11 @@ describe("a gateway that is silent for 30 seconds", () => {
 });
 
 describe("maintenance", () => {
-  test("hides what is reported, and tells the gateway since when it drains", async () => {
+  test("hides the reported status, and is sent to the gateway with its start", async () => {
     await online();
     expect((await tenant.client.post(`/tenants/gateways/${id}/enter-maintenance`)).status).toBe(200);
     const drain = () => gateway.content?.settings.drain;
-    await until("it is told", () => drain() !== undefined);
+    await until("it is sent", () => drain() !== undefined);
     expect(drain()).toEqual({ since: clock.now().getTime(), until: clock.now().getTime() + 300_000 });
     await beat();
     clock.advance(30_001);
@@ -128,13 +128,13 @@ describe("maintenance", () => {
     expect((await read()).status).toBe("MAINTENANCE");
     await tenant.client.post(`/tenants/gateways/${id}/exit-maintenance`);
     expect((await read()).status).toBe("OFFLINE");
-    await until("it is told", () => drain() === undefined);
+    await until("it is sent", () => drain() === undefined);
     await beat();
     await until("it is ONLINE", statusIs("ONLINE"));
   });
 });
 
-test("a token that was rotated away cuts the link when its grace ends", async () => {
+test("a connection with a rotated token ends with the grace period", async () => {
   await online();
   await tenant.client.post(`/tenants/gateways/${id}/rotate-token`, { graceSeconds: 60 });
   clock.advance(20_000);
@@ -142,7 +142,7 @@ test("a token that was rotated away cuts the link when its grace ends", async ()
   clock.advance(20_000);
   await beat();
   clock.advance(20_001);
-  // The tenant's links have heard of the rotation by now, since they sent what it changed, or nothing.
+  // The rotation may reach the connections before or after this.
   await until("it is cut", async () => {
     await tick();
     return gateway.goodbyes.length === 1;
@@ -150,14 +150,14 @@ test("a token that was rotated away cuts the link when its grace ends", async ()
   expect(gateway.goodbyes).toEqual([expect.objectContaining({ reason: "token_revoked" })]);
 });
 
-test("who says no hello is let go after ten seconds", async () => {
+test("a connection without a hello ends after ten seconds", async () => {
   await gateway.open();
   clock.advance(10_001);
   await tick();
   await until("it is closed", () => gateway.closes.length === 1);
 });
 
-test("a configuration is renewed when half of its life is over, with an envelope alone", async () => {
+test("a configuration is renewed after half of its validity period, without its content", async () => {
   await online();
   const before = gateway.envelope?.header;
   clock.advance(19_999);
@@ -171,7 +171,7 @@ test("a configuration is renewed when half of its life is over, with an envelope
   expect(gateway.seen).toMatchObject({ wholes: 1, differences: 1 });
 });
 
-test("heartbeats raise no version and no generation", async () => {
+test("heartbeats change neither versions nor generations", async () => {
   await online();
   await beat();
   const before = (await tenant.client.get(`/tenants/gateways/${id}/sync`)).body.generation;
@@ -185,11 +185,11 @@ test("heartbeats raise no version and no generation", async () => {
 });
 
 describe("a replica that stops", () => {
-  test("tells gateways when to come again, and writes down that they are gone", async () => {
+  test("sends gateways the time to connect again, and records that they are disconnected", async () => {
     await online();
     const other = await startTestServer({ clock, settings });
     await server.links.close();
-    await until("it is told", () => gateway.goodbyes.length === 1);
+    await until("it is sent", () => gateway.goodbyes.length === 1);
     expect(gateway.goodbyes).toEqual([
       expect.objectContaining({ reason: "shutting_down", retryAfterMs: expect.any(Number) }),
     ]);

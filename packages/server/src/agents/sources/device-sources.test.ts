@@ -8,7 +8,7 @@ import { startTestServer, type TestClient, type TestServer, type TestTenant } fr
 import { until } from "../../testing/until.ts";
 
 const clock = new TestClock();
-/** The first and the second believe a proxy on this machine, the third believes nobody. */
+/** The first and the second replica trust a proxy on this machine, the third trusts none. */
 let servers: readonly TestServer[];
 let urls: readonly string[];
 let tenant: TestTenant;
@@ -36,8 +36,8 @@ function urlOf(replica: number): string {
   return urls[replica] ?? "";
 }
 
-/** A gateway at the second replica, and a way through it that is open only from some addresses. */
-async function openWay(sourceIps: readonly string[]) {
+/** Creates a gateway on the second replica, and a resource behind it that is open only from some addresses. */
+async function grantAccess(sourceIps: readonly string[]) {
   const { body: made } = await client.post("/tenants/gateways", {
     name: unique("Gateway"),
     wireguardPort: "51820",
@@ -97,7 +97,7 @@ async function newDevice(url = urlOf(0)) {
   return { id: id as string, key, device };
 }
 
-/** The device's link comes from an address, as the proxy before the replica says. */
+/** Connects a device from an address, as a proxy in front of the replica reports it. */
 async function connectFrom(device: SimulatedDevice, address: string): Promise<void> {
   device.cut();
   clock.advance(1_000);
@@ -116,7 +116,7 @@ function peerOf(gateway: SimulatedGateway): string {
   return Object.keys(peersIn(gateway))[0] ?? "";
 }
 
-function hasWay({ device }: { device: SimulatedDevice }, gatewayId: string): boolean {
+function hasRoute({ device }: { device: SimulatedDevice }, gatewayId: string): boolean {
   return device.routeTo(block) === gatewayId;
 }
 
@@ -125,41 +125,41 @@ describe.each([
   ["IPv6", ["2001:db8:1::/48"], "2001:db8:1::7", "2001:db8:2::7"],
   ["IPv4 written as IPv6", ["192.0.2.0/24"], "::ffff:192.0.2.7", "::ffff:198.51.100.9"],
 ])("%s: a policy asks for source addresses", (_, sourceIps, inside, outside) => {
-  test("a device that no gateway has met is let in, and shut out, by where its link comes from", async () => {
-    const { id, gateway } = await openWay(sourceIps);
+  test("the address that a device connects from grants and revokes its access before any gateway has seen it", async () => {
+    const { id, gateway } = await grantAccess(sourceIps);
     const made = await newDevice();
     const before = await audited();
     await connectFrom(made.device, inside);
     await until("it is a peer at the other replica's gateway", () => peersOf(gateway).includes(made.key));
-    await until("it has its way", () => hasWay(made, id));
+    await until("it has its route", () => hasRoute(made, id));
     expect((await client.get(`/tenants/devices/${made.id}/configuration`)).body).toEqual(made.device.content);
     await connectFrom(made.device, outside);
-    await until("it is no peer", () => peersOf(gateway).length === 0);
-    await until("its way is gone", () => made.device.content?.gateways.length === 0);
+    await until("it is not a peer any more", () => peersOf(gateway).length === 0);
+    await until("its route is gone", () => made.device.content?.gateways.length === 0);
     expect(await audited()).toBe(before);
   });
 });
 
-test("what a device writes into X-Forwarded-For counts for nothing without a trusted proxy", async () => {
-  const { gateway } = await openWay(["192.0.2.0/24", "127.0.0.0/8"]);
+test("X-Forwarded-For is ignored without a trusted proxy", async () => {
+  const { gateway } = await grantAccess(["192.0.2.0/24", "127.0.0.0/8"]);
   const spoofing = await newDevice(urlOf(2));
   const honest = await newDevice();
   await connectFrom(spoofing.device, "192.0.2.7");
   await until("it has a configuration", () => spoofing.device.content !== undefined);
   await servers[2]?.deviceSources.flush();
-  // Later than the other one, and known to the gateway: so is all that the first brought.
+  // The honest device connected later and is known to the gateway, so the first observation was handled as well.
   await connectFrom(honest.device, "192.0.2.8");
   await until("the honest one is a peer", () => peersOf(gateway).includes(honest.key));
   expect(peersOf(gateway)).toEqual([honest.key]);
   expect(spoofing.device.content?.gateways).toEqual([]);
 });
 
-describe("of a gateway and the device's own link", () => {
-  test("the one that saw it last counts, on every replica", async () => {
-    const { id, gateway } = await openWay(["192.0.2.0/24"]);
+describe("of the observations of a gateway and of the device's connection", () => {
+  test("the latest one counts, on every replica", async () => {
+    const { id, gateway } = await grantAccess(["192.0.2.0/24"]);
     const made = await newDevice();
     await connectFrom(made.device, "192.0.2.7");
-    await until("it has its way", () => hasWay(made, id));
+    await until("it has its route", () => hasRoute(made, id));
     await until("it is a peer", () => peersOf(gateway).length === 1);
     const peer = peerOf(gateway);
     const report = (lastHandshake: number) =>
@@ -173,12 +173,12 @@ describe("of a gateway and the device's own link", () => {
     expect((await client.get(`/tenants/devices/${made.id}/configuration`)).body.gateways).toHaveLength(1);
     clock.advance(1_000);
     report(clock.now().getTime());
-    await until("it is no peer", () => peersOf(gateway).length === 0);
-    await until("the other replica took its way", () => made.device.content?.gateways.length === 0);
+    await until("it is not a peer any more", () => peersOf(gateway).length === 0);
+    await until("the other replica removed its route", () => made.device.content?.gateways.length === 0);
   });
 });
 
-/** The place of the last entry on record. */
+/** The position of the last audit entry. */
 async function audited(): Promise<number> {
   const { status, body, text } = await client.get("/tenants/events?limit=1&sort=-position");
   expect(status, text).toBe(200);

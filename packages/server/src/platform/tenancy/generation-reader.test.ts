@@ -11,7 +11,7 @@ function byHand() {
   return { asked, reader };
 }
 
-test("requests of one turn share a question, each tenant its own", async () => {
+test("requests in one turn of the event loop share a query, one for each tenant", async () => {
   const { asked, reader } = byHand();
   const answers = [reader.current("a"), reader.current("b"), reader.current("a")];
   expect(asked).toEqual([]);
@@ -22,7 +22,7 @@ test("requests of one turn share a question, each tenant its own", async () => {
   expect(await Promise.all(answers)).toEqual([7, 3, 7]);
 });
 
-test("who comes after a question was sent is not told its answer", async () => {
+test("a request after the query was sent does not get its answer", async () => {
   const { asked, reader } = byHand();
   const before = reader.current("a");
   await turn();
@@ -35,7 +35,7 @@ test("who comes after a question was sent is not told its answer", async () => {
   expect([await before, await after]).toEqual([7, 8]);
 });
 
-test("a question that fails, fails for all that share it, and the next is asked anew", async () => {
+test("a query that fails, fails for all requests that share it, and the next request starts another", async () => {
   let fail = true;
   const reader = new GenerationReader(() => (fail ? Promise.reject(new Error("away")) : Promise.resolve(1)));
   const shared = await Promise.allSettled([reader.current("a"), reader.current("a")]);
