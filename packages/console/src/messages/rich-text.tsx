@@ -7,7 +7,10 @@ interface RichTextProps {
   readonly message: MessageKey;
   /** The values of the placeholders of the message. */
   readonly values?: Readonly<Record<string, string | number>>;
-  /** The element for each tag of the message: `{ link: <RecordLink … /> }` renders `<link>…</link>`. */
+  /**
+   * The element for each tag of the message: `{ a: <RecordLink … /> }` renders `<a>…</a>`. The name of a tag must not be
+   * that of a void HTML element, such as `link`.
+   */
   readonly elements: Readonly<Record<string, ReactElement>>;
 }
 
@@ -19,10 +22,10 @@ interface TransProps {
   readonly components: Readonly<Record<string, ReactElement>>;
 }
 
-/** `Trans` declares its props for one literal key. For any key of the catalogue, its types are too complex to compute. */
+/** `Trans` types its props for one literal key. For any key of the catalogue, the types are too complex to compute. */
 const Translation = Trans as unknown as ComponentType<TransProps>;
 
-/** Values are inserted as text: a record named `<link>` renders as these characters. */
+/** Values are inserted as text: a record named `<b>` renders as these characters. */
 export function RichText({ message, values = {}, elements }: RichTextProps) {
   return <Translation i18n={i18n} t={t} i18nKey={message} values={values} components={elements} />;
 }

@@ -31,7 +31,7 @@ export const apiKeys = {
   revoke: {
     effect: "The key and all sessions that use it stop working immediately. You cannot undo this.",
     effectOwn:
-      "The key and all sessions that use it stop working immediately. Your own session uses this key, so that you need another key to sign in. You cannot undo this.",
+      "The key and all sessions that use it stop working immediately. Your own session uses this key, so you need another key to sign in. You cannot undo this.",
     label: "Revoke",
     title: "Revoke API key {{name}}?",
   },

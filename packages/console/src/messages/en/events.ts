@@ -1,7 +1,7 @@
 export const events = {
   actors: {
     apiKey: "API key",
-    apiKeyNamed: "API key {{name}} (<link>activity by this key</link>)",
+    apiKeyNamed: "API key {{name}} (<a>activity by this key</a>)",
     operator: "Operator",
     operatorNamed: "Operator {{name}}",
     system: "System",
@@ -73,19 +73,19 @@ export const events = {
     },
     impossible: {
       apiKey:
-        "Gatehouse stores only a hash of a key, so that it cannot restore the key. Create a new key and configure it in the programs that used this one.",
+        "Gatehouse stores only a hash of a key, so it cannot restore the key. Create a new key and configure it in the programs that used this one.",
       configuration:
         "This event is part of an applied configuration. Apply the previous configuration to undo the event.",
       created: "This event created the record, so there’s nothing to restore. Delete the record on its own page.",
       default: "There is nothing to restore.",
-      deviceUser: "The device did not belong to a user any more.",
+      deviceUser: "The device no longer belonged to a user.",
       kind: "Records of this type cannot be created again.",
-      ownership: "Only the owner can transfer the ownership.",
+      ownership: "Only the owner can transfer ownership.",
       partial:
         "This event is part of a deletion. Restore the deleted record from its own event, in the same generation.",
       resource: "The resource of the address is unknown.",
       roles: "Assign and remove roles on the pages of the roles.",
-      secret: "Gatehouse does not store secrets in events, so that it cannot restore the previous secret.",
+      secret: "Gatehouse does not store secrets in events, so it cannot restore the previous secret.",
       unsupported: "Gatehouse cannot restore changes of this type.",
       userEmail: "The email address of the user is unknown.",
       webhook:
@@ -111,7 +111,7 @@ export const events = {
     order: {
       done: "Order restored",
       label: "Restore order",
-      notPermitted: "Your key cannot read policies, so that you cannot restore their order.",
+      notPermitted: "Your key cannot read policies, so you cannot restore their order.",
       same: "The order is the same as before this event. There is nothing to restore.",
       text_one:
         "{{count, number}} policy moved in this event. Restoring moves it back to its previous position. Policies that were created since keep their positions.",

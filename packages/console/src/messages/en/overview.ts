@@ -4,8 +4,7 @@ export const overview = {
     allPassing_one: "{{count, number}} test passes",
     allPassing_other: "All {{count, number}} tests pass",
     empty: "No access tests yet. An access test is a guardrail, for example “Contractors can never reach Payroll”.",
-    emptyCreate:
-      "No access tests yet. <link>Add a guardrail</link>, for example “Contractors can never reach Payroll”.",
+    emptyCreate: "No access tests yet. <a>Add a guardrail</a>, for example “Contractors can never reach Payroll”.",
     failing: "{{failing, number}} of {{total, number}} failing",
     title: "Access tests",
   },
@@ -55,7 +54,7 @@ export const overview = {
     configuration: "Configuration",
     delay: "Delay",
     empty: "No gateways yet. A gateway is the entry point of your network.",
-    emptyCreate: "No gateways yet. A gateway is the entry point of your network. <link>Create the first one</link>.",
+    emptyCreate: "No gateways yet. A gateway is the entry point of your network. <a>Create the first one</a>.",
     notDeployed: "Not deployed yet",
     table: "Applied configurations",
     target: "Target",

@@ -1,6 +1,6 @@
 /**
- * The rules that the builder supports: conditions on country, time, posture and users, of which all or any must be met. A
- * rule is stored as text only. A rule that the builder cannot parse remains text.
+ * The rules that the builder supports: conditions on country, time, posture and users, of which all or any must be met.
+ * A rule is stored as text only. A rule that the builder cannot parse remains text.
  */
 
 export type Plain = string | number | boolean;

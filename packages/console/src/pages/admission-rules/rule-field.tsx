@@ -6,7 +6,7 @@ import type { CustomFieldProps } from "../../records/form-fields.tsx";
 import { RuleBuilder } from "./rule-builder.tsx";
 import { readRule } from "./rule-conditions.ts";
 
-/** The text editor is large, so that it loads only when it is used. */
+/** The text editor is large, so it loads only when it is used. */
 const RuleText = lazy(async () => ({ default: (await import("./rule-text.tsx")).RuleText }));
 
 export function RuleField({ value, onChange, error }: CustomFieldProps) {

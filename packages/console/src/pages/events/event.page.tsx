@@ -86,7 +86,7 @@ function Actor({ event: { actor } }: { readonly event: Event }) {
     <RichText
       message="events.actors.apiKeyNamed"
       values={{ name: actor.name }}
-      elements={{ link: <RecordLink to={`/events?actor.id=${actor.id}`} inText /> }}
+      elements={{ a: <RecordLink to={`/events?actor.id=${actor.id}`} inText /> }}
     />
   );
 }

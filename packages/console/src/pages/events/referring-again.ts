@@ -1,4 +1,4 @@
-/** References to a deleted record. The command that deleted it removed them from groups and policies, with an event for each. */
+/** References to a deleted record, which the deletion removed from groups and policies, with an event for each. */
 import { paged } from "../../app/api.ts";
 import type { PlannedChange } from "../../records/planned-change.ts";
 import { readRecord } from "../../records/use-record.ts";

@@ -68,8 +68,8 @@ export function restorationOf(event: Event, now: State | undefined): Restoration
 }
 
 /**
- * The order of policies before the events that moved them. Other policies keep their positions, as do policies that were
- * created since.
+ * The order of policies before the events that moved them. Other policies keep their positions, as do policies that
+ * were created since.
  *
  * @param current policies in their order, without the default policy
  * @param positions the previous position of each moved policy

@@ -1,4 +1,4 @@
-/** For each type of record: the settings that can be restored, the requests that restore them, and the one that creates it again. */
+/** For each type of record: the settings that can be restored, and the requests that restore or create it. */
 import type { ResultOf } from "@gatehouse/client/calls";
 import type { Permission } from "@gatehouse/contract/permissions";
 import { t } from "../../messages/i18n.ts";
@@ -463,7 +463,7 @@ function byId(left: { readonly id: string }, right: { readonly id: string }): nu
   return left.id < right.id ? -1 : 1;
 }
 
-/** The revertPlan for a type of record; undefined if the type cannot be restored. */
+/** The plan for a type of record; undefined if the type cannot be restored. */
 export function revertPlanOf(type: string): RevertPlan<State> | undefined {
   return revertPlans[type] as RevertPlan<State> | undefined; // events hold records in the form of the API
 }

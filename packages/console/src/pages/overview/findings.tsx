@@ -14,7 +14,7 @@ type Findings = ResultOf<"/tenants/access/findings", "get">;
 type Policy = Findings["neverMatchingPolicies"]["first"][number];
 
 const mostShown = 6;
-/** Findings examine all policies, so that they are polled less often than cheap queries. */
+/** Findings examine all policies, so they are polled less often than cheap queries. */
 const refreshMs = 60_000;
 
 function useFindings() {

@@ -20,7 +20,7 @@ const refreshMs = 15_000;
 /** Ordered by urgency. */
 const states = ["ERROR", "OFFLINE", "PENDING", "MAINTENANCE", "ONLINE"] as const;
 
-/** Each gateway costs a request, so that only these are queried. */
+/** Each gateway costs a request, so only these are queried. */
 const mostQueried = 12;
 const mostShown = 6;
 
@@ -40,7 +40,7 @@ export function GatewaysPanel() {
               {canCreate ? (
                 <RichText
                   message="overview.gateways.emptyCreate"
-                  elements={{ link: <RecordLink to="/gateways?new=1" inText /> }}
+                  elements={{ a: <RecordLink to="/gateways?new=1" inText /> }}
                 />
               ) : (
                 t("overview.gateways.empty")

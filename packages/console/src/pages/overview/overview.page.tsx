@@ -71,7 +71,7 @@ function AccessTests() {
                 {canWrite ? (
                   <RichText
                     message="overview.accessTests.emptyCreate"
-                    elements={{ link: <RecordLink to="/access-tests?new=1" inText /> }}
+                    elements={{ a: <RecordLink to="/access-tests?new=1" inText /> }}
                   />
                 ) : (
                   t("overview.accessTests.empty")

@@ -135,7 +135,7 @@ function RoleUsers({ role }: { readonly role: Role }) {
           <RichText
             message="roles.users.more"
             values={{ count: data.all.length - mostShown }}
-            elements={{ link: <RecordLink to={`/users?roles.type=${role.type}`} inText /> }}
+            elements={{ a: <RecordLink to={`/users?roles.type=${role.type}`} inText /> }}
           />
         </Text>
       )}

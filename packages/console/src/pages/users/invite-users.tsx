@@ -202,7 +202,7 @@ function bodyOf(emails: readonly string[], groups: readonly string[]) {
   return emails.map((email) => ({ email, groups: [...groups] }));
 }
 
-/** A batch succeeds or fails as a whole. Sends it again without the addresses that the API rejects, and returns those. */
+/** Sends a batch, which succeeds or fails as a whole. Repeats it without rejected addresses, and returns those. */
 async function invite(
   emails: readonly string[],
   groups: readonly string[],

@@ -15,7 +15,7 @@ export interface Invitations {
 
 const addressPattern = /^[^\s@,;"<>()]{1,64}@[^\s@,;"<>()]+\.[^\s@,;"<>().]+$/;
 
-/** Accepts several addresses per line, separated by commas, semicolons or tabs. Cells without an address are ignored. */
+/** Accepts several addresses per line, separated by commas, semicolons or tabs. Ignores cells without an address. */
 export function readInvitations(text: string): Invitations {
   const emails: string[] = [];
   const invalid: InvalidLine[] = [];

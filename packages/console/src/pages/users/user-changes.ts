@@ -4,7 +4,7 @@ import type { PlannedChange } from "../../records/planned-change.ts";
 
 type Attributes = Record<string, string | number | boolean>;
 
-/** Parses one attribute per line. `true`, `false` and numbers become values of these types, everything else a string. */
+/** Parses one attribute per line. `true`, `false` and numbers keep their types; everything else is a string. */
 export function readAttributes(text: string): Attributes {
   const attributes: Attributes = {};
   for (const line of text.split("\n")) {
