@@ -1,4 +1,4 @@
-/** What other features may ask of access tests. */
+/** The face of this feature: access tests. */
 export { accessTestGuard } from "./access-test-guard.ts";
 export { readQuestions } from "./access-tests.queries.ts";
 export { accessTestStateView } from "./access-tests.view.ts";

@@ -79,8 +79,8 @@ export async function deleteAccessTest(call: Call<typeof operations.deleteAccess
 }
 
 /**
- * What is enforced holds from the start, unless the caller says why it need not: whoever breaks a test is told then, not whoever
- * changes something else later. No other command commits between this check and this one's commit.
+ * Requires that an enforced test holds when it is stored, unless the caller gives a reason. Otherwise the first
+ * unrelated change would be refused. No other command commits between this check and the commit of this command.
  *
  * @throws AppError access_tests_broken
  */

@@ -1,13 +1,13 @@
-/** What people are told of a test that does not hold. */
+/** Messages for users about broken access tests. */
 import type { ProblemField } from "@gatehouse/contract/problem";
 import type { CheckedExpectation } from "@gatehouse/policy/effects/check-expectation";
 import type { Model } from "@gatehouse/policy/model/model";
 import type { StoredQuestion } from "./access-tests.queries.ts";
 
-/** Of those for whom a test does not hold, an error names so many. */
+/** The number of principals that one error names at most. */
 const mostNamed = 10;
 
-/** @param model that the test was asked of */
+/** @param model the model in which the test was evaluated */
 export function testRefusal(
   { id, name, expected }: Pick<StoredQuestion, "id" | "name" | "expected">,
   { broken, brokenCount }: CheckedExpectation,

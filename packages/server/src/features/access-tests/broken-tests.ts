@@ -1,4 +1,4 @@
-/** Which tests a change breaks: those that held before, and do not hold after it. */
+/** Tests that a change breaks: they held before the change, and do not hold after it. */
 import { setImmediate as turn } from "node:timers/promises";
 import { type CheckedExpectation, checkExpectation } from "@gatehouse/policy/effects/check-expectation";
 import type { FactChange } from "@gatehouse/policy/model/facts";
@@ -9,15 +9,15 @@ import { expectationOf } from "./test-states.ts";
 
 export interface BrokenTest {
   readonly test: StoredQuestion;
-  /** After the change. */
+  /** The result after the change. */
   readonly result: CheckedExpectation;
 }
 
 /**
- * Tests whose subject or resource is gone are not broken, nor are those that did not hold before. Lets others have their turn between
- * tests: one of everyone may take a while.
+ * The tests that changes break. Tests whose subject or resource was deleted are not broken, nor are tests that did not
+ * hold before. Yields to the event loop between tests, because a test of all users can take a while.
  *
- * @param changes all that make `after` of `before`
+ * @param changes all changes from `before` to `after`
  */
 export async function brokenTests(
   tests: readonly StoredQuestion[],
@@ -39,7 +39,10 @@ export async function brokenTests(
   return broken;
 }
 
-/** Where only some users can be answered otherwise, they alone are asked first: most changes are of one. */
+/**
+ * Whether the test may be broken. If the changes affect only some users, these are evaluated first: most changes affect
+ * one user.
+ */
 function mayBreak(test: TestQuestion, after: Model, concerned: ConcernedTests): boolean {
   if (concerned.ofAnybody(test)) return true;
   const { subject_type: kind, subject_id: subjectId } = test;

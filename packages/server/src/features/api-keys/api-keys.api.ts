@@ -1,4 +1,4 @@
-/** What the rest of the server may ask of API keys. */
+/** The face of this feature: API keys. */
 
 import { compileSourceIps, type SourceIps, sourceIpsContain } from "@gatehouse/addresses/source-ips";
 import type { Permission } from "@gatehouse/contract/permissions";
@@ -18,7 +18,7 @@ interface ValidKey {
   readonly tenantId: string;
   readonly caller: Caller;
   readonly keyId: string;
-  /** Undefined for any address. */
+  /** Undefined if the key may be used from any address. */
   readonly sources: SourceIps | undefined;
   readonly expiresAtMs: number;
 }
@@ -29,7 +29,7 @@ export interface ApiKeyAuthenticatorOptions {
   readonly clock: Clock;
 }
 
-/** Tells who presents a tenant's key. */
+/** Authenticates the keys of tenants. */
 export class ApiKeyAuthenticator {
   readonly usage: KeyUsage;
   readonly #clock: Clock;
@@ -55,7 +55,7 @@ export class ApiKeyAuthenticator {
     });
   }
 
-  /** Of the keys that are remembered. */
+  /** The state of the key cache. */
   get cacheState(): KeyCache<ValidKey>["state"] {
     return this.#cache.state;
   }
@@ -69,7 +69,7 @@ export class ApiKeyAuthenticator {
   }
 
   /**
-   * As `authenticate`, for whoever proved in another way to stand for the key.
+   * Authenticates like `authenticate`, for a caller that proved in another way that it holds the key.
    *
    * @param keyHash the SHA-256 of the key
    */
@@ -93,8 +93,8 @@ export class ApiKeyAuthenticator {
 }
 
 /**
- * The checksum explains a refusal and decides none: a key set by configuration may start like ours without having one, and
- * only the database tells which those are.
+ * The checksum only explains a refusal. A key from the configuration may have the same prefix without a checksum, and
+ * only the database knows these keys.
  */
 function refuseUnknown(key: string): never {
   throw key.startsWith(tokenPrefixes.apiKey) && !isWholeToken(key, tokenPrefixes.apiKey)

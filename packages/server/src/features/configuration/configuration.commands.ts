@@ -29,7 +29,7 @@ export async function planConfiguration(call: Call<typeof operations.planConfigu
   );
   const { changes } = await soundPlan(current, document, devices);
   const planned = report(planView(changes, generation));
-  // Every POST accepts an Idempotency-Key, and a stored reply takes a command; the plan itself is read in one snapshot.
+  // Every POST accepts an Idempotency-Key, and storing a reply takes a command. The plan itself reads one snapshot.
   return call.idempotency === undefined ? planned : call.command(async () => planned);
 }
 
@@ -48,7 +48,7 @@ export async function applyConfiguration(call: Call<typeof operations.applyConfi
     if (allChanges(plan.changes).length === 0) return record(planView(plan.changes, generation), generation);
     const tokens = call.secrets.gatewayTokens;
     await writeChanges(tx, { plan, current, devices, permissions, tokens, at: call.now });
-    // No other command of the tenant runs beside this one, so the generation that it makes is the next.
+    // The command runs alone in the tenant, so it makes the next generation.
     return record(planView(plan.changes, generation + 1), generation + 1);
   });
 }
@@ -64,7 +64,7 @@ async function soundPlan(
   return plan;
 }
 
-/** @throws AppError invalid_configuration, with every problem there is, as far as one answer holds them */
+/** @throws AppError invalid_configuration, listing all problems up to the limit of one answer */
 async function requireSound({ changes, problems }: TenantPlan): Promise<void> {
   const all: ProblemField[] = [...problems, ...(await changedRuleProblems(changes))];
   const [first] = all;

@@ -1,4 +1,4 @@
-/** Which events a webhook is told of. */
+/** The filters that select the events of a webhook. */
 import {
   type ChangeKind,
   changeKinds,
@@ -11,20 +11,20 @@ import { operations } from "@gatehouse/contract/operations/all";
 import type { ProblemField } from "@gatehouse/contract/problem";
 import { nearestName } from "../../platform/nearest-name.ts";
 
-/** What filters look at in an event. */
+/** The fields of an event that filters read. */
 export interface FilteredEvent {
   readonly operation: string;
   readonly targetType: string;
   readonly change: ChangeKind;
 }
 
-/** A filter is one of these texts; there is nothing else to parse. */
+/** All valid filters. A filter is one of these strings, so nothing has to be parsed. */
 const knownFilters: ReadonlySet<string> = new Set([
   ...targetTypes.flatMap((type) => [`${type}.*`, ...changeKinds.map((kind) => `${type}.${kind}`)]),
   ...operations.filter(isWrite).map(({ id }) => id),
 ]);
 
-/** The entries of `events` that can never fit, as fields of the body. */
+/** Entries of `events` that match no event, as fields of the body. */
 export function unknownFilters(filters: readonly string[]): readonly ProblemField[] {
   return filters.flatMap((filter, index) => {
     if (knownFilters.has(filter)) return [];
@@ -34,14 +34,14 @@ export function unknownFilters(filters: readonly string[]): readonly ProblemFiel
   });
 }
 
-/** @param filters none of them means everything */
+/** @param filters empty for all events */
 export function isWanted(filters: readonly string[], event: FilteredEvent): boolean {
   if (filters.length === 0) return true;
   const { operation, targetType, change } = event;
   return [`${targetType}.${change}`, `${targetType}.*`, operation].some((name) => filters.includes(name));
 }
 
-/** The `type` of the message about an event. */
+/** The `type` of the message for an event. */
 export function eventType(targetType: TargetType, change: ChangeKind): EventType {
   return `${targetType}.${change}`;
 }

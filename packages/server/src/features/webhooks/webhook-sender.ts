@@ -1,4 +1,4 @@
-/** Does the jobs: makes one attempt at one delivery, and writes down what came of it. */
+/** Runs the jobs: makes one attempt at one delivery and stores its result. */
 import type { DisabledReason, WebhookAttempt } from "@gatehouse/contract/records/webhook";
 import { eventView } from "../../platform/audit/entry.ts";
 import { grantedToSystem } from "../../platform/authorization/granted.ts";
@@ -20,25 +20,25 @@ import { secretContext, signedHeaders } from "./webhook-signatures.ts";
 import { lockWebhook, readWebhook, updateWebhook, type WebhookRow } from "./webhooks.queries.ts";
 import { webhookView } from "./webhooks.view.ts";
 
-/** For a whole attempt, in milliseconds. */
+/** The time limit of an attempt, in milliseconds. */
 const defaultTimeoutMs = 10_000;
-/** Attempts that a delivery remembers: the latest. */
+/** The number of attempts that a delivery stores: the latest ones. */
 const rememberedAttempts = 30;
 
 export interface WebhookSenderOptions {
   readonly runner: CommandRunner;
   readonly clock: Clock;
-  /** A webhook whose attempts have all failed for so long is disabled, in milliseconds. */
+  /** The time of continuous failures after which a webhook is disabled, in milliseconds. */
   readonly disableAfterMs: number;
   readonly timeoutMs?: number;
   readonly resolveHost?: ResolveHost;
   /** From 0 to below 1. */
   readonly random?: () => number;
-  /** Told of each attempt. */
+  /** Called after each attempt. */
   readonly attempted?: ((result: AttemptResult) => void) | undefined;
 }
 
-/** A message, ready to be sent. */
+/** A message that is ready to send. */
 interface Prepared {
   readonly delivery: DeliveryRow;
   readonly webhook: WebhookRow;
@@ -54,7 +54,7 @@ export class WebhookSender {
     this.#options = options;
   }
 
-  /** @param job with the ids of the tenant and the delivery */
+  /** @param job names the tenant and the delivery */
   async perform(job: Job, signal: AbortSignal): Promise<void> {
     const { tenantId, deliveryId } = job.content;
     if (tenantId === undefined || deliveryId === undefined) throw new Error("the job names no delivery");
@@ -80,7 +80,7 @@ export class WebhookSender {
     await this.#settle(tenantId, assigned, prepared, outcome, at);
   }
 
-  /** @returns undefined when there is nothing to send: the delivery is in other hands, or over */
+  /** @returns undefined if there is nothing to send: another job holds the delivery, or it has ended */
   async #prepare(tx: TenantTx, assigned: queries.Assignment): Promise<Prepared | undefined> {
     const { clock, runner } = this.#options;
     const now = clock.now();
@@ -152,7 +152,7 @@ export class WebhookSender {
     }
   }
 
-  /** As a command of the system's: with an audit entry, so that administrators and other webhooks hear of it. */
+  /** Runs as a command of the system with an audit entry, so that administrators and other webhooks are notified. */
   async #disable(tenantId: string, webhookId: string, reason: DisabledReason, at: Date): Promise<void> {
     const { runner, disableAfterMs } = this.#options;
     const origin = {
@@ -165,7 +165,7 @@ export class WebhookSender {
     await runCommand(runner, command, async (tx) => {
       const row = await lockWebhook(tx, webhookId);
       if (row === undefined || !row.active) return empty();
-      // Somebody may have got through, or made it active anew, meanwhile.
+      // Meanwhile an attempt may have succeeded, or an administrator may have activated the webhook again.
       const since = row.failing_since;
       if (reason === "FAILING" && (since === null || !hasFailedTooLong(since, at, disableAfterMs))) return empty();
       const disabled = { ...row, active: false, disabled_reason: reason, disabled_at: at.toISOString() };

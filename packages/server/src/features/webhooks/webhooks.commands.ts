@@ -21,7 +21,7 @@ import { checkWebhookUrl } from "./webhook-url.rules.ts";
 import * as queries from "./webhooks.queries.ts";
 import { newWebhookView, webhookView } from "./webhooks.view.ts";
 
-/** Webhooks of a tenant at most. */
+/** The number of webhooks per tenant. */
 const mostWebhooks = 20;
 
 const longestName = 120;
@@ -45,7 +45,7 @@ export async function createWebhook(call: Call<typeof operations.createWebhook>)
     const url = canonicalUrl(body.url, call.webhookNetworks);
     const { name = new URL(url).hostname.slice(0, longestName), events = [], active = true, description = "" } = body;
     requireKnownFilters(events);
-    // Held until the end, so that nobody else passes the limit, and the webhook begins right after this very command.
+    // Hold the lock until the end: nobody else can exceed the limit, and the webhook starts right after this command.
     const generation = await lockGeneration(tx);
     if ((await queries.countWebhooks(tx)) >= mostWebhooks) {
       throw new AppError("webhook_limit_reached", { detail: `The tenant has ${mostWebhooks} webhooks already.` });
@@ -79,7 +79,7 @@ export async function updateWebhook(
       events: [...(body.events ?? row.events)],
       description: body.description ?? row.description,
       active,
-      // Whoever makes it active again gives it as many days as a new one.
+      // Activation restarts the time after which a failing webhook is disabled.
       ...(active ? { disabled_reason: null, disabled_at: null } : {}),
       ...(active && !row.active ? { failing_since: null } : {}),
     };
@@ -121,7 +121,7 @@ export async function rotateWebhookSecret(call: Call<typeof operations.rotateWeb
   });
 }
 
-/** Makes the webhook's new secret and stores it sealed. */
+/** Generates a new secret for the webhook and stores it sealed. */
 async function issueSecret(
   tx: TenantTx,
   granted: Granted<"webhooks:write">,
@@ -137,7 +137,8 @@ async function issueSecret(
 }
 
 /**
- * Who says where events go, and which, reads them there: nobody gives rights that they do not hold (0015).
+ * Requires the permission to read events: a webhook sends them to any receiver, and callers grant only rights that they
+ * hold (0015).
  *
  * @throws AppError permission_denied
  */

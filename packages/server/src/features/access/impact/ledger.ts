@@ -1,4 +1,4 @@
-/** Writes down what each command does to access: the facts that it leaves, and who gains and loses by them. */
+/** Records the facts that each command leaves, and who gains and loses access by it. */
 import type { PolicyType } from "@gatehouse/contract/records/policy";
 import { compareAccess } from "@gatehouse/policy/effects/compare-access";
 import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
@@ -25,7 +25,7 @@ import { namedByChanges } from "../models/named-facts.ts";
 import type { AccessGuard } from "./access-guard.ts";
 import { effectSummary } from "./effect-summary.ts";
 
-/** What a command does to access must not depend on when it ran. */
+/** The effect of a command must not depend on the time at which it ran. */
 const anyCircumstances = {};
 
 export interface LedgerOptions {
@@ -50,8 +50,8 @@ export class Ledger implements AccessLedger {
   }
 
   /**
-   * Everything is asked for at once, behind the lock: all that was committed before is to be seen from there on, and nothing
-   * else can come before this command commits.
+   * Starts all queries at once, after the lock. They see everything that was committed before, and no other command can
+   * commit before this one.
    */
   async #weigh(
     tx: TenantTx,
@@ -79,7 +79,8 @@ export class Ledger implements AccessLedger {
         ]);
       },
       committed: () => {
-        // Generations without an effect may have changed what the history does not tell, such as a gateway's state.
+        // Generations without an effect may have changed facts that are not in the history, such as the state of a
+        // gateway.
         if (written === generation - base.generation) models.take(tx.tenantId, after);
       },
     };
@@ -91,7 +92,7 @@ interface KeptChange extends AccessChange {
   readonly after: KeptModel;
 }
 
-/** The lock is asked for first: what is read behind it shows all that was committed before. */
+/** Locks first: the queries after the lock see everything that was committed before. */
 async function look(tx: TenantTx, base: KeptModel, recorded: readonly Change[]): Promise<() => KeptChange> {
   const [generation, past, left] = await Promise.all([
     lockGeneration(tx),
@@ -105,7 +106,7 @@ async function look(tx: TenantTx, base: KeptModel, recorded: readonly Change[]):
   };
 }
 
-/** Asks for the facts that a command left, and gives what tells them from those before it. */
+/** Starts the queries for the facts that a command left. Returns a function that compares them with the previous facts. */
 async function readLeft(
   tx: TenantTx,
   recorded: readonly Change[],
@@ -120,7 +121,7 @@ async function readLeft(
   return (before) => withOrders(before, differences(before, facts, ids), places);
 }
 
-/** What differs, of records that a command named. */
+/** The differences of the records that a command named. */
 function differences(before: KeptModel, facts: FactRows, ids: NamedFacts): readonly FactChange[] {
   const find = factsFinder(before.model);
   const gone: FactChange[] = [];
@@ -129,14 +130,14 @@ function differences(before: KeptModel, facts: FactRows, ids: NamedFacts): reado
     const present = new Set<string>();
     for (const row of facts[rows]) {
       present.add(row.id);
-      if (!haveSameFacts(row, find(kind, row.id))) changed.push({ kind, facts: row } as FactChange); // rows of each kind are its facts
+      if (!haveSameFacts(row, find(kind, row.id))) changed.push({ kind, facts: row } as FactChange); // rows of a kind are its facts
     }
     for (const id of ids[rows]) if (!present.has(id) && find(kind, id) !== undefined) gone.push({ kind, gone: id });
   }
   return [...gone, ...changed];
 }
 
-/** What differs, of everything. */
+/** The differences of all records. */
 function differenceTo(before: KeptModel, facts: FactRows): readonly FactChange[] {
   const former = factsOf(before.model);
   const idsOf = (records: readonly { readonly id: string }[]) => records.map(({ id }) => id);
@@ -152,7 +153,7 @@ function differenceTo(before: KeptModel, facts: FactRows): readonly FactChange[]
   return withOrders(before, differences(before, facts, ids), facts.policies);
 }
 
-/** The order of a type is written where new policies at the end would not make it, and where more than one is new. */
+/** Stores the order of a type if new policies are not at the end, or if there is more than one. */
 function withOrders(
   before: KeptModel,
   changes: readonly FactChange[],

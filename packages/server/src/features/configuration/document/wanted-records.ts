@@ -1,4 +1,4 @@
-/** Reads a document's entries as settings, in the form that is stored, and says which of them cannot be read so. */
+/** Parses the entries of a document into settings, and reports entries that are invalid. */
 
 import type { ProblemField } from "@gatehouse/contract/problem";
 import type {
@@ -37,12 +37,12 @@ export interface WantedRecord<K extends ConfiguredKind> {
   readonly pointer: string;
 }
 
-/** The sections that the document has, each by key; of policies those of the types that it lists. */
+/** The sections of the document, each by key. The policies are those of the types that the document lists. */
 export type WantedRecords = {
   readonly [K in ConfiguredKind]: ReadonlyMap<string, WantedRecord<K>> | undefined;
 } & {
   readonly policyTypes: ReadonlySet<PolicyType>;
-  /** Names in the order of each type that the document lists. */
+  /** The names in each listed type, in order. */
   readonly orders: ReadonlyMap<PolicyType, readonly string[]>;
 };
 
@@ -231,9 +231,9 @@ function policySettings(
 }
 
 /**
- * The rules between a policy's fields that the settings break.
+ * The combination rules that a policy's settings break.
  *
- * @param ruleType of the rule that they name
+ * @param ruleType the type of the admission rule
  */
 export function policyProblems(
   { settings, pointer }: WantedRecord<"policy">,
@@ -244,7 +244,7 @@ export function policyProblems(
   return below(pointer, combinationProblems(settings.type, stored, ruleType === "ALLOW" ? {} : { rule }, ruleType));
 }
 
-/** Problems of a part, as problems of the whole. */
+/** Prefixes the pointers of problems in a part. */
 export function below(pointer: string, problems: readonly ProblemField[]): readonly ProblemField[] {
   return problems.map((problem) => bodyField(pointer + problem.pointer, problem.message));
 }

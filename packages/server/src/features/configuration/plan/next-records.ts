@@ -1,4 +1,4 @@
-/** What a tenant's records would be once a document is applied, and what keeps the document from being applied. */
+/** A tenant's records after a document is applied, and the problems that prevent applying it. */
 
 import type { ProblemField } from "@gatehouse/contract/problem";
 import { type Configuration, type ConfiguredKind, configuredKinds } from "@gatehouse/contract/records/configuration";
@@ -13,7 +13,7 @@ import { NameHints } from "./name-hints.ts";
 
 export interface NextRecord<K extends ConfiguredKind> {
   readonly settings: SettingsOf[K];
-  /** JSON Pointer of the entry; undefined for a record that the document does not speak of. */
+  /** JSON Pointer of the entry; undefined for a record whose section is not in the document. */
   readonly pointer: string | undefined;
 }
 
@@ -22,11 +22,11 @@ export type NextRecords = { readonly [K in ConfiguredKind]: ReadonlyMap<string, 
 export interface Outlook {
   readonly wanted: WantedRecords;
   readonly next: NextRecords;
-  /** All of them: each with a JSON Pointer into the document. */
+  /** All problems, each with a JSON Pointer into the document. */
   readonly problems: readonly ProblemField[];
 }
 
-/** What documents call the sections. */
+/** The name of each kind's section in documents. */
 export const sectionOf: Readonly<Record<ConfiguredKind, string>> = {
   group: "groups",
   user: "users",
@@ -37,7 +37,7 @@ export const sectionOf: Readonly<Record<ConfiguredKind, string>> = {
   policy: "policies",
 };
 
-/** @param knownDevices public keys of those devices which the document names and the tenant has */
+/** @param knownDevices public keys of the tenant's devices that the document lists */
 export function outlook(current: TenantRecords, document: Configuration, knownDevices: ReadonlySet<string>): Outlook {
   const reading = readDocument(document, entryContext(current));
   const { wanted } = reading;
@@ -80,7 +80,7 @@ export function outlook(current: TenantRecords, document: Configuration, knownDe
   return { wanted, next: afterwards, problems };
 }
 
-/** A user's address is found whatever its letter case, and stays as it was first written. */
+/** Settings of an existing record. An e-mail address is found regardless of letter case, and keeps its first spelling. */
 function sameIdentity<K extends ConfiguredKind>(known: TenantRecord<K>, wanted: WantedRecord<K>): SettingsOf[K] {
   const before: object = known.settings;
   return "email" in before ? { ...wanted.settings, email: before.email } : wanted.settings;
@@ -136,7 +136,7 @@ function requiredOwner(current: TenantRecords, { user: wanted }: WantedRecords):
     );
 }
 
-/** What two gateways cannot both have. The section is whole, so all gateways are in it. */
+/** Conflicts between gateways. The section is complete, so it holds all gateways. */
 function takenBySites({ gateway: next }: NextRecords, { gateway: wanted }: WantedRecords): readonly ProblemField[] {
   if (wanted === undefined) return [];
   return siteConflicts([...next.values()].map(({ settings }) => settings)).map(({ name, field, message }) =>
@@ -185,7 +185,7 @@ function unknownNames(
 function combinations(current: TenantRecords, next: NextRecords, { policy }: WantedRecords): readonly ProblemField[] {
   return [...(policy ?? new Map<string, WantedRecord<"policy">>()).values()].flatMap((record) => {
     const { rule } = record.settings;
-    // One that is not there is reported where it is named.
+    // A missing record is reported at the reference to it.
     if (!next["admission-rule"].has(rule)) return [];
     const builtIn = current["admission-rule"].get(rule)?.special === true;
     return policyProblems(record, builtIn ? (current.ruleTypes.get(rule) ?? "CUSTOM") : "CUSTOM");
@@ -193,8 +193,8 @@ function combinations(current: TenantRecords, next: NextRecords, { policy }: Wan
 }
 
 /**
- * Takes what is deleted off the records that the document does not speak of, as deleting it by itself would, and reports
- * where that is not allowed.
+ * Removes deleted records from records outside the document, like single deletions would. Reports deletions that are
+ * not allowed.
  */
 function withoutDeleted(current: TenantRecords, next: NextRecords, problems: ProblemField[]): NextRecords {
   const gone = ofEachKind(

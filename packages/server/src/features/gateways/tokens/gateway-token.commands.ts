@@ -10,7 +10,7 @@ import type { GatewayRow } from "../gateways.queries.ts";
 import { tokenContext } from "../gateways.view.ts";
 import * as queries from "./gateway-token.queries.ts";
 
-/** How many tokens of one gateway may work beside the present one. */
+/** The number of former tokens of a gateway that may be valid at a time. */
 const mostFormerTokens = 10;
 
 export function rotateGatewayToken(call: Call<typeof operations.rotateGatewayToken>): Promise<Outcome> {

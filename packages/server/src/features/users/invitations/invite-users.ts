@@ -1,4 +1,4 @@
-/** Inviting many users at once, all or none, with as many statements as for one. */
+/** Invites any number of users, all or none, with a fixed number of statements. */
 import type { Permission } from "@gatehouse/contract/permissions";
 import type { ProblemField } from "@gatehouse/contract/problem";
 import { AppError, bodyField } from "../../../platform/app-error.ts";
@@ -19,17 +19,18 @@ export interface Invitation {
 
 interface InvitingCall {
   readonly granted: Granted<"users:write">;
-  /** Every permission that the caller holds. */
+  /** All permissions of the caller. */
   readonly permissions: ReadonlySet<Permission>;
   readonly now: Date;
 }
 
-/** Fields that one error lists at most. */
+/** The number of fields that one error lists at most. */
 const reportedFields = 50;
 
 /**
  * @returns the users in the order of the invitations
- * @throws AppError unknown_reference, grants_exceed_caller, email_taken, naming each field that is wrong
+ *
+ * @throws AppError unknown_reference, grants_exceed_caller, email_taken, listing each field
  */
 export async function inviteUsers(
   tx: TenantTx,

@@ -11,7 +11,7 @@ import * as queries from "./user-groups.queries.ts";
 export async function addUserToGroup(call: Call<typeof operations.addUserToGroup>): Promise<Outcome> {
   const groupId = call.body.groupId.toLowerCase();
   return call.command(async (tx) => {
-    // The group before the user: whoever deletes the group locks in this order.
+    // Lock the group before the user: deleting a group locks in this order.
     const known = await existingRecords(tx, "group", [groupId]);
     const { view, version } = await changeUser(call, tx, call.parameters.id, async ({ id }) => {
       if (!known.has(groupId)) {

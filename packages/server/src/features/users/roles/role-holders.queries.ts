@@ -21,7 +21,7 @@ const selectHolders = statement<
    ) AS item ORDER BY item.id`,
 );
 
-/** Users who hold a role directly, and with `throughGroups` also those who inherit it; in order of id. */
+/** Users who hold a role directly, ordered by id. With `throughGroups`, also users who inherit it. */
 export function usersHolding(
   tx: TenantTx,
   roleId: string,

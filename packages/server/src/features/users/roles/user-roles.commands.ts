@@ -13,7 +13,7 @@ export async function listUserRoles(call: Call<typeof operations.listUserRoles>)
   const [[user], held] = await call.read((tx) => Promise.all([readUsers(tx, [id]), queries.rolesHeldBy(tx, id)]));
   if (user === undefined) throw new AppError("not_found");
   const shown = rolesShown(held, { groupsOnly: call.isSet("groupsOnly"), rolesOnly: call.isSet("rolesOnly") });
-  // A tenant has no more roles than there are types.
+  // A tenant has one role per role type.
   return wholeArray(rolesView(shown.map(({ role }) => role)));
 }
 
@@ -26,7 +26,7 @@ export async function updateUserRoles(call: Call<typeof operations.updateUserRol
       const direct = new Set(held.filter((role) => role.direct).map(({ role }) => role.id));
       const asked = [
         { pointer: "/addedRoles", ids: added, present: direct },
-        // Taking off gives nothing.
+        // Removing a role grants nothing.
         { pointer: "/removedRoles", ids: removed, present: new Set(removed) },
       ];
       await requireAssignable(tx, asked, call.permissions);
