@@ -10,7 +10,7 @@ import type { AccessGuard, EffectToJudge } from "../access/access.api.ts";
 import { readQuestions } from "./access-tests.queries.ts";
 import { testRefusal } from "./broken-test-messages.ts";
 import { type BrokenTest, brokenTests } from "./broken-tests.ts";
-import { expectationOf } from "./test-states.ts";
+import { expectationOf } from "./evaluate-tests.ts";
 
 export const accessTestGuard: AccessGuard = {
   async prepare(tx) {

@@ -234,7 +234,7 @@ async function write(
   const { name } = settings;
   const nameTaken = () =>
     new AppError("name_taken", {
-      detail: `An access test is already called ${JSON.stringify(name)}.`,
+      detail: `The tenant already has an access test with the name ${JSON.stringify(name)}. Choose another name.`,
       errors: [bodyField("/name", "is taken")],
     });
   await withConstraints(
@@ -258,7 +258,7 @@ async function write(
     ),
   );
   const row = await readAccessTest(tx, id);
-  if (row === undefined) throw new Error("an access test that was written is not there");
+  if (row === undefined) throw new Error("the written access test was not returned");
   return row;
 }
 

@@ -5,7 +5,7 @@ import type { Model } from "@gatehouse/policy/model/model";
 import type { StoredQuestion } from "./access-tests.queries.ts";
 
 /** The number of principals that one error names at most. */
-const mostNamed = 10;
+const maxListed = 10;
 
 /** @param model the model in which the test was evaluated */
 export function testRefusal(
@@ -13,7 +13,7 @@ export function testRefusal(
   { broken, brokenCount }: CheckedExpectation,
   model: Model,
 ): ProblemField {
-  const named = broken.slice(0, mostNamed).map(({ userId, deviceId }) => {
+  const named = broken.slice(0, maxListed).map(({ userId, deviceId }) => {
     const email = model.users.get(userId)?.facts.email ?? userId;
     const device = deviceId === undefined ? undefined : model.devices.get(deviceId)?.facts.name;
     return device === undefined ? email : `${email} with ${device}`;

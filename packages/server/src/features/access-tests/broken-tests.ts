@@ -4,8 +4,8 @@ import { type CheckedExpectation, checkExpectation } from "@gatehouse/policy/eff
 import type { FactChange } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
 import type { StoredQuestion, TestQuestion } from "./access-tests.queries.ts";
-import { type ConcernedTests, concernedTests } from "./concerned-tests.rules.ts";
-import { expectationOf } from "./test-states.ts";
+import { type AffectedTests, affectedTests } from "./affected-tests.rules.ts";
+import { expectationOf } from "./evaluate-tests.ts";
 
 export interface BrokenTest {
   readonly test: StoredQuestion;
@@ -26,10 +26,10 @@ export async function brokenTests(
   changes: readonly FactChange[],
 ): Promise<readonly BrokenTest[]> {
   if (changes.length === 0) return [];
-  const concerned = concernedTests(before, after, changes);
+  const affected = affectedTests(before, after, changes);
   const broken: BrokenTest[] = [];
   for (const test of tests) {
-    if (!mayBreak(test, after, concerned)) continue;
+    if (!mayBreak(test, after, affected)) continue;
     const result = checkExpectation(after, expectationOf(test));
     if (!result.holds && result.missing === undefined && checkExpectation(before, expectationOf(test)).holds) {
       broken.push({ test, result });
@@ -43,11 +43,11 @@ export async function brokenTests(
  * Whether the test may be broken. If the changes affect only some users, these are evaluated first: most changes affect
  * one user.
  */
-function mayBreak(test: TestQuestion, after: Model, concerned: ConcernedTests): boolean {
-  if (concerned.ofAnybody(test)) return true;
+function mayBreak(test: TestQuestion, after: Model, affected: AffectedTests): boolean {
+  if (affected.affectsAnyone(test)) return true;
   const { subject_type: kind, subject_id: subjectId } = test;
-  if (kind === "user" || kind === "device") return concerned.users.size > 0;
-  return [...concerned.users].some((id) => {
+  if (kind === "user" || kind === "device") return affected.users.size > 0;
+  return [...affected.users].some((id) => {
     const user = after.users.get(id);
     if (user === undefined || (kind === "group" && !user.facts.groups.includes(subjectId ?? ""))) return false;
     return !checkExpectation(after, { ...expectationOf(test), subject: { kind: "user", id } }).holds;

@@ -8,8 +8,8 @@ import type { TenantModel } from "../../platform/tenancy/tenant-models.ts";
 import { requireIds } from "../references/references.api.ts";
 import * as queries from "./access-tests.queries.ts";
 import { accessTestView, questionView } from "./access-tests.view.ts";
-import { statesOf } from "./test-states.ts";
-import { findRecords, readQuestion, soundQuestion } from "./validate-access-test.ts";
+import { statesOf } from "./evaluate-tests.ts";
+import { findRecords, parseQuestion, validQuestion } from "./validate-access-test.ts";
 
 type CheckCall = Call<typeof operations.checkAccessTests>;
 
@@ -53,14 +53,14 @@ async function triedTest(
   call: CheckCall,
   { name, description, enforced = false, ...asked }: NonNullable<CheckCall["body"]["test"]>,
 ) {
-  const question = readQuestion(asked, "/test");
+  const question = parseQuestion(asked, "/test");
   const found = await call.read((tx) => findRecords(tx, question));
   const shown = {
     ...(name === undefined ? {} : { name }),
     ...(description === undefined || description === "" ? {} : { description }),
     enforced,
   };
-  return { shown, question: soundQuestion(question, found, { pointer: "/test" }) };
+  return { shown, question: validQuestion(question, found, { pointer: "/test" }) };
 }
 
 function namesIn({ model }: TenantModel, question: queries.TestQuestion) {

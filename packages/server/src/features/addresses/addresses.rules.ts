@@ -25,11 +25,11 @@ export function checkAddress(text: string, type: ResourceType): AddressCheck {
   if (problem?.reason === "globally_reachable") {
     return {
       ok: false,
-      message: `${value.text} is or contains ${problem.conflict}, which is not set aside for private networks; use type INTERNET or SAAS`,
+      message: `${value.text} is or contains ${problem.conflict}, which is not reserved for private networks; use type INTERNET or SAAS`,
     };
   }
   if (problem !== undefined) {
-    return { ok: false, message: `${value.text} overlaps ${problem.conflict}, from which devices get their addresses` };
+    return { ok: false, message: `${value.text} overlaps ${problem.conflict}, the address pool of devices` };
   }
   return { ok: true, value: { text: value.text, isIp: value.isIp } };
 }
@@ -48,5 +48,5 @@ export function repeatedAddresses(addresses: readonly CanonicalAddress[]): reado
 
 /** The problem of an address that the resource already has. */
 export function repetition(pointer: string, text: string): ProblemField {
-  return { pointer, message: `${text} stands in the resource already` };
+  return { pointer, message: `${text} is already an address of the resource` };
 }

@@ -98,6 +98,8 @@ export class ApiKeyAuthenticator {
  */
 function refuseUnknown(key: string): never {
   throw key.startsWith(tokenPrefixes.apiKey) && !isWholeToken(key, tokenPrefixes.apiKey)
-    ? new AppError("invalid_api_key", { detail: "The key's checksum does not match: it is cut off or mistyped." })
+    ? new AppError("invalid_api_key", {
+        detail: "The key's checksum does not match. The key is truncated or mistyped.",
+      })
     : new AppError("invalid_api_key");
 }

@@ -11,7 +11,7 @@ import { findPresentedKey, type PresentedKeyRow } from "./api-keys.queries.ts";
 /** The number of keys that are cached at most. */
 const capacity = 20_000;
 /** The maximum age of the outbox confirmation of a cached row, in milliseconds. */
-const trustedForMs = 800;
+const confirmedForMs = 800;
 
 interface Remembered<T> {
   readonly value: T;
@@ -69,7 +69,7 @@ export class KeyCache<T extends { readonly tenantId: string }> {
     const startedAt = this.#options.clock.elapsedMs();
     const running = this.#running.get(name);
     // The result of a slow read may be outdated when it arrives.
-    if (running !== undefined && startedAt - running.startedAt < trustedForMs) return running.result;
+    if (running !== undefined && startedAt - running.startedAt < confirmedForMs) return running.result;
     const reading = {
       startedAt,
       result: this.#read(name, hash, startedAt).finally(() => {
@@ -82,7 +82,7 @@ export class KeyCache<T extends { readonly tenantId: string }> {
 
   #isTrusted({ readAt }: Remembered<T>): boolean {
     const { clock, follower } = this.#options;
-    return clock.elapsedMs() - Math.max(readAt, follower.currentAsOf) < trustedForMs;
+    return clock.elapsedMs() - Math.max(readAt, follower.currentAsOf) < confirmedForMs;
   }
 
   async #read(name: string, hash: Buffer, readAt: number): Promise<T | undefined> {

@@ -130,7 +130,7 @@ describe("side by side", () => {
     });
     expect(status).toBe(422);
     expect(body.errors).toEqual([
-      { pointer: "/policies/PRIVATE/0/groups/0", message: 'no group is called "Engineering"' },
+      { pointer: "/policies/PRIVATE/0/groups/0", message: 'no group has the name "Engineering"' },
     ]);
     expect(await configurationCalls(theirs).exported()).toEqual(whole);
   });

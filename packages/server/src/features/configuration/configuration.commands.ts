@@ -27,7 +27,7 @@ export async function planConfiguration(call: Call<typeof operations.planConfigu
   const [generation = 0, current, devices] = await call.read((tx) =>
     Promise.all([readGeneration(tx), readTenantRecords(tx), devicesByKey(tx, namedDevices(document))]),
   );
-  const { changes } = await soundPlan(current, document, devices);
+  const { changes } = await validPlan(current, document, devices);
   const planned = report(planView(changes, generation));
   // Every POST accepts an Idempotency-Key, and storing a reply takes a command. The plan itself reads one snapshot.
   return call.idempotency === undefined ? planned : call.command(async () => planned);
@@ -44,7 +44,7 @@ export async function applyConfiguration(call: Call<typeof operations.applyConfi
     const plan = planChanges(current, document, new Set(devices.keys()));
     requireWriting(permissions, plan.changes);
     requireOwnRights(permissions, plan.changes, plan.next);
-    await requireSound(plan);
+    await requireValid(plan);
     if (allChanges(plan.changes).length === 0) return record(planView(plan.changes, generation), generation);
     const tokens = call.secrets.gatewayTokens;
     await writeChanges(tx, { plan, current, devices, permissions, tokens, at: call.now });
@@ -54,18 +54,18 @@ export async function applyConfiguration(call: Call<typeof operations.applyConfi
 }
 
 /** @throws AppError invalid_configuration */
-async function soundPlan(
+async function validPlan(
   current: TenantRecords,
   document: Configuration,
   devices: ReadonlyMap<string, string>,
 ): Promise<TenantPlan> {
   const plan = planChanges(current, document, new Set(devices.keys()));
-  await requireSound(plan);
+  await requireValid(plan);
   return plan;
 }
 
 /** @throws AppError invalid_configuration, listing all problems up to the limit of one answer */
-async function requireSound({ changes, problems }: TenantPlan): Promise<void> {
+async function requireValid({ changes, problems }: TenantPlan): Promise<void> {
   const all: ProblemField[] = [...problems, ...(await changedRuleProblems(changes))];
   const [first] = all;
   if (first === undefined) return;

@@ -88,7 +88,7 @@ describe("a document that cannot be applied", () => {
       "/policies/SAAS/0/gateways/1",
       "/policies/SAAS/0/rule",
     ]);
-    expect(errors[0]?.message).toContain('is "Engineering" meant?');
+    expect(errors[0]?.message).toContain('did you mean "Engineering"?');
     expect(errors[6]?.message).toContain("in resources of the document");
   });
 

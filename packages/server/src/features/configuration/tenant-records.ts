@@ -42,7 +42,7 @@ export function requireReadable(sizes: SizesRow): void {
     if (Number(count) <= limit) continue;
     const what = most === undefined ? "references between records" : kind;
     throw new AppError("configuration_too_large", {
-      detail: `The tenant has more ${what} than the ${limit} that a configuration document holds.`,
+      detail: `The tenant has more ${what} than the ${limit} that a configuration document can hold.`,
     });
   }
 }

@@ -71,7 +71,7 @@ async function startOf(call: Call<typeof operations.streamEvents>): Promise<numb
     : `Last-Event-ID is ${position}, and the record ends at position ${end}: it is another record, or an earlier state of it.`;
   throw new AppError("invalid_parameter", {
     detail,
-    errors: [{ pointer: "Last-Event-ID", message: "is no position" }],
+    errors: [{ pointer: "Last-Event-ID", message: "is not a position" }],
   });
 }
 

@@ -15,13 +15,13 @@ export type EndpointCheck =
 export function checkEndpoint(text: string): EndpointCheck {
   if (text === "") return { ok: true, endpoint: "" };
   if (/^(\[.*\]|[^:]+):\d+$/.test(text)) {
-    return { ok: false, message: "has a port; write the address alone, the port goes into wireguardPort" };
+    return { ok: false, message: "has a port; give the address alone, and the port in wireguardPort" };
   }
   const reading = parseAddressText(text);
   if (!reading.ok) return { ok: false, message: reading.problem };
   const { kind, text: endpoint } = reading.value;
   if (kind === "cidr") return { ok: false, message: `${endpoint} is a block of addresses; write one address of it` };
-  if (kind === "wildcard") return { ok: false, message: `${endpoint} is many names; write one host name` };
+  if (kind === "wildcard") return { ok: false, message: `${endpoint} matches many names; write one host name` };
   return { ok: true, endpoint };
 }
 

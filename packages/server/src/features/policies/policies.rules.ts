@@ -135,7 +135,7 @@ export function combinationProblems(
     }
   }
   if (!settings.action && ruleType !== "ALLOW") {
-    const message = "a policy that denies may carry only the built-in rule ALLOW: it denies at once";
+    const message = "a policy that denies can use only the built-in rule ALLOW";
     problems.push({ pointer: requested.rule === undefined ? "/action" : "/rule", message });
   }
   return problems;

@@ -35,10 +35,10 @@ describe("planOrder", () => {
   test("takes ids in either letter case, and says what is unknown, repeated or missing", () => {
     expect(planOrder(policiesOf("a", "b", "c"), ["A", "x", "a"])).toEqual({
       ok: false,
-      detail: "The list leaves out 2 of the type's policies, and has 2 entries that do not belong.",
+      detail: "The list is missing 2 policies of this type and has 2 invalid entries.",
       errors: [
         { pointer: "/policies/1", message: 'no policy of this type has the id "x"' },
-        { pointer: "/policies/2", message: "A stands earlier in the list already" },
+        { pointer: "/policies/2", message: "A is already in the list" },
         { pointer: "/policies", message: "B is missing, id b" },
         { pointer: "/policies", message: "C is missing, id c" },
       ],

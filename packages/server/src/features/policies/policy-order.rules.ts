@@ -32,7 +32,7 @@ export function planOrder(current: readonly PlacedPolicy[], requested: readonly 
     if (policy === undefined) {
       wrong.push({ pointer, message: `no policy of this type has the id ${JSON.stringify(id)}` });
     } else if (wanted.has(policy)) {
-      wrong.push({ pointer, message: `${policy.name} stands earlier in the list already` });
+      wrong.push({ pointer, message: `${policy.name} is already in the list` });
     } else {
       if (policy.is_default && index < requested.length - 1) {
         wrong.push({ pointer, message: `${policy.name} is the default policy, which is always last` });
@@ -44,7 +44,7 @@ export function planOrder(current: readonly PlacedPolicy[], requested: readonly 
   if (wrong.length + missing.length > 0) {
     return {
       ok: false,
-      detail: `The list leaves out ${missing.length} of the type's policies, and has ${wrong.length} entries that do not belong.`,
+      detail: `The list is missing ${missing.length} policies of this type and has ${wrong.length} invalid entries.`,
       errors: [
         // Each kind of problem gets half of the room, so that neither hides the other.
         ...wrong.slice(0, Math.max(reportedFields / 2, reportedFields - missing.length)),

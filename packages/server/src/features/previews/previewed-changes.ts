@@ -41,7 +41,7 @@ export function preparedChanges(call: PreviewCall): readonly PreparedChange[] {
   return checked.map((prepared) => {
     const { index, change, found } = prepared;
     if (found !== undefined && prepared.checked !== undefined) return { ...prepared, found, checked: prepared.checked };
-    const message = `${change.method} ${change.path.slice(0, 200)} is no request that can be previewed`;
+    const message = `${change.method} ${change.path.slice(0, 200)} cannot be previewed: only requests that can change access can`;
     throw new AppError("not_previewable", { errors: [bodyField(`/changes/${index}`, message)] });
   });
 }

@@ -16,7 +16,7 @@ export function refuseGrantsBeyond(what: string, types: Iterable<RoleType>, held
   const beyond = permissionsBeyond(types, held);
   if (beyond.length === 0) return;
   throw new AppError("grants_exceed_caller", {
-    detail: `${what} grants ${beyond.join(", ")}, which the calling key does not hold itself.`,
+    detail: `${what} grants ${beyond.join(", ")}, which the calling key does not hold.`,
   });
 }
 

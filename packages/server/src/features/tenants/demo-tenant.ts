@@ -42,7 +42,7 @@ export async function openDemoTenant(runner: CommandRunner, now: Date): Promise<
     });
     return empty();
   });
-  if (issued === undefined) throw new Error("the key for the example records was not made");
+  if (issued === undefined) throw new Error("the key for the example records was not created");
   return {
     key: issued.key,
     keyId: issued.row.id,

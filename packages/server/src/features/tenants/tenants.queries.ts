@@ -81,7 +81,7 @@ const appendEvent = statement<
 export async function insertTenant(tx: TenantTx, at: Date, name: string, ownerEmail: string): Promise<TenantRow> {
   const nameTaken = () =>
     new AppError("name_taken", {
-      detail: `A tenant is already called ${JSON.stringify(name)}.`,
+      detail: `Another tenant has the name ${JSON.stringify(name)}. Choose another name.`,
       errors: [{ pointer: "/name", message: "is taken" }],
     });
   const rows = await withConstraints(

@@ -34,7 +34,7 @@ export async function activateUser(
   const [before] = await queries.readUsers(tx, [id]);
   await queries.updateUserStatus(tx, granted, id, { status: "active", status_before: null }, at);
   const [after] = await queries.readUsers(tx, [id]);
-  if (before === undefined || after === undefined) throw new Error(`the user ${id} is gone although it was locked`);
+  if (before === undefined || after === undefined) throw new Error(`the user ${id} is missing although it was locked`);
   tx.record({
     type: "user",
     id,

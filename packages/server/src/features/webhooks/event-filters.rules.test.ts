@@ -32,6 +32,8 @@ describe("a filter", () => {
   );
 
   test("that is nearly right is told what it may mean", () => {
-    expect(unknownFilters(["user.create"])[0]?.message).toBe('"user.create" is no event; did you mean user.created?');
+    expect(unknownFilters(["user.create"])[0]?.message).toBe(
+      '"user.create" is not an event type; did you mean user.created?',
+    );
   });
 });

@@ -19,7 +19,7 @@ export interface FilteredEvent {
 }
 
 /** All valid filters. A filter is one of these strings, so nothing has to be parsed. */
-const knownFilters: ReadonlySet<string> = new Set([
+const validFilters: ReadonlySet<string> = new Set([
   ...targetTypes.flatMap((type) => [`${type}.*`, ...changeKinds.map((kind) => `${type}.${kind}`)]),
   ...operations.filter(isWrite).map(({ id }) => id),
 ]);
@@ -27,10 +27,10 @@ const knownFilters: ReadonlySet<string> = new Set([
 /** Entries of `events` that match no event, as fields of the body. */
 export function unknownFilters(filters: readonly string[]): readonly ProblemField[] {
   return filters.flatMap((filter, index) => {
-    if (knownFilters.has(filter)) return [];
-    const nearest = nearestName(filter, [...knownFilters]);
+    if (validFilters.has(filter)) return [];
+    const nearest = nearestName(filter, [...validFilters]);
     const advice = nearest === undefined ? "" : `; did you mean ${nearest}?`;
-    return [{ pointer: `/events/${index}`, message: `${JSON.stringify(filter)} is no event${advice}` }];
+    return [{ pointer: `/events/${index}`, message: `${JSON.stringify(filter)} is not an event type${advice}` }];
   });
 }
 

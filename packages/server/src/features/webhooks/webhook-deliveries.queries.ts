@@ -135,6 +135,6 @@ export async function giveUpDeliveries(
 
 function only(rows: readonly DeliveryRow[]): DeliveryRow {
   const [row] = rows;
-  if (row === undefined) throw new Error("a delivery that was written is not there");
+  if (row === undefined) throw new Error("the updated delivery was not returned");
   return row;
 }

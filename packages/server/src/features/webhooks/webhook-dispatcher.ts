@@ -20,9 +20,9 @@ const entriesAtOnce = 500;
 /** The number of concurrent attempts per webhook, over all replicas. */
 const jobsPerWebhook = 4;
 /** The time that a job may wait and run before its delivery gets another job, in milliseconds. */
-export const jobTrustedForMs = 120_000;
+export const jobTimeoutMs = 120_000;
 /** The retention of the delivery log, in milliseconds. */
-const logKeptForMs = 30 * 24 * 60 * 60 * 1000;
+const logRetentionMs = 30 * 24 * 60 * 60 * 1000;
 const clearedAtOnce = 5_000;
 
 export interface WebhookDispatcherOptions {
@@ -59,7 +59,7 @@ export class WebhookDispatcher {
   /** Deletes finished deliveries from the log after the retention time. */
   async clearLog(): Promise<void> {
     const { database, clock } = this.#options;
-    const before = new Date(clock.now().getTime() - logKeptForMs);
+    const before = new Date(clock.now().getTime() - logRetentionMs);
     for (const tenantId of await queries.tenantsWithWebhooks(database)) {
       let cleared = clearedAtOnce;
       while (cleared === clearedAtOnce) {
@@ -112,7 +112,7 @@ export class WebhookDispatcher {
       const due = await queries.lockDueDeliveries(tx, now, jobsPerWebhook);
       if (due.length === 0) return false;
       const assigned = due.map((deliveryId) => ({ deliveryId, jobId: newId() }));
-      await queries.assignDeliveries(tx, assigned, new Date(now.getTime() + jobTrustedForMs));
+      await queries.assignDeliveries(tx, assigned, new Date(now.getTime() + jobTimeoutMs));
       const jobs = assigned.map(({ deliveryId, jobId }) => ({ id: jobId, content: { tenantId, deliveryId } }));
       await this.#options.jobs.enqueue(tx, "webhook-deliveries", jobs);
       return true;

@@ -14,7 +14,7 @@ import { readEvent } from "../events/events.api.ts";
 import { hasFailedTooLong, judge, type Verdict } from "./retry-schedule.rules.ts";
 import { type DeliveryRow, giveUpDeliveries } from "./webhook-deliveries.queries.ts";
 import * as queries from "./webhook-dispatch.queries.ts";
-import { jobTrustedForMs } from "./webhook-dispatcher.ts";
+import { jobTimeoutMs } from "./webhook-dispatcher.ts";
 import { signingSecrets } from "./webhook-secrets.queries.ts";
 import { secretContext, signedHeaders } from "./webhook-signatures.ts";
 import { lockWebhook, readWebhook, updateWebhook, type WebhookRow } from "./webhooks.queries.ts";
@@ -23,7 +23,7 @@ import { webhookView } from "./webhooks.view.ts";
 /** The time limit of an attempt, in milliseconds. */
 const defaultTimeoutMs = 10_000;
 /** The number of attempts that a delivery stores: the latest ones. */
-const rememberedAttempts = 30;
+const storedAttempts = 30;
 
 export interface WebhookSenderOptions {
   readonly runner: CommandRunner;
@@ -57,7 +57,7 @@ export class WebhookSender {
   /** @param job names the tenant and the delivery */
   async perform(job: Job, signal: AbortSignal): Promise<void> {
     const { tenantId, deliveryId } = job.content;
-    if (tenantId === undefined || deliveryId === undefined) throw new Error("the job names no delivery");
+    if (tenantId === undefined || deliveryId === undefined) throw new Error("the job has no delivery");
     const assigned: queries.Assignment = { deliveryId, jobId: job.id };
     const prepared = await this.#inside(tenantId, (tx) => this.#prepare(tx, assigned));
     if (prepared === undefined) return;
@@ -84,7 +84,7 @@ export class WebhookSender {
   async #prepare(tx: TenantTx, assigned: queries.Assignment): Promise<Prepared | undefined> {
     const { clock, runner } = this.#options;
     const now = clock.now();
-    const until = new Date(now.getTime() + jobTrustedForMs);
+    const until = new Date(now.getTime() + jobTimeoutMs);
     const delivery = await queries.claimDelivery(tx, assigned, until);
     if (delivery === undefined) return undefined;
     const [webhook, secrets, event] = await Promise.all([
@@ -93,7 +93,7 @@ export class WebhookSender {
       delivery.event_id === null ? undefined : readEvent(tx, delivery.event_id),
     ]);
     if (webhook === undefined || !webhook.active || (delivery.event_id !== null && event === undefined)) {
-      const error = webhook?.active === true ? "the event is no longer kept" : "the webhook is not active";
+      const error = webhook?.active === true ? "the event was pruned" : "the webhook is not active";
       const attempts = remember(delivery.attempts, { at: now.toISOString(), error, durationMs: 0 });
       const over = { status: "FAILED", nextAttemptAt: null, failures: delivery.failures, receiver: "unasked" } as const;
       await queries.storeAttempt(tx, assigned, { ...over, webhookId: delivery.webhook_id, attempts }, now);
@@ -190,7 +190,7 @@ export class WebhookSender {
 }
 
 function remember(attempts: readonly WebhookAttempt[], attempt: WebhookAttempt): readonly WebhookAttempt[] {
-  return [...attempts, attempt].slice(-rememberedAttempts);
+  return [...attempts, attempt].slice(-storedAttempts);
 }
 
 function problemWithStatus(statusCode: number, verdict: Verdict): string | undefined {

@@ -17,7 +17,7 @@ const longestUrl = 6_000;
  */
 export function checkWebhookUrl(text: string, networks: AllowedNetworks): UrlCheck {
   const refuse = (message: string): UrlCheck => ({ ok: false, message });
-  if (!URL.canParse(text)) return refuse("is no URL; write one such as https://hooks.example.com/gatehouse");
+  if (!URL.canParse(text)) return refuse("is not a URL; use one such as https://hooks.example.com/gatehouse");
   const url = new URL(text);
   if (url.href.length > longestUrl) return refuse("is too long");
   if (url.protocol !== "https:" && url.protocol !== "http:") return refuse(`is ${url.protocol} and not https`);

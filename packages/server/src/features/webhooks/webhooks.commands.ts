@@ -22,7 +22,7 @@ import * as queries from "./webhooks.queries.ts";
 import { newWebhookView, webhookView } from "./webhooks.view.ts";
 
 /** The number of webhooks per tenant. */
-const mostWebhooks = 20;
+const maxWebhooks = 20;
 
 const longestName = 120;
 
@@ -44,11 +44,13 @@ export async function createWebhook(call: Call<typeof operations.createWebhook>)
   return call.command(async (tx) => {
     const url = canonicalUrl(body.url, call.webhookNetworks);
     const { name = new URL(url).hostname.slice(0, longestName), events = [], active = true, description = "" } = body;
-    requireKnownFilters(events);
+    requireValidFilters(events);
     // Hold the lock until the end: nobody else can exceed the limit, and the webhook starts right after this command.
     const generation = await lockGeneration(tx);
-    if ((await queries.countWebhooks(tx)) >= mostWebhooks) {
-      throw new AppError("webhook_limit_reached", { detail: `The tenant has ${mostWebhooks} webhooks already.` });
+    if ((await queries.countWebhooks(tx)) >= maxWebhooks) {
+      throw new AppError("webhook_limit_reached", {
+        detail: `The tenant already has ${maxWebhooks} webhooks, which is the limit.`,
+      });
     }
     const id = newId();
     const position = endOfGeneration(generation + 1);
@@ -70,7 +72,7 @@ export async function updateWebhook(
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, call.parameters.id);
     const url = body.url === undefined ? row.url : canonicalUrl(body.url, call.webhookNetworks);
-    requireKnownFilters(body.events ?? []);
+    requireValidFilters(body.events ?? []);
     const active = body.active ?? row.active;
     const settings: queries.WebhookRow = {
       ...row,
@@ -154,7 +156,7 @@ function canonicalUrl(text: string, networks: AllowedNetworks): string {
 }
 
 /** @throws AppError unknown_event_type */
-function requireKnownFilters(events: readonly string[]): void {
+function requireValidFilters(events: readonly string[]): void {
   const unknown = unknownFilters(events);
   if (unknown.length > 0) throw new AppError("unknown_event_type", { errors: unknown });
 }

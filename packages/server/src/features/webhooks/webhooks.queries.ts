@@ -133,7 +133,7 @@ export async function insertWebhook(
     generation,
     eventId,
   );
-  if (row === undefined) throw new Error("a webhook that was inserted is not there");
+  if (row === undefined) throw new Error("the inserted webhook was not returned");
   return row;
 }
 
@@ -160,7 +160,7 @@ export async function updateWebhook(
     disabledAt,
     failingSince,
   );
-  if (updated === undefined) throw new Error("a webhook that was locked is not there");
+  if (updated === undefined) throw new Error("the updated webhook was not returned");
   return updated;
 }
 

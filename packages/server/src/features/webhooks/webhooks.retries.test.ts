@@ -323,7 +323,7 @@ test("a message whose event is cleared before it is sent fails, and says why", a
   await insertStaleDelivery(server.database, own.id, id, randomUUID(), clock.now());
   await replica({ deliver: true });
   await until("it was looked at", async () => (await deliveriesOf(own, id))[0].status === "FAILED");
-  expect(await deliveriesOf(own, id)).toMatchObject([{ attempts: [{ error: "the event is no longer kept" }] }]);
+  expect(await deliveriesOf(own, id)).toMatchObject([{ attempts: [{ error: "the event was pruned" }] }]);
   expect((await own.client.get(`/tenants/webhooks/${id}`)).body).not.toHaveProperty("failingSince");
   expect(receiver.received).toEqual([]);
   await close();

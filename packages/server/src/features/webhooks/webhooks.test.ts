@@ -84,7 +84,9 @@ describe("a new webhook", () => {
       events: ["user.*", "usr.*"],
     });
     expect({ status, code: body.code }).toEqual({ status: 422, code: "unknown_event_type" });
-    expect(body.errors).toEqual([{ pointer: "/events/1", message: '"usr.*" is no event; did you mean user.*?' }]);
+    expect(body.errors).toEqual([
+      { pointer: "/events/1", message: '"usr.*" is not an event type; did you mean user.*?' },
+    ]);
   });
 
   test.each([

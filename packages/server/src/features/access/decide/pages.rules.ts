@@ -4,7 +4,7 @@ import { defaultSearchPage, maxSearchPage } from "@gatehouse/contract/operations
 import canonicalize from "canonicalize";
 
 /** The number of decisions per page. A search that finds little returns short pages instead of slow ones. */
-const mostDecisions = 20_000;
+const maxDecisions = 20_000;
 
 export interface PageRequest {
   readonly token?: string;
@@ -64,7 +64,7 @@ export function pageOf<Found>(
   let decisions = 0;
   for (const id of ids) {
     if (id <= after) continue;
-    if (found.length >= limit || decisions === mostDecisions) {
+    if (found.length >= limit || decisions === maxDecisions) {
       return { found, nextToken: Buffer.from(`${last} ${digest} ${limit}`).toString("base64url") };
     }
     const one = find(id);

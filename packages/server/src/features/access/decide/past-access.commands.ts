@@ -61,7 +61,7 @@ function namedIn(call: PastCall, past: TenantModel): Omit<PastQuestion, "circums
   const [user, device, resource] = ["user", "device", "resource"].map((name) => call.queryParameter(name));
   const known = (noun: string, given: string, id: string | undefined): string => {
     if (id !== undefined) return id;
-    throw new AppError("not_found", { detail: `At that moment there was no ${noun} ${JSON.stringify(given)}.` });
+    throw new AppError("not_found", { detail: `There was no ${noun} ${JSON.stringify(given)} at that time.` });
   };
   const idIn = (table: { get(id: string): unknown }, given: string) =>
     table.get(canonicalId(given)) === undefined ? undefined : canonicalId(given);

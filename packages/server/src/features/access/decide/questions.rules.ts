@@ -9,19 +9,29 @@ import type {
 } from "@gatehouse/contract/operations/access.operations";
 import type { requestReasons } from "@gatehouse/contract/records/decision";
 import { transportProtocols } from "@gatehouse/contract/records/protocol";
-import type { Destination, Subject } from "@gatehouse/policy/decisions/request";
+import type { AccessRequest, Destination, Subject } from "@gatehouse/policy/decisions/request";
 import type { SearchCircumstances } from "@gatehouse/policy/decisions/search";
 import type { Properties, TransportProtocol } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
 import type { Static } from "typebox";
+import { AppError } from "../../../platform/app-error.ts";
 import { isUuid } from "../../../platform/ids.ts";
 import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
 import { canonicalTimestamp } from "../../../platform/timestamps.ts";
+import { type PageRequest, type PageStart, readPage } from "./pages.rules.ts";
 
 export type SubjectEntity = Static<typeof AccessSubject>;
 export type ResourceEntity = Static<typeof AccessResource>;
 export type ActionEntity = Static<typeof AccessAction>;
 export type ContextEntity = Static<typeof AccessContext>;
+
+/** A complete request for a decision. */
+export interface Question {
+  readonly subject: SubjectEntity;
+  readonly action: ActionEntity;
+  readonly resource: ResourceEntity;
+  readonly context?: ContextEntity | undefined;
+}
 
 /** The only action on a resource. */
 export const connect = "connect";
@@ -155,4 +165,62 @@ function isTransportProtocol(value: unknown): value is TransportProtocol {
 /** Ids as they are stored: in lower case (RFC 9562, section 4). */
 export function canonicalId(text: string): string {
   return isUuid(text) ? text.toLowerCase() : text;
+}
+
+/** A question without invalid parts. */
+export interface PreparedQuestion {
+  readonly explain: boolean;
+  /** The request to the engine, or the reason for a denial without an evaluation. */
+  readonly asked: AccessRequest | QuestionReason;
+}
+
+/**
+ * @param pointer to the question in the body
+ * @throws AppError invalid_body
+ */
+export function prepareQuestion(question: Question, pointer: string, now: Date, tenant: TenantModel): PreparedQuestion {
+  const circumstances = requireCircumstances(question.context, pointer, now);
+  const destination = requireValid(readDestination(question.resource, tenant), `${pointer}/resource`);
+  const subject = readSubject(question.subject, circumstances, tenant);
+  const { explain, now: at, sourceIp, country } = circumstances;
+  if (question.action.name !== connect) return { explain, asked: "unknown_action" };
+  if (typeof subject === "string") return { explain, asked: subject };
+  if (typeof destination === "string") return { explain, asked: destination };
+  return { explain, asked: { subject, destination, now: at, sourceIp, country } };
+}
+
+/**
+ * @param defaults parts for questions that do not give their own
+ * @throws AppError invalid_body
+ */
+export function mergeQuestion(question: Partial<Question>, defaults: Partial<Question>, pointer: string): Question {
+  const { subject = defaults.subject, action = defaults.action, resource = defaults.resource } = question;
+  if (subject === undefined) throw invalidBody(`${pointer}/subject`, "is required");
+  if (action === undefined) throw invalidBody(`${pointer}/action`, "is required");
+  if (resource === undefined) throw invalidBody(`${pointer}/resource`, "is required");
+  return { subject, action, resource, context: question.context ?? defaults.context };
+}
+
+/** @throws AppError invalid_body */
+export function requireCircumstances(context: ContextEntity | undefined, pointer: string, now: Date): Circumstances {
+  return requireValid(readCircumstances(context, now), `${pointer}/context`);
+}
+
+/** @throws AppError invalid_body */
+export function requireValid<Value extends object | string>(value: Value | QuestionProblem, pointer: string): Value {
+  if (typeof value === "object" && "pointer" in value && "message" in value) {
+    throw invalidBody(pointer + value.pointer, value.message);
+  }
+  return value as Value; // not a problem
+}
+
+/** @throws AppError invalid_body */
+export function requirePage(page: PageRequest | undefined, asked: object): PageStart {
+  const start = readPage(page ?? {}, asked);
+  if (start === undefined) throw invalidBody("/page/token", "is not a next_token of this request");
+  return start;
+}
+
+export function invalidBody(pointer: string, message: string): AppError {
+  return new AppError("invalid_body", { detail: `${pointer}: ${message}.`, errors: [{ pointer, message }] });
 }

@@ -5,7 +5,12 @@ import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
 import type { FactChange, FactsByKind } from "@gatehouse/policy/model/facts";
 import type { Change } from "../../../platform/change.ts";
 import type { Clock } from "../../../platform/clock.ts";
-import type { AccessChange, AccessLedger, LedgerPage, WeighedEffect } from "../../../platform/tenancy/access-ledger.ts";
+import type {
+  AccessChange,
+  AccessImpact,
+  AccessLedger,
+  EvaluatedImpact,
+} from "../../../platform/tenancy/access-ledger.ts";
 import { lockGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { countEffectsAfter, insertHistory, readHistoryAfter, storeEffect } from "../history/history.queries.ts";
@@ -41,11 +46,11 @@ export class Ledger implements AccessLedger {
     this.#options = options;
   }
 
-  async open(tenantId: string): Promise<LedgerPage> {
+  async open(tenantId: string): Promise<AccessImpact> {
     const base = await this.#options.models.current(tenantId);
     return {
-      weigh: (tx, changes, overrideReason) => this.#weigh(tx, base, changes, overrideReason),
-      look: (tx, changes) => look(tx, base, changes),
+      evaluate: (tx, changes, overrideReason) => this.#evaluate(tx, base, changes, overrideReason),
+      preview: (tx, changes) => preview(tx, base, changes),
     };
   }
 
@@ -53,20 +58,20 @@ export class Ledger implements AccessLedger {
    * Starts all queries at once, after the lock. They see everything that was committed before, and no other command can
    * commit before this one.
    */
-  async #weigh(
+  async #evaluate(
     tx: TenantTx,
     base: KeptModel,
     recorded: readonly Change[],
     overrideReason: string | undefined,
-  ): Promise<WeighedEffect> {
+  ): Promise<EvaluatedImpact> {
     const { models, clock, guard } = this.#options;
-    const [seen, written, judge] = await Promise.all([
-      look(tx, base, recorded),
+    const [previewed, written, judge] = await Promise.all([
+      preview(tx, base, recorded),
       countEffectsAfter(tx, base.generation),
       guard.prepare(tx),
     ]);
     const at = clock.now();
-    const { before, after, changes } = seen();
+    const { before, after, changes } = previewed();
     const { generation } = before;
     const difference = compareAccess(before.model, after.model, changes, anyCircumstances);
     const brokenTests = await judge({ before, after, changes, difference, overrideReason });
@@ -87,13 +92,13 @@ export class Ledger implements AccessLedger {
   }
 }
 
-interface KeptChange extends AccessChange {
+interface ModelChange extends AccessChange {
   readonly before: KeptModel;
   readonly after: KeptModel;
 }
 
 /** Locks first: the queries after the lock see everything that was committed before. */
-async function look(tx: TenantTx, base: KeptModel, recorded: readonly Change[]): Promise<() => KeptChange> {
+async function preview(tx: TenantTx, base: KeptModel, recorded: readonly Change[]): Promise<() => ModelChange> {
   const [generation, past, left] = await Promise.all([
     lockGeneration(tx),
     readHistoryAfter(tx, base.generation),
@@ -167,8 +172,8 @@ function withOrders(
     newOfType.set(change.facts.type, (newOfType.get(change.facts.type) ?? 0) + 1);
   }
   const orders = [...newOfType].flatMap(([type, count]): FactChange[] => {
-    const isTold = ordered.some((change) => change.kind === "policy-order" && change.type === type);
-    if (count < 2 || isTold) return [];
+    const isStored = ordered.some((change) => change.kind === "policy-order" && change.type === type);
+    if (count < 2 || isStored) return [];
     return [{ kind: "policy-order", type, ids: places.filter((place) => place.type === type).map(({ id }) => id) }];
   });
   return [...ordered, ...orders];

@@ -4,7 +4,7 @@ import { factsOfHistory } from "../history/history.ts";
 import { KeptModel } from "./kept-model.ts";
 
 /** The number of cached models, for callers that read several pages. */
-const mostKept = 4;
+const mostCached = 4;
 
 /**
  * Models of past generations, built on demand: one at a time for each tenant. Only the last few are cached. The past
@@ -46,7 +46,7 @@ export class PastModels {
     const model = KeptModel.of(generation, factsOfHistory(await read()));
     this.#kept.set(key, model);
     for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= mostKept) break;
+      if (this.#kept.size <= mostCached) break;
       this.#kept.delete(oldest);
     }
     return model;

@@ -9,12 +9,12 @@ import {
   type FieldChange,
 } from "@gatehouse/contract/records/configuration";
 import type { PolicyType } from "@gatehouse/contract/records/policy";
+import type { DesiredRecords } from "../document/desired-records.ts";
 import { type SettingsOf, setsOf } from "../document/settings.ts";
-import type { WantedRecords } from "../document/wanted-records.ts";
 import type { TenantRecord, TenantRecords } from "../tenant-records.ts";
 import { fieldChanges } from "./field-changes.ts";
 import { movedNames } from "./moved-names.ts";
-import { type NextRecord, type NextRecords, outlook } from "./next-records.ts";
+import { type NextRecord, type NextRecords, planNextRecords } from "./next-records.ts";
 
 interface ChangeBase<K extends ConfiguredKind> {
   readonly kind: K;
@@ -47,14 +47,14 @@ export interface TenantPlan {
   readonly places: ReadonlyMap<string, number>;
 }
 
-/** @param knownDevices public keys of the tenant's devices that the document lists */
+/** @param existingDevices public keys of the tenant's devices that the document lists */
 export function planChanges(
   current: TenantRecords,
   document: Configuration,
-  knownDevices: ReadonlySet<string>,
+  existingDevices: ReadonlySet<string>,
 ): TenantPlan {
-  const { wanted, next, problems } = outlook(current, document, knownDevices);
-  const places = placesOf(current, wanted);
+  const { wanted, next, problems } = planNextRecords(current, document, existingDevices);
+  const places = positionsOf(current, wanted);
   const moves = movesOf(current, wanted, places);
   return {
     changes: {
@@ -112,7 +112,7 @@ function typeOf(settings: object): unknown {
 }
 
 /** Positions 1, 2, 3 … within each listed type, the default policy last. */
-function placesOf(current: TenantRecords, { orders }: WantedRecords): ReadonlyMap<string, number> {
+function positionsOf(current: TenantRecords, { orders }: DesiredRecords): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   for (const [type, names] of orders) {
     for (const [index, name] of names.entries()) places.set(name, index + 1);
@@ -125,7 +125,7 @@ function placesOf(current: TenantRecords, { orders }: WantedRecords): ReadonlyMa
 
 function movesOf(
   current: TenantRecords,
-  { orders }: WantedRecords,
+  { orders }: DesiredRecords,
   places: ReadonlyMap<string, number>,
 ): ReadonlyMap<string, FieldChange> {
   const moves = new Map<string, FieldChange>();

@@ -28,7 +28,7 @@ export interface GatewayReport {
 }
 
 /** The number of gateways that one command updates at most. */
-const mostAtOnce = 200;
+const maxPerCommand = 200;
 
 /**
  * Stores reports and their consequences. Skips deleted gateways, and gateways for which only the time of the last
@@ -40,8 +40,8 @@ export async function storeGatewayReports(
   reports: readonly GatewayReport[],
   at: Date,
 ): Promise<void> {
-  for (let from = 0; from < reports.length; from += mostAtOnce) {
-    await storeSome(runner, tenantId, reports.slice(from, from + mostAtOnce), at);
+  for (let from = 0; from < reports.length; from += maxPerCommand) {
+    await storeSome(runner, tenantId, reports.slice(from, from + maxPerCommand), at);
   }
 }
 

@@ -68,7 +68,7 @@ function canonicalDomains(domains: readonly SiteDomain[], errors: ProblemField[]
     if (!reading.ok) errors.push({ pointer, message: reading.problem });
     else if (domain === undefined) {
       errors.push({ pointer, message: `${reading.value.text} is not a domain; write it as example.com, without *` });
-    } else if (known.has(domain)) errors.push({ pointer, message: `${domain} stands in the list already` });
+    } else if (known.has(domain)) errors.push({ pointer, message: `${domain} is already in the list` });
     known.add(domain ?? text);
     return { domain: domain ?? text, resolvers: canonicalResolvers(resolvers, `/domains/${index}/resolvers`, errors) };
   });
@@ -95,9 +95,9 @@ function networkProblem(range: IpRange, before: readonly IpRange[]): string | un
   const text = formatIpRange(range);
   const problem = privateAddressProblem(range);
   if (problem?.reason === "globally_reachable") {
-    return `${text} is or contains ${problem.conflict}, which is not set aside for private networks`;
+    return `${text} is or contains ${problem.conflict}, which is not reserved for private networks`;
   }
-  if (problem !== undefined) return `${text} overlaps ${problem.conflict}, from which devices get their addresses`;
+  if (problem !== undefined) return `${text} overlaps ${problem.conflict}, the address pool of devices`;
   const other = before.find((one) => rangesOverlap(one, range));
   return other === undefined ? undefined : `${text} overlaps ${formatIpRange(other)} of this list`;
 }

@@ -85,7 +85,7 @@ describe("settings of a gateway", () => {
     [
       { domains: ["example.com", "EXAMPLE.com"].map((domain) => ({ domain, resolvers: ["10.80.0.53"] })) },
       "/domains/1/domain",
-      "stands in the list already",
+      "is already in the list",
     ],
     [{ networks: ["0.0.0.0/0"] }, "/networks/0", "not set aside for private networks"],
     [{ networks: ["198.41.0.0/24"] }, "/networks/0", "not set aside for private networks"],

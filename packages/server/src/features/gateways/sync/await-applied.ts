@@ -22,7 +22,7 @@ export interface AppliedProof {
   readonly missing: readonly { readonly gatewayId: string; readonly state: SyncState }[];
 }
 
-interface Look {
+interface Poll {
   readonly generation: number;
   readonly rows: readonly SyncRow[];
 }
@@ -30,7 +30,7 @@ interface Look {
 export class AppliedWaiting {
   readonly #database: Database;
   readonly #clock: Clock;
-  readonly #looks = new Map<string, Promise<Look>>();
+  readonly #polls = new Map<string, Promise<Poll>>();
 
   constructor(database: Database, clock: Clock) {
     this.#database = database;
@@ -46,9 +46,9 @@ export class AppliedWaiting {
    */
   async wait(tenantId: string, timeoutMs: number, left: AbortSignal): Promise<AppliedProof> {
     const startedAt = performance.now();
-    const { generation } = await this.#look(tenantId);
+    const { generation } = await this.#poll(tenantId);
     for (;;) {
-      const { rows } = await this.#look(tenantId);
+      const { rows } = await this.#poll(tenantId);
       const now = this.#clock.now();
       const states = rows.map((row) => ({ gatewayId: row.id, state: syncState(row, generation, now) }));
       const missing = states.filter(({ state }) => !isProven(state));
@@ -64,19 +64,19 @@ export class AppliedWaiting {
    * Polls the states of all gateways of the tenant. A request that arrives during a poll waits for the next one,
    * because the present answer may be older than the request.
    */
-  async #look(tenantId: string): Promise<Look> {
-    const running = this.#looks.get(tenantId);
+  async #poll(tenantId: string): Promise<Poll> {
+    const running = this.#polls.get(tenantId);
     if (running !== undefined) await running.catch(() => undefined);
-    const next = this.#looks.get(tenantId);
+    const next = this.#polls.get(tenantId);
     if (next !== undefined && next !== running) return next;
     const look = this.#read(tenantId).finally(() => {
-      if (this.#looks.get(tenantId) === look) this.#looks.delete(tenantId);
+      if (this.#polls.get(tenantId) === look) this.#polls.delete(tenantId);
     });
-    this.#looks.set(tenantId, look);
+    this.#polls.set(tenantId, look);
     return look;
   }
 
-  async #read(tenantId: string): Promise<Look> {
+  async #read(tenantId: string): Promise<Poll> {
     const [generation, rows] = await this.#database.snapshot({ kind: "tenant", tenantId }, ({ query }) =>
       Promise.all([readGeneration({ tenantId, query }), readSyncOfAll({ tenantId, query })]),
     );

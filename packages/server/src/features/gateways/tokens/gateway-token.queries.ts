@@ -40,7 +40,7 @@ export async function endFormerTokens(
 }
 
 /** Keeps the present token valid until a time, before it is replaced. */
-export async function keepFormerToken(
+export async function retainFormerToken(
   tx: TenantTx,
   _granted: Granted<"gateways:write">,
   gatewayId: string,

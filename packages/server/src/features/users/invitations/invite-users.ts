@@ -41,7 +41,7 @@ export async function inviteUsers(
     existingRecords(tx, "group", canonicalIds(invitations.flatMap(({ groupIds }) => groupIds))),
     defaultGroupId(tx),
   ]);
-  requireKnownGroups(invitations, known);
+  requireGroups(invitations, known);
   const users = invitations.map(({ email, groupIds }) => ({
     id: newId(),
     email,
@@ -64,12 +64,12 @@ export async function inviteUsers(
 function emailsTaken(invitations: readonly Invitation[]): AppError {
   const listed = invitations.slice(0, reportedFields);
   return new AppError("email_taken", {
-    detail: `Already users of the tenant, or named twice: ${listed.map(({ email }) => email).join(", ")}.`,
+    detail: `These addresses belong to users of the tenant, or are listed twice: ${listed.map(({ email }) => email).join(", ")}.`,
     errors: listed.map(({ pointer }) => bodyField(`${pointer}/email`, "is taken")),
   });
 }
 
-function requireKnownGroups(invitations: readonly Invitation[], known: ReadonlySet<string>): void {
+function requireGroups(invitations: readonly Invitation[], known: ReadonlySet<string>): void {
   const unknown: ProblemField[] = invitations.flatMap(({ groupIds, pointer }) =>
     groupIds.flatMap((id, index) =>
       known.has(id.toLowerCase())

@@ -22,7 +22,7 @@ const selectHolders = statement<
 );
 
 /** Users who hold a role directly, ordered by id. With `throughGroups`, also users who inherit it. */
-export function usersHolding(
+export function usersWithRole(
   tx: TenantTx,
   roleId: string,
   throughGroups: boolean,

@@ -6,7 +6,7 @@ import { requireAssignable, rolesView } from "../../roles/roles.api.ts";
 import { changeUser } from "../change-user.ts";
 import { readUsers, touchUser } from "../users.queries.ts";
 import * as queries from "./user-roles.queries.ts";
-import { inheritedOnly, namedTwice, rolesShown } from "./user-roles.rules.ts";
+import { addedAndRemoved, inheritedOnly, rolesShown } from "./user-roles.rules.ts";
 
 export async function listUserRoles(call: Call<typeof operations.listUserRoles>): Promise<Outcome> {
   const { id } = call.parameters;
@@ -30,9 +30,9 @@ export async function updateUserRoles(call: Call<typeof operations.updateUserRol
         { pointer: "/removedRoles", ids: removed, present: new Set(removed) },
       ];
       await requireAssignable(tx, asked, call.permissions);
-      const twice = namedTwice(added, removed);
+      const twice = addedAndRemoved(added, removed);
       if (twice.length > 0) {
-        const errors = twice.map((index) => bodyField(`/removedRoles/${index}`, "stands in addedRoles too"));
+        const errors = twice.map((index) => bodyField(`/removedRoles/${index}`, "is also in addedRoles"));
         throw new AppError("invalid_combination", { errors });
       }
       const inherited = inheritedOnly(held, removed);

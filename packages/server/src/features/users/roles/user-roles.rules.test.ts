@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { namedTwice, rolesShown } from "./user-roles.rules.ts";
+import { addedAndRemoved, rolesShown } from "./user-roles.rules.ts";
 
 const held = [
   { name: "direct", direct: true, groups: null },
@@ -17,5 +17,5 @@ test.each([
 });
 
 test("what is named twice is told by its place among the removed", () => {
-  expect(namedTwice(["a", "b"], ["c", "b", "a"])).toEqual([1, 2]);
+  expect(addedAndRemoved(["a", "b"], ["c", "b", "a"])).toEqual([1, 2]);
 });

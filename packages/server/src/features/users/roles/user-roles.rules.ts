@@ -13,7 +13,7 @@ export function rolesShown<R extends Held>(held: readonly R[], { groupsOnly, rol
 }
 
 /** The indices of removed roles that are also added. */
-export function namedTwice(added: readonly string[], removed: readonly string[]): readonly number[] {
+export function addedAndRemoved(added: readonly string[], removed: readonly string[]): readonly number[] {
   return removed.flatMap((id, index) => (added.includes(id) ? [index] : []));
 }
 

@@ -5,15 +5,15 @@ import type { Model } from "@gatehouse/policy/model/model";
 import type { TestQuestion } from "./access-tests.queries.ts";
 
 /** The effect of changes on the answers to tests. */
-export interface ConcernedTests {
+export interface AffectedTests {
   /** Whether the answer may change for any user. */
-  ofAnybody(question: TestQuestion): boolean;
+  affectsAnyone(question: TestQuestion): boolean;
   /** Ids of the users whose answers to any test may change. */
   readonly users: ReadonlySet<string>;
 }
 
 /** @param changes all changes from `before` to `after` */
-export function concernedTests(before: Model, after: Model, changes: readonly FactChange[]): ConcernedTests {
+export function affectedTests(before: Model, after: Model, changes: readonly FactChange[]): AffectedTests {
   const users = new Set<string>();
   const resources = new Set<string>();
   const types = new Set<PolicyType>();
@@ -68,7 +68,7 @@ export function concernedTests(before: Model, after: Model, changes: readonly Fa
     });
   return {
     users,
-    ofAnybody: ({ resource_type: kind, resource_id: id }) => {
+    affectsAnyone: ({ resource_type: kind, resource_id: id }) => {
       if (everything) return true;
       // An address can belong to any resource; the test does not say which.
       if (kind === "address") return addresses || types.size + resources.size > 0;
