@@ -52,7 +52,7 @@ test.each(["", "*", "10.0.0.256", "10.0.0.7/24", "http://git.example.com", "git.
   },
 );
 
-test("an address repeats where another one is the same in canonical form, at each repetition", () => {
+test("reports each repetition of an address in canonical form", () => {
   const canonical = ["git.example.com", "10.0.0.1", "git.example.com", "10.0.0.1/32", "git.example.com"];
   const repeated = repeatedAddresses(canonical.map((text) => ({ text, isIp: false })));
   expect(repeated.map(({ pointer }) => pointer)).toEqual(["/addresses/2/address", "/addresses/4/address"]);

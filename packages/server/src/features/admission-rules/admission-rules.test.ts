@@ -105,7 +105,7 @@ describe("admission rules", () => {
     expect(both).toMatchObject({ status: 200, body: { rule, hasTimeConstraint: true } });
   });
 
-  test("a change that changes nothing leaves version and record as they are", async () => {
+  test("a write without changes keeps version and record", async () => {
     const made = await makeRule();
     for (const body of [{}, { name: made.name, rule: made.rule }]) {
       const same = await client.put(`${rules}/${made.id}`, body);
@@ -133,7 +133,7 @@ describe("admission rules", () => {
     expect(await client.delete(`${rules}/${made.id}`)).toMatchObject({ status: 204 });
   });
 
-  test("a rule deleted while a policy takes it: one of the two is refused", async () => {
+  test("of deleting a rule and using it in a policy concurrently, one is refused", async () => {
     for (let round = 0; round < 10; round += 1) {
       const made = await makeRule();
       const policy = { name: `Race ${round}`, type: "PRIVATE", action: true, rule: made.id };

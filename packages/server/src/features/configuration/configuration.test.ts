@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 
 describe("readConfiguration", () => {
-  test("says of a new tenant what every tenant has, without what is built in", async () => {
+  test("exports the default records of a new tenant, without built-in ones", async () => {
     const { status, body, headers } = await client.get(configurationPath);
     expect(status).toBe(200);
     expect(headers.etag).toBe(`"${await generationOf(server.database, tenant.id)}"`);
@@ -47,7 +47,7 @@ describe("readConfiguration", () => {
     });
   });
 
-  test("leaves out what the key may not read", async () => {
+  test("omits sections that the key may not read", async () => {
     const key = await tenant.keyWith("configuration:read", "resources:read", "policies:read");
     const body = await configurationCalls(server.client(key)).exported();
     expect(Object.keys(body)).toEqual(["version", "resources", "policies", "defaultInternetPolicy"]);
@@ -66,7 +66,7 @@ describe("readConfiguration", () => {
 });
 
 describe("applyConfiguration", () => {
-  test("makes one of everything, and the export is what was applied", async () => {
+  test("creates one record of each kind, and exports the applied document", async () => {
     const { status, body, headers, text } = await calls.apply(whole);
     expect(status, text).toBe(200);
     expect(body.summary).toEqual({ created: 15, updated: 1, deleted: 0 });
@@ -90,7 +90,7 @@ describe("applyConfiguration", () => {
     expect(await eventsOf(server.database, tenant.id, reply.headers["x-request-id"] ?? "")).toEqual([]);
   });
 
-  test("takes everything away again, but for what every tenant has", async () => {
+  test("deletes everything again, except for default records", async () => {
     const empty = await calls.exported();
     await calls.applied(whole);
     await calls.applied(empty);
@@ -99,7 +99,7 @@ describe("applyConfiguration", () => {
     expect(body).toHaveLength(11);
   });
 
-  test("leaves sections alone that the document does not have", async () => {
+  test("does not change sections that are missing in the document", async () => {
     await calls.applied(whole);
     const generation = await generationOf(server.database, tenant.id);
     await calls.applied({});
@@ -109,7 +109,7 @@ describe("applyConfiguration", () => {
     expect(await calls.exported()).toEqual({ ...whole, policies: { ...whole.policies, SAAS: [] } });
   });
 
-  test("writes an audit entry for each record that changes: the fields, of sets what they lose and gain", async () => {
+  test("writes an audit entry for each changed record, with fields and set differences", async () => {
     await calls.applied(whole);
     const [engineering] = whole.groups.slice(1);
     const changed = { ...engineering, maxDevices: 8, roles: ["BASIC"] };
@@ -228,7 +228,7 @@ describe("applyConfiguration", () => {
     expect(await tags()).toEqual(['"2"', '"1"']);
   });
 
-  test("moves as few policies as it takes, and raises the versions of those", async () => {
+  test("moves the minimal number of policies, and increments their versions", async () => {
     const named = (...names: string[]) => ({ policies: { INTERNET: names.map((name) => ({ name, action: true })) } });
     await calls.applied(named("A", "B", "C", "D"));
     const { body } = await calls.apply(named("D", "A", "New", "B", "C"));
@@ -267,7 +267,7 @@ describe("applyConfiguration", () => {
     expect((await calls.exported()).users[0].email).toBe("Ann@Example.com");
   });
 
-  test("takes what it deletes off records that it does not speak of, as deleting it alone would", async () => {
+  test("removes deleted records from records outside the document, like single deletions", async () => {
     const { user, ...device } = await make("device", client);
     const email: string = user.email;
     const userPolicy = {

@@ -29,7 +29,7 @@ function discarded(node: PlanNode): number {
   return own * node["Actual Loops"] + (node.Plans ?? []).reduce((sum, part) => sum + discarded(part), 0);
 }
 
-test("no record is compared with all others, where the planner takes all of them for few", async () => {
+test("reading does not compare all records with each other, even if the planner underestimates them", async () => {
   const { id: tenantId, client } = await server.newTenant();
   const many = (prefix: string) => Array.from({ length: size }, (_, index) => `${prefix}${index}`);
   const { body: document } = await client.get("/tenants/configuration");

@@ -163,7 +163,7 @@ async function applied(client: TestClient, body: unknown): Promise<void> {
   expect(status, answer).toBe(200);
 }
 
-test("the export of one tenant makes another the same, and a second time changes nothing", {
+test("the export of one tenant recreates it in another, and applying it again changes nothing", {
   timeout: 120_000,
 }, async () => {
   await fc.assert(

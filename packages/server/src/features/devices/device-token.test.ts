@@ -21,7 +21,7 @@ const rotate = (id: string, headers = {}) =>
   tenant.client.post(`/tenants/devices/${id}/rotate-token`, undefined, headers);
 
 describe("rotating a device's token", () => {
-  test("answers with the token, whose hash alone is kept", async () => {
+  test("answers with the token, and stores only its hash", async () => {
     const device = await make("device", tenant.client);
     const reply = await rotate(device.id, { "idempotency-key": "once" });
     expect(reply).toMatchObject({ status: 200, headers: { etag: '"2"' } });
@@ -48,7 +48,7 @@ describe("rotating a device's token", () => {
     }
   });
 
-  test("replaces the one before", async () => {
+  test("replaces the previous token", async () => {
     const id = await makeId("device", tenant.client);
     const [first, second] = [(await rotate(id)).body.token, (await rotate(id)).body.token];
     expect(second).not.toBe(first);
@@ -64,7 +64,7 @@ describe("rotating a device's token", () => {
     expect(body.data[0]).toMatchObject({ operation: "rotateDeviceToken" });
   });
 
-  test("by two at once leaves one token", async () => {
+  test("twice at once keeps one token", async () => {
     const id = await makeId("device", tenant.client);
     const replies = await Promise.all(Array.from({ length: 5 }, () => rotate(id)));
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
@@ -82,7 +82,7 @@ describe("rotating a device's token", () => {
 });
 
 describe("a device's configuration", () => {
-  test("is told of a device that reaches nothing", async () => {
+  test("is returned for a device without access", async () => {
     const { id } = await make("device", tenant.client);
     expect(await tenant.client.get(`/tenants/devices/${id}/configuration`)).toMatchObject({
       status: 200,
@@ -90,7 +90,7 @@ describe("a device's configuration", () => {
     });
   });
 
-  test("is told of a device that is there from before there were addresses, which has some from then on", async () => {
+  test("is returned for a device older than tunnel addresses, which gets its addresses now", async () => {
     const { id } = await make("device", tenant.client);
     await withoutTunnelAddresses(server, tenant.id);
     const first = await tenant.client.get(`/tenants/devices/${id}/configuration`);
@@ -98,7 +98,7 @@ describe("a device's configuration", () => {
     expect((await tenant.client.get(`/tenants/devices/${id}/configuration`)).body).toEqual(first.body);
   });
 
-  test("is nobody's for a device that there is not", async () => {
+  test("answers 404 for an unknown device", async () => {
     const id = "01890a5d-ac96-774b-bcce-b302099a8057";
     expect(await tenant.client.get(`/tenants/devices/${id}/configuration`)).toMatchObject({ status: 404 });
   });

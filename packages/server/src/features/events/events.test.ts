@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-test("the audit record tells who changed what, before and after", async () => {
+test("the audit record shows the actor, the target, and the state before and after", async () => {
   const { client } = await server.newTenant();
   const made = await client.post("/tenants/users", { email: "ann@example.com" });
   const changed = await client.put(`/tenants/users/${made.body.id}`, { firstName: "Ann" });

@@ -67,7 +67,7 @@ describe("statusByHeartbeat", () => {
   });
 });
 
-test("what is stored of reports comes to what the contract's table says of them one by one", () => {
+test("conditions from stored reports equal the contract's table", () => {
   const events = fc.array(fc.constantFrom(...gatewayEvents), { maxLength: 12 });
   fc.assert(
     fc.property(events, (happened) => {

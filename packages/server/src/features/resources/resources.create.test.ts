@@ -78,7 +78,7 @@ describe("creating a resource", () => {
     expect(body).toMatchObject({ type, addresses: [{ type }] });
   });
 
-  test("takes a name of 120 characters, however many bytes they are, and no more", async () => {
+  test("accepts a name of up to 120 characters, whatever their size in bytes", async () => {
     const end = unique("");
     const fill = (character: string, length: number) => character.repeat(length - end.length) + end;
     expect(await create({ name: fill("é", 120) })).toMatchObject({ status: 201 });
@@ -87,7 +87,7 @@ describe("creating a resource", () => {
     expect(await create({ name: fill("x", 121) })).toMatchObject({ status: 400 });
   });
 
-  test("refuses a name that is taken, but not one in another letter case", async () => {
+  test("refuses a name that is taken, but accepts it in another letter case", async () => {
     const name = unique("Wiki");
     expect(await create({ name })).toMatchObject({ status: 201 });
     const again = await create({ name: ` ${name} ` });
@@ -95,7 +95,7 @@ describe("creating a resource", () => {
     expect(await create({ name: name.toUpperCase() })).toMatchObject({ status: 201 });
   });
 
-  test("makes one of several that ask for a name at once, and nothing of the others", async () => {
+  test("of concurrent requests with one name, one succeeds and the others write nothing", async () => {
     const { client: own } = await server.newTenant();
     const body = { name: "Contested", type: "PRIVATE", addresses: [{ address: "10.0.0.1", protocols: [] }] };
     const replies = await Promise.all(Array.from({ length: 6 }, () => own.post("/tenants/resources", body)));
@@ -150,7 +150,7 @@ describe("creating a resource", () => {
     expect(await create({ type: "INTERNET", addresses: addresses.slice(0, -1) })).toMatchObject({ status: 201 });
   });
 
-  test("refuses an address that stands in it twice once in canonical form", async () => {
+  test("refuses addresses that are equal in canonical form", async () => {
     const twice = (one: string, two: string) =>
       create({ addresses: [one, two].map((address) => ({ address, protocols: [] })) });
     for (const [one, two] of [
@@ -183,7 +183,7 @@ describe("creating a resource", () => {
     expect(await create({ name })).toMatchObject({ status: 201 });
   });
 
-  test("takes a protocol named in two letter cases once", async () => {
+  test("accepts a protocol in two letter cases as one", async () => {
     const reply = await create({ addresses: [{ address: "10.0.0.1", protocols: [ssh.toUpperCase(), ssh, https] }] });
     expect(reply.body.addresses[0].protocols.map(({ id }: { id: string }) => id)).toEqual([ssh, https]);
   });

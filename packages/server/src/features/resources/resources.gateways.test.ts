@@ -47,7 +47,7 @@ describe("connecting a gateway to a resource", () => {
     ]);
   });
 
-  test("again leaves order, version and record as they are, but checks If-Match", async () => {
+  test("repeated keeps order, version and record, but checks If-Match", async () => {
     const id = await makeId("resource", client);
     const gateways = await makeGateways(2);
     for (const gateway of gateways) await connect(id, gateway);
@@ -68,7 +68,7 @@ describe("connecting a gateway to a resource", () => {
     expect((await client.get(`/tenants/resources/${id}`)).headers.etag).toBe('"5"');
   });
 
-  test("closes the gaps that disconnected and deleted gateways left", async () => {
+  test("closes the gaps of disconnected and deleted gateways", async () => {
     const id = await makeId("resource", client);
     const [a = "", b = "", c = "", d = "", e = ""] = await makeGateways(5);
     for (const gateway of [a, b, c, d]) await connect(id, gateway);
@@ -105,7 +105,7 @@ describe("connecting a gateway to a resource", () => {
 });
 
 describe("disconnecting a gateway from a resource", () => {
-  test("leaves the others in their order, and does not find one that is not connected", async () => {
+  test("keeps the order of the others, and answers 404 for a gateway that is not connected", async () => {
     const { id } = await make("resource", client);
     const [a = "", b = "", c = ""] = await makeGateways(3);
     for (const gateway of [a, b, c]) await connect(id, gateway);
@@ -119,7 +119,7 @@ describe("disconnecting a gateway from a resource", () => {
     expect(body.data).toMatchObject([{ before: { gateways: [{ id: a }, { id: b }, { id: c }] }, after: { id } }]);
   });
 
-  test("and connecting the same one at once leaves it connected or not, and never an error", async () => {
+  test("and connecting the same gateway concurrently causes no error", async () => {
     const id = await makeId("resource", client);
     const [stays = "", moves = ""] = await makeGateways(2);
     await connect(id, stays);

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-test("a tenant has one system role of each type", async () => {
+test("a tenant has one system role per type", async () => {
   const { body } = await tenant.client.get("/tenants/roles");
   expect(body.map(({ type }: { type: string }) => type)).toEqual(roleTypes);
   expect(body.every(({ deleteable }: { deleteable: boolean }) => !deleteable)).toBe(true);

@@ -4,7 +4,7 @@ import { migrate } from "../../platform/db/migrations.ts";
 import { createDatabase } from "../../testing/database-setup.ts";
 import { startTestServer } from "../../testing/test-server.ts";
 
-test("the first start leaves one entry of the first tenant in the operator's record, and later starts none", async () => {
+test("the first start records the first tenant in the operator's record, and later starts record nothing", async () => {
   const { connection, drop } = await createDatabase(inject("server"));
   await migrate(connection);
   for (let start = 0; start < 2; start += 1) await (await startTestServer({ connection })).close();

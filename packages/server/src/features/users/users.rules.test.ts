@@ -7,7 +7,7 @@ test.each(["pending", "active"] as const)("reactivation restores a user who was 
   expect(inactive && reactivated(inactive)).toEqual({ status, status_before: null });
 });
 
-test("an inactive user cannot be deactivated again, which would lose what to restore", () => {
+test("an inactive user cannot be deactivated again, which would lose the previous status", () => {
   expect(deactivated({ status: "inactive", status_before: "active" })).toBeUndefined();
 });
 

@@ -55,7 +55,7 @@ describe("an event", () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  test("of before the webhook was made is not delivered, nor that it was made", async () => {
+  test("before the creation of the webhook is not delivered, nor is the creation", async () => {
     await makeNews(tenant);
     const { id } = await createWebhook(tenant, receiver.url);
     await makeNews(tenant);
@@ -63,7 +63,7 @@ describe("an event", () => {
     expect(await deliveriesOf(tenant, id)).toHaveLength(1);
   });
 
-  test("goes to the webhooks whose `events` it fits, and to those without any", async () => {
+  test("is sent to webhooks whose `events` match, and to those without filters", async () => {
     const filters = [
       [],
       ["protocol.created"],

@@ -139,7 +139,7 @@ describe("a message that is not taken", () => {
     await onlyDelivery(tenant, id, isDelivered);
   });
 
-  test("because its name leads inside is not sent there, and the log does not tell where", async () => {
+  test("is not sent to a name that resolves to an internal address, and the log hides the address", async () => {
     const guarded = await createWebhookWorld({
       networks: [],
       resolveHost: async () => [{ address: "127.0.0.1", family: 4 }],
@@ -199,7 +199,7 @@ describe("a webhook", () => {
     await watcher.close();
   });
 
-  test("that got one message through is not disabled for failures before it", async () => {
+  test("is not disabled for failures before a success", async () => {
     receiver.answer = inTurn(answering(500), answering(204), answering(500));
     const { id } = await createWebhook(tenant, receiver.url);
     await makeNews(tenant);
@@ -213,7 +213,7 @@ describe("a webhook", () => {
     expect(await readWebhook(id)).toMatchObject({ active: true, failingSince: world.clock.now().toISOString() });
   });
 
-  test("that is made active again begins at the present, and has its days anew", async () => {
+  test("that is activated again starts at the present, with a new failure time", async () => {
     receiver.answer = inTurn(answering(410), answering(500));
     const { id } = await createWebhook(tenant, receiver.url);
     await makeNews(tenant);
@@ -232,7 +232,7 @@ describe("a webhook", () => {
 });
 
 describe("a redelivery", () => {
-  test("has the same id and content, and its attempts begin anew", async () => {
+  test("has the same id and content, and all attempts again", async () => {
     receiver.answer = inTurn(answering(204), answering(500), answering(204));
     const { id } = await createWebhook(tenant, receiver.url);
     await makeNews(tenant);
@@ -271,7 +271,7 @@ describe("a rotation", () => {
     await until("it came", () => receiver.received.length > before);
   };
 
-  test("lets both secrets sign for the grace, and then the new one alone", async () => {
+  test("signs with both secrets for the grace, and then with the new one", async () => {
     // The library compares timestamps with the machine's clock; in a world of its own, ours is right.
     const { server, clock, close } = await createWebhookWorld();
     const own = await server.newTenant();
@@ -299,7 +299,7 @@ describe("a rotation", () => {
   });
 });
 
-test("the log forgets what is over after thirty days, and nothing else", async () => {
+test("the log drops finished deliveries after thirty days, and nothing else", async () => {
   const { server, clock, connection, close } = await createWebhookWorld({ deliver: false });
   const own = await server.newTenant();
   const { id } = await createWebhook(own, receiver.url);

@@ -39,7 +39,7 @@ describe("a search", () => {
     expect(body.context.found).toMatchObject([{ id: world.ann.device, policy: world.allowing }]);
   });
 
-  test("finds users: without a device nobody, with one its owner, whatever id is given", async () => {
+  test("finds users: none without a device, and the owner with a device", async () => {
     const without = await search("subject", question({ subject: { type: "user", id: "ignored" }, context: { time } }));
     expect(without.body.results).toEqual([]);
     const owner = await search("subject", question({ subject: { type: "user", id: "ignored" } }));

@@ -32,7 +32,7 @@ function read<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<
   return server.database.snapshot({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
 }
 
-test("retention takes old versions with the old entries, and leaves of each record the last one", async () => {
+test("retention deletes old versions together with old entries, but keeps the last version of each record", async () => {
   const tenant = await server.newTenant();
   const change = async (path: string, name: string) =>
     expect((await tenant.client.put(path, { name })).status).toBe(200);
@@ -61,7 +61,7 @@ test("retention takes old versions with the old entries, and leaves of each reco
   expect(factsOfHistory(await read(tenant.id, (tx) => readHistoryAt(tx, 7))).groups).toHaveLength(facts.groups.length);
 });
 
-test("a database from before there was a history begins with what there is", async () => {
+test("in a database without a history, it begins with the present records", async () => {
   const tenant = await server.newTenant();
   const administrator = new Administrator(server, tenant);
   for (const [index, kind] of [...administeredKinds, ...administeredKinds].entries()) {

@@ -103,7 +103,7 @@ function pairsBetween(before: Model, after: Model): { readonly gained: number; r
   return counts;
 }
 
-test("after any commands on two replicas, the history is what was live, and effects are what deciding for everybody shows", async () => {
+test("after any commands on two replicas, the history equals the live state, and effects equal a full comparison", async () => {
   let compared = 0;
   let changed = 0;
   await fc.assert(
@@ -160,7 +160,7 @@ describe("a write that can change access", () => {
   const effectOf = async (event: string | undefined) =>
     (await tenant.client.get(`/tenants/events/${event}/effect`)).body;
 
-  test("names its entry, and the entry's effect tells who gains and who loses", async () => {
+  test("names its entry, and the effect of the entry lists gains and losses", async () => {
     const path = `/tenants/policies/${network.allowing.id}/deactivate`;
     const { headers } = await tenant.client.patch(path);
     const effect = await effectOf(headers["gatehouse-event"]);
@@ -188,7 +188,7 @@ describe("a write that can change access", () => {
     });
   });
 
-  test("stores an effect of nothing too, and nothing at all where it changes nothing", async () => {
+  test("stores an empty effect too, but none without changes", async () => {
     const { headers, body } = await tenant.client.post("/tenants/groups", { name: unique("Group") });
     expect(await effectOf(headers["gatehouse-event"])).toMatchObject({
       gained: { pairs: 0 },
@@ -200,7 +200,7 @@ describe("a write that can change access", () => {
     expect(same.headers["gatehouse-event"]).toBeUndefined();
   });
 
-  test("of a configuration tells the effect of all of it", async () => {
+  test("of a configuration has one effect for all changes", async () => {
     const { text } = await tenant.client.get("/tenants/configuration");
     const document = JSON.parse(text);
     const email = uniqueEmail();
@@ -213,7 +213,7 @@ describe("a write that can change access", () => {
     expect(comparable(await factsAt(tenant.id, generation))).toEqual(comparable(live.facts));
   });
 
-  test("of configurations that make and delete everything leaves the history that is live", async () => {
+  test("of configurations that create and delete everything keeps a history equal to the live state", async () => {
     const other = await server.newTenant();
     const empty = (await other.client.get("/tenants/configuration")).body;
     const full = (await tenant.client.get("/tenants/configuration")).body;
@@ -246,7 +246,7 @@ describe("Gatehouse-Override-Reason", () => {
   const create = (reason: string) =>
     tenant.client.post("/tenants/groups", { name: unique("Group") }, { "gatehouse-override-reason": reason });
 
-  test("goes into the entry, its seal and its effect", async () => {
+  test("is part of the entry, its seal and its effect", async () => {
     const { headers } = await create("  The auditor asked for it  ");
     const event = headers["gatehouse-event"];
     const { body } = await tenant.client.get(`/tenants/events?filter[id]=${event}`);
@@ -311,7 +311,7 @@ describe("a guard", () => {
     roleIds: [],
   };
 
-  test("sees what the command wrote, and both models", async () => {
+  test("sees the writes of the command, and both models", async () => {
     const tenant = await server.newTenant();
     const seen: object[] = [];
     const guard: AccessGuard = {
@@ -330,7 +330,7 @@ describe("a guard", () => {
     expect(effect.body).toMatchObject({ overrideReason: "Because", brokenTests: [{ name: "Broken", brokenCount: 3 }] });
   });
 
-  test("refuses a command, of which nothing is left", async () => {
+  test("refuses a command and leaves no trace of it", async () => {
     const tenant = await server.newTenant();
     const refuse = () => {
       throw new AppError("permission_denied");
@@ -359,7 +359,7 @@ describe("a guard", () => {
 });
 
 describe("many writers at once", () => {
-  test("lose no history and no effect, whether they change one record or many", async () => {
+  test("lose no history and no effect, for one record or many", async () => {
     const tenant = await server.newTenant();
     const clients = [tenant.client, replica.client(tenant.key)];
     const made = async (path: string, body: object): Promise<string> =>

@@ -47,7 +47,7 @@ function allDecisions({ model }: TenantModel, ids: ReadonlySet<string>): Readonl
   return decisions;
 }
 
-test("after any commands, a model that was kept current decides as one that is loaded anew", async () => {
+test("after any commands, a cached model decides like a freshly loaded one", async () => {
   const loads = { whole: 0, changes: 0 };
   await fc.assert(
     fc.asyncProperty(
@@ -94,7 +94,7 @@ describe("a tenant's model", () => {
   });
   const change = () => tenant.client.post("/tenants/groups", { name: unique("Group") });
 
-  test("is loaded once for all who ask at the same time, and updated once", async () => {
+  test("is loaded once for concurrent requests, and updated once", async () => {
     const store = newStore();
     await Promise.all(Array.from({ length: 20 }, () => store.current(tenant.id)));
     expect(store.loads).toEqual({ whole: 1, changes: 0 });
@@ -104,7 +104,7 @@ describe("a tenant's model", () => {
     expect(new Set(models).size).toBe(1);
   });
 
-  test("follows what is done while it is asked for", async () => {
+  test("follows concurrent changes", async () => {
     const store = newStore();
     for (let round = 0; round < 5; round += 1) {
       const asking = Promise.all(Array.from({ length: 5 }, () => store.current(tenant.id)));
@@ -115,7 +115,7 @@ describe("a tenant's model", () => {
     }
   });
 
-  test("finds records under their new names, even where names change hands", async () => {
+  test("finds records by their new names, even if records swap names", async () => {
     const store = newStore();
     const make = async (name: string): Promise<string> =>
       (await tenant.client.post("/tenants/resources", { name, type: "SAAS", addresses: [] })).body.id;
@@ -151,7 +151,7 @@ describe("a tenant's model", () => {
     expect(store.loads).toEqual({ whole: 1, changes: 3 });
   });
 
-  test("is dropped when nobody asks for it, when news was missed, and when its tenant is deleted", async () => {
+  test("is dropped when idle, after missed changes, and after the deletion of its tenant", async () => {
     const clock = new TestClock();
     const store = newStore(clock);
     const other = await server.newTenant();
@@ -178,7 +178,7 @@ describe("a tenant's model", () => {
     expect(store.tenants).toEqual([]);
   });
 
-  test("is read anew where a change left no news", async () => {
+  test("is reloaded after a generation without outbox entries", async () => {
     const store = newStore();
     const { body } = await tenant.client.post("/tenants/gateways", { name: unique("Gateway"), wireguardPort: "51820" });
     await store.current(tenant.id);
@@ -188,7 +188,7 @@ describe("a tenant's model", () => {
   });
 });
 
-test("takes in how busy gateways are, without a generation and for kept models alone", async () => {
+test("refreshes gateway loads of cached models without a new generation", async () => {
   const [tenant, other] = [await server.newTenant(), await server.newTenant()];
   const [id, busy] = [await makeId("gateway", tenant.client), await makeId("gateway", other.client)];
   const store = newStore();

@@ -26,7 +26,7 @@ function fewestMoves(before: readonly string[], after: readonly string[]): numbe
   return before.length - most;
 }
 
-test("those that stay keep their order, and no fewer could move", () => {
+test("unmoved names keep their order, and the number of moves is minimal", () => {
   const names = [..."abcdefg"];
   fc.assert(
     fc.property(fc.shuffledSubarray(names, { minLength: names.length }), (after) => {

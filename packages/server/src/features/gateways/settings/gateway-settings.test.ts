@@ -24,7 +24,7 @@ describe("settings of a gateway", () => {
     expect(await read(await gateway())).toMatchObject({ status: 200, body: none, headers: { etag: '"1"' } });
   });
 
-  test("are stored in canonical form; absent fields stay, null takes away", async () => {
+  test("are stored in canonical form; missing fields are kept, null clears", async () => {
     const id = await gateway();
     const first = await put(id, {
       resolvers: ["10.80.0.53", "FD80::53", "10.80.0.53"],
@@ -49,7 +49,7 @@ describe("settings of a gateway", () => {
     expect((await tenant.client.get(`/tenants/gateways/${id}`)).headers.etag).toBe('"4"');
   });
 
-  test("that are as they were change nothing, and nobody is told", async () => {
+  test("without a difference change and publish nothing", async () => {
     const id = await gateway();
     await put(id, { networks: ["10.80.0.0/16"] });
     const before = (await tenant.client.get("/tenants/events")).body.total;
@@ -57,7 +57,7 @@ describe("settings of a gateway", () => {
     expect((await tenant.client.get("/tenants/events")).body.total).toBe(before);
   });
 
-  test("say in the audit record what they were and what they are", async () => {
+  test("are recorded before and after", async () => {
     const { id, name } = await make("gateway", tenant.client);
     await put(id, { relayPort: "51901" });
     const { data } = (await tenant.client.get("/tenants/events?limit=1&sort=-createdAt")).body;
@@ -70,7 +70,7 @@ describe("settings of a gateway", () => {
     expect(JSON.stringify(data)).not.toContain("gatehouse_gw_");
   });
 
-  test("take the gateway's ETag", async () => {
+  test("use the gateway's ETag", async () => {
     const id = await gateway();
     expect(await put(id, { relayPort: "51901" }, { "if-match": '"7"' })).toMatchObject({ status: 412 });
     expect(await put(id, { relayPort: "51901" }, { "if-match": '"1"' })).toMatchObject({ status: 200 });
@@ -127,7 +127,7 @@ describe("settings of a gateway", () => {
     expect(await put(other, { networks: ["10.80.7.0/24"], relayPort: "51901" })).toMatchObject({ status: 200 });
   });
 
-  test("written at the same time do not both get what only one can have", async () => {
+  test("written concurrently do not conflict", async () => {
     const ids = await Promise.all(Array.from({ length: 6 }, gateway));
     const bodies = ids.map((_id, index) =>
       index % 2 === 0 ? { networks: [`10.80.0.0/${16 + index}`] } : { relayPort: "51901" },

@@ -39,7 +39,7 @@ async function eventsOf(id: string) {
 }
 
 describe("addUserToGroup", () => {
-  test("answers the user, raises the version, and records who joined", async () => {
+  test("answers with the user, increments the version, and records the membership", async () => {
     const [id, groupId] = [await newUser(), await newGroup()];
     const reply = await tenant.client.post(`/tenants/users/${id}/groups`, { groupId: groupId.toUpperCase() });
     expect(reply).toMatchObject({ status: 201, headers: { etag: '"2"' } });
@@ -50,7 +50,7 @@ describe("addUserToGroup", () => {
     expect((await tenant.client.get(`/tenants/groups/${groupId}`)).headers.etag).toBe('"1"');
   });
 
-  test("changes and records nothing for one who is in it", async () => {
+  test("changes and records nothing for a present member", async () => {
     const groupId = await newGroup();
     const id = await newUser(groupId);
     const reply = await tenant.client.post(`/tenants/users/${id}/groups`, { groupId });
@@ -58,7 +58,7 @@ describe("addUserToGroup", () => {
     expect(await eventsOf(id)).toHaveLength(1);
   });
 
-  test("gives no rights that the calling key does not hold", async () => {
+  test("grants no rights that the calling key lacks", async () => {
     const [id, strong, weak] = [await newUser(), await newGroup("ADMIN"), await newGroup("BASIC")];
     const { body: roles } = await tenant.client.get("/tenants/roles");
     expect(roles.length).toBeGreaterThan(0);
@@ -79,7 +79,7 @@ describe("addUserToGroup", () => {
 });
 
 describe("removeUserFromGroup", () => {
-  test("takes the user out and records it; the last group stays", async () => {
+  test("removes the user and records it; the last group cannot be removed", async () => {
     const [one, two] = [await newGroup(), await newGroup()];
     const id = await newUser(one, two);
     const path = `/tenants/users/${id}/groups`;
@@ -98,7 +98,7 @@ describe("removeUserFromGroup", () => {
     expect(reply).toMatchObject({ status: 404, body: { code: "not_found" } });
   });
 
-  test("leaves one group when two administrators take out the last two at once", async () => {
+  test("keeps one group when two administrators remove the last two at once", async () => {
     const [one, two] = [await newGroup(), await newGroup()];
     for (let round = 0; round < 5; round += 1) {
       const id = await newUser(one, two);
@@ -112,7 +112,7 @@ describe("removeUserFromGroup", () => {
 });
 
 describe("memberships that change while groups are deleted", () => {
-  test("leave nobody without a group, and end without a deadlock", async () => {
+  test("leave no user without a group, and do not deadlock", async () => {
     for (let round = 0; round < 3; round += 1) {
       const groups = await Promise.all(Array.from({ length: 4 }, () => newGroup()));
       const users = await Promise.all(Array.from({ length: 6 }, () => newUser(...groups)));
@@ -131,7 +131,7 @@ describe("memberships that change while groups are deleted", () => {
 });
 
 describe("uniqueness under concurrency", () => {
-  test("one of many invitations to an address is taken, in any letter case", async () => {
+  test("only one of many concurrent invitations to an address succeeds, in any letter case", async () => {
     const local = makeLocal();
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -141,7 +141,7 @@ describe("uniqueness under concurrency", () => {
     expect(replies.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
   });
 
-  test("one of many groups gets the name, made or renamed", async () => {
+  test("only one of many concurrently created or renamed groups gets a name", async () => {
     const name = unique("Taken");
     const ids = await Promise.all(Array.from({ length: 8 }, () => makeId("group", tenant.client)));
     const replies = await Promise.all([

@@ -16,6 +16,6 @@ test.each([
   expect(rolesShown(held, { groupsOnly, rolesOnly }).map(({ name }) => name)).toEqual(expected);
 });
 
-test("what is named twice is told by its place among the removed", () => {
+test("roles that are both added and removed are reported by their index in the removed list", () => {
   expect(addedAndRemoved(["a", "b"], ["c", "b", "a"])).toEqual([1, 2]);
 });
