@@ -127,7 +127,7 @@ describe("a test that is stored", () => {
     expect((await client.delete(`${path}/${id}`)).status).toBe(204);
   });
 
-  test("bears a name of its own, compared as it is written", async () => {
+  test("has a unique name, which is case-sensitive", async () => {
     const { name } = (await client.post(path, newTest())).body;
     expect(await client.post(path, newTest({ name }))).toMatchObject(refusal("/name", "name_taken", 409));
     expect((await client.post(path, newTest({ name: name.toUpperCase() }))).status).toBe(201);

@@ -69,7 +69,7 @@ describe("admission rules", () => {
     expect(await client.put(`${rules}/${second.id}`, { name: first.name })).toMatchObject(taken);
   });
 
-  test("a text that is no rule is refused with line and column", async () => {
+  test("refuses an invalid rule with line and column", async () => {
     const invalid = (message: unknown) => ({
       status: 422,
       body: { code: "invalid_rule", errors: [{ pointer: "/rule", message }] },
@@ -81,7 +81,7 @@ describe("admission rules", () => {
     expect(changed).toMatchObject(invalid(expect.stringMatching(/^line 1, column \d+: /)));
   });
 
-  test("a text may have 4,096 characters, however many units they take", async () => {
+  test("accepts a text of up to 4,096 characters, whatever their size in code units", async () => {
     const ofLength = (characters: number) => `'${"😀".repeat(characters - 8)}' == ''`;
     const body = { name: "Long", rule: ofLength(4096), hasTimeConstraint: false };
     expect(await client.post(rules, body)).toMatchObject({ status: 201 });

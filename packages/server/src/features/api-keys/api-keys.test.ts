@@ -103,7 +103,7 @@ describe("rotation", () => {
     expect(await statusWith(rotated.body.key)).toBe(200);
   });
 
-  test("without grace ends the old key, also where it was cached", async () => {
+  test("without grace ends the old key, even if it is cached", async () => {
     const old = await createKey({});
     expect(await statusWith(old.body.key)).toBe(200);
     const rotated = await tenant.client.post(`/tenants/api-keys/${old.body.id}/rotate`, { graceSeconds: 0 });
@@ -180,7 +180,7 @@ describe("source addresses", () => {
     if (status === 403) expect(reply.body.code).toBe("source_address_not_allowed");
   });
 
-  test("only what the trusted proxy itself appended is believed", async () => {
+  test("trusts only the address that the trusted proxy appended", async () => {
     const { body } = await createKey({ sourceIps: ["192.0.2.9"] });
     expect(await statusWith(body.key, { "x-forwarded-for": "192.0.2.9, 198.51.100.1" })).toBe(403);
   });

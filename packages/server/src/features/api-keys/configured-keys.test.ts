@@ -22,11 +22,11 @@ afterAll(async () => {
   await database.drop();
 });
 
-test("it is accepted, also once the configuration does not name it any more", async () => {
+test("is accepted, even after it was removed from the configuration", async () => {
   expect((await server.client(bootstrapApiKey).get("/tenants/protocols")).status).toBe(200);
 });
 
-test("one that is known by nobody is told that its checksum does not match, after one question", async () => {
+test("an unknown key with a wrong checksum is refused with that reason, after one query", async () => {
   const asked = vi.spyOn(server.database, "snapshot");
   const cutOff = server.client(generateToken(tokenPrefixes.apiKey).slice(0, -1));
   const replies = await Promise.all(Array.from({ length: 5 }, () => cutOff.get("/tenants/protocols")));
@@ -38,7 +38,7 @@ test("one that is known by nobody is told that its checksum does not match, afte
   expect(asked.mock.calls.filter(([{ kind }]) => kind === "presented-key")).toHaveLength(1);
 });
 
-test("a whole one that is unknown is not told why", async () => {
+test("an unknown key with a valid checksum is refused without a reason", async () => {
   const reply = await server.client(generateToken(tokenPrefixes.apiKey)).get("/tenants/protocols");
   expect(reply).toMatchObject({ status: 401, body: { code: "invalid_api_key" } });
   expect(reply.text).not.toContain("checksum");

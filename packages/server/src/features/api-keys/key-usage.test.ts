@@ -40,7 +40,7 @@ test("writes the last use of each key once", async () => {
   ]);
 });
 
-test("keeps what could not be written, of every tenant, but for what is later", async () => {
+test("retains uses of all tenants that could not be stored, except for older ones", async () => {
   usage.note("a", "key 1", early);
   usage.note("b", "key 2", early);
   usage.note("c", "key 3", early);

@@ -39,7 +39,7 @@ const verify = (content: string | Uint8Array) => verifyExport(inPieces(content),
 const linesOf = (content: string) => content.trimEnd().split("\n");
 const joined = (lines: readonly string[]) => `${lines.join("\n")}\n`;
 
-test("an export has the whole record, with what it takes to verify it", async () => {
+test("an export has the complete record, with the data to verify it", async () => {
   const types = linesOf(text).map((line) => JSON.parse(line).type);
   expect(types.slice(0, 7)).toEqual(["head", "event", "event", "event", "event", "event", "seal"]);
   expect(types.slice(7)).toEqual([
@@ -110,7 +110,7 @@ test("any line of an export that is taken away, doubled, or moved is found", asy
   );
 });
 
-test("what is wrong with an export is said of the entry", async () => {
+test("a problem in an export is reported at the entry", async () => {
   const lines = linesOf(text);
   const index = lines.findIndex((line) => line.includes('"name":"One"'));
   const { event } = JSON.parse(lines[index] ?? "");
@@ -134,7 +134,7 @@ test("an export that is signed with another key than the expected one is refused
   expect(await verifyExport(inPieces(text))).toMatchObject({ problems: 0, publicKey });
 });
 
-test("what is no export is told apart from one that is wrong", async () => {
+test("distinguishes a file that is not an export from an invalid export", async () => {
   for (const content of [
     "",
     "position,id\r\n",
@@ -179,7 +179,7 @@ test("a format or filter that is not known is refused", async () => {
   }
 });
 
-test("an export is no further than its reader, and holds no transaction while it waits", async () => {
+test("an export waits for its reader without a transaction", async () => {
   const big = await server.newTenant();
   const owner = new pg.Client(inject("database"));
   await owner.connect();

@@ -101,7 +101,7 @@ async function follow(
 const makeGroup = (name: string) => tenant.client.post("/tenants/groups", { name });
 const namesIn = (follower: Follower) => follower.entries.map(({ data }) => data?.target.name);
 
-test("tells each new entry once, in order, on every replica", async () => {
+test("sends each new entry once, in order, on every replica", async () => {
   const followers = await Promise.all(ports.map((port) => follow("", { port })));
   const names = Array.from({ length: 20 }, (_none, index) => `Group ${index}`);
   await Promise.all(names.map(makeGroup));
@@ -115,7 +115,7 @@ test("tells each new entry once, in order, on every replica", async () => {
   expect(followers[0]?.entries[0]?.data).toEqual(body.data[0]);
 });
 
-test("goes on after the last event that a client saw, by header or parameter", async () => {
+test("continues after the last event id, from the header or the parameter", async () => {
   for (const name of ["One", "Two", "Three"]) await makeGroup(name);
   for (const follower of [await follow("", { headers: { "last-event-id": "6" } }), await follow("?lastEventId=6")]) {
     await until("the missed ones were told", () => follower.entries.length === 2);
@@ -123,7 +123,7 @@ test("goes on after the last event that a client saw, by header or parameter", a
   }
 });
 
-test("keeps to filters, and moves the id on past what they leave out", async () => {
+test("applies filters, and advances the id past entries that do not match", async () => {
   const follower = await follow("?filter[operation]=createGroup&lastEventId=0");
   await until("the id moved on", () => follower.messages.at(-1)?.id === 5);
   await tenant.client.post("/tenants/users", { email: "ann@example.com" });
@@ -132,7 +132,7 @@ test("keeps to filters, and moves the id on past what they leave out", async () 
   expect(namesIn(follower)).toEqual(["Wanted"]);
 });
 
-test("gives a sign of life when there is nothing to tell", async () => {
+test("sends a heartbeat if there are no entries", async () => {
   const follower = await follow();
   await until("two signs of life came", () => (follower.connection.received.match(/: no news\n\n/g)?.length ?? 0) >= 2);
 });
@@ -146,7 +146,7 @@ test("refuses a position that is none, or that the record does not have", async 
   expect((await tenant.client.get("/tenants/events/stream?limit=5")).status).toBe(400);
 });
 
-test("ends when its key is revoked, on another replica too, and tells nothing after", async () => {
+test("ends when its key is revoked on any replica, and sends nothing afterwards", async () => {
   const made = await tenant.client.post("/tenants/api-keys", { name: "Follower", permissions: ["events:read"] });
   const follower = await follow("", { port: ports[1] ?? 0, key: made.body.key });
   await makeGroup("Before");
@@ -175,7 +175,7 @@ test("ends when its tenant is deleted", async () => {
   await follower.connection.whole();
 });
 
-test("takes so many streams of a key, of a tenant and in all", async () => {
+test("limits the streams of a key, of a tenant and in total", async () => {
   const second = await tenant.keyWith("events:read");
   await follow();
   await follow();
@@ -193,7 +193,7 @@ test("takes so many streams of a key, of a tenant and in all", async () => {
   await follow("", { key: stranger.key });
 });
 
-test("a reader that takes nothing is let go, and holds neither a transaction nor much memory meanwhile", async () => {
+test("disconnects a stalled reader, which holds no transaction and little memory", async () => {
   const owner = new pg.Client(inject("database"));
   await owner.connect();
   // 60 MB, more than the system's buffers between the two ends take.

@@ -31,7 +31,7 @@ test("the audit record shows the actor, the target, and the state before and aft
   expect(deletion.generation).toBe(creation.generation + 2);
 });
 
-test("the total is that of all entries without filters, and of those that match with them", async () => {
+test("the total counts all entries, or all that match the filters", async () => {
   const { client } = await server.newTenant();
   const before = (await client.get("/tenants/events")).body.total;
   const emails = ["ann@example.com", "ben@example.com"];

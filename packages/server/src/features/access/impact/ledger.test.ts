@@ -234,7 +234,7 @@ describe("a write that can change access", () => {
     const id = what === "no entry" ? network.git.id : body.data[0].id;
     const refused = await tenant.client.get(`/tenants/events/${id}/effect`);
     expect(refused.status).toBe(404);
-    expect(refused.body.detail).toMatch(what === "no entry" ? "has no such entry" : "cannot change access");
+    expect(refused.body.detail).toMatch(what === "no entry" ? "has no entry with this id" : "cannot change access");
   });
 });
 

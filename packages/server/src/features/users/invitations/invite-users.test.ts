@@ -18,7 +18,7 @@ const invitations = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ email: `user${index}@example.com` }));
 
 describe("a single invitation", () => {
-  test("makes a pending user in the default group, with the address as it was given", async () => {
+  test("creates a pending user in the default group, with the address as given", async () => {
     const made = await client.post("/tenants/users", { email: " Ann.Lee@Example.com " });
     expect(made).toMatchObject({
       status: 201,
