@@ -161,7 +161,7 @@ describe("invalid tests", () => {
     ["no source address", { context: { sourceIp: "git.example.com" } }, "/context/sourceIp", "invalid_address"],
     ["an unknown user", { subject: { type: "user", id: "nobody@example.com" } }, "/subject/id", "unknown_reference"],
     ["an unknown resource", { resource: { type: "resource", id: "Nothing" } }, "/resource/id", "unknown_reference"],
-    // A device is known by its id alone.
+    // Only the id identifies a device.
     ["a device by its name", { subject: { type: "device", id: "Laptop" } }, "/subject/id", "unknown_reference"],
   ])("%s", async (_what, fields, pointer, code) => {
     const asked = newTest(fields);

@@ -109,7 +109,7 @@ describe("stored tests", () => {
     await other.client.delete(`/tenants/resources/${resource.id}`);
     const later = await other.client.post(`${path}/check`);
     expect(later.body.tests[1].state).toMatchObject({ missing: "resource" });
-    // Traffic to an address that is no resource is left to the internet.
+    // Traffic to an address outside of all resources is internet traffic.
     expect(later.body.summary).toEqual({ holding: 0, broken: 1, missing: 2 });
     expect(later.body.generation).toBeGreaterThan(body.generation);
   });

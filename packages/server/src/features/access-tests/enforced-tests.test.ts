@@ -6,7 +6,7 @@ import { sharedTestServer, type TestClient, type TestReply, type TestServer } fr
 let server: TestServer;
 let client: TestClient;
 let network: Awaited<ReturnType<typeof createAccessNetwork>>;
-/** Contractors can never reach Git. */
+/** A test that contractors never reach Git. */
 let contractors: string;
 let denied: { id: string; name: string };
 
@@ -99,7 +99,7 @@ describe("a write that grants access", () => {
       overrideReason: "An incident",
       brokenTests: [{ ...denied, brokenCount: 1 }],
     });
-    // Broken already: it holds up nothing more.
+    // The test is already broken, so it blocks no further change.
     const again = await client.post("/tenants/users", {
       email: uniqueEmail(),
       groups: [contractors, network.engineers.id],
@@ -119,7 +119,7 @@ describe("a write that grants access", () => {
     const rule = rules.find(({ name }: { name: string }) => name === "Encrypted disk");
     const open = { rule: "true", hasTimeConstraint: false };
     expectRefused(await client.put(`/tenants/admission-rules/${rule.id}`, open), never);
-    // In the open, nothing but the rule keeps Ann's other devices out.
+    // Only the rule excludes Ann's other devices.
     const web = await enforce({
       subject: { type: "user", id: ann.id },
       resource: { type: "address", id: "git.example.com", properties: { protocol: "TCP", port: 443 } },
@@ -129,7 +129,7 @@ describe("a write that grants access", () => {
     const https = protocols.find(({ name }: { name: string }) => name === "HTTPS").id;
     const [address] = (await client.get(`/tenants/resources/${git.id}`)).body.addresses;
     const ids = [...address.protocols.map(({ id }: { id: string }) => id), https];
-    // No level of access to the resource as a whole rises, and still somebody reaches more.
+    // The level of access to the whole resource stays the same, although somebody reaches more.
     expectRefused(
       await client.put(`/tenants/addresses/${address.id}`, { address: address.address, protocols: ids }),
       web,
@@ -168,7 +168,7 @@ describe("a write that only removes access", () => {
   let reaching: { id: string; name: string };
   beforeEach(async () => {
     reaching = await enforce({
-      // Not the engineers: Bob among them is a contractor as well.
+      // The engineers do not qualify: Bob is an engineer and a contractor.
       subject: { type: "user", id: network.ann.id },
       context: { time: "2026-01-31T12:00:00Z" },
       resource: { type: "address", id: "git.example.com" },
@@ -243,7 +243,7 @@ describe("gains that no level of access shows", () => {
     });
     const address = { address: "10.30.0.5", protocols: https };
     expectRefused(await client.post(`/tenants/resources/${open}/addresses`, address), host);
-    // What is deleted gives nobody anything, whatever its addresses stand for then.
+    // A deletion grants no access, whichever resource owns the addresses then.
     const done = await client.delete(`/tenants/resources/${closed}`);
     expect(done.status, done.text).toBe(204);
   });

@@ -22,7 +22,7 @@ describe("an address of a PRIVATE resource", () => {
     ["8.8.8.8", "8.8.8.8"],
     ["2606:4700::1111", "2606:4700::1111"],
     ["0.0.0.0/0", "1.0.0.0"],
-    // The first address beyond the private block of the wider one.
+    // The first address of the wider block beyond the private block.
     ["10.0.0.0/7", "11.0.0.0"],
     ["192.168.0.0/15", "192.169.0.0"],
     ["::/0", "::2"],

@@ -31,7 +31,7 @@ async function makeResource(addresses: readonly string[], type: Type = "PRIVATE"
   return body;
 }
 
-/** Makes an address in a resource of its own. */
+/** Creates an address in a new resource. */
 async function makeAddress(text = "10.0.0.1", type: Type = "PRIVATE"): Promise<Resource["addresses"][number]> {
   const [address] = (await makeResource([text], type)).addresses;
   if (address === undefined) throw new Error("the resource has one address");

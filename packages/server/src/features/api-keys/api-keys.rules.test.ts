@@ -46,7 +46,7 @@ describe.each(lists.map((held) => ({ held })))("a maker held to $held", ({ held 
   test("may grant exactly what opens no further address", () => {
     for (const asked of lists) {
       const opened = probes.filter((address) => admits(asked, address) && !admits(held, address));
-      // "Anywhere" and every address of both versions admit the same; the list that says so still counts as a limit.
+      // "Anywhere" and all addresses of both versions match the same addresses, but a list still counts as a limit.
       const unlimited = asked.length === 0 && held.length > 0;
       expect({ asked, exceeds: exceeds(asked, held) }).toEqual({ asked, exceeds: opened.length > 0 || unlimited });
     }

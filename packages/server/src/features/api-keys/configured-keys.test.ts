@@ -1,4 +1,4 @@
-/** The first tenant's key, set by configuration, may start like a generated one without having its checksum. */
+/** The first tenant's key from the configuration may have the prefix of a generated key without its checksum. */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { generateToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
@@ -12,7 +12,7 @@ beforeAll(async () => {
   database = await createDatabase();
   const first = await startTestServer({ connection: database.connection, bootstrapApiKey });
   await first.close();
-  // A later start does not know the key any more.
+  // A later start has no key in its configuration.
   server = await startTestServer({ connection: database.connection });
 });
 afterAll(async () => {

@@ -5,7 +5,7 @@ import { KeyUsage } from "./key-usage.ts";
 const early = new Date("2030-01-01T00:00:00Z");
 const late = new Date("2030-01-01T00:00:10Z");
 
-/** What was written: tenant, key, time. */
+/** The stored uses: tenant, key, time. */
 let written: unknown[][];
 let failing: ReadonlySet<string>;
 let usage: KeyUsage;
@@ -23,7 +23,7 @@ beforeEach(() => {
       },
     });
   };
-  usage = new KeyUsage({ transaction } as unknown as Database); // the one method that it calls
+  usage = new KeyUsage({ transaction } as unknown as Database); // the only method that it calls
 });
 
 test("writes the last use of each key once", async () => {

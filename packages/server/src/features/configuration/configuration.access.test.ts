@@ -69,7 +69,7 @@ describe("permissions", () => {
       expect(reply, reply.text).toMatchObject({ status: 403, body: { code: "grants_exceed_caller" } });
       expect(reply.body.detail).toMatch(/^(The role ADMIN|Membership in the group Administrators) grants /);
     }
-    // What is there already is nobody's gift.
+    // Unchanged roles are not granted.
     expect((await theirs.apply({ groups: [...groups, { name: "Sales" }] })).status).toBe(200);
   });
 });

@@ -1,4 +1,4 @@
-/** What gateways' sites need, in documents. */
+/** Site settings of gateways in documents. */
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { type ConfigurationCalls, configurationCalls } from "../../testing/example-configuration.ts";
 import { sharedTestServer, type TestServer } from "../../testing/test-server.ts";

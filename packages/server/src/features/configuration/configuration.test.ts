@@ -72,7 +72,7 @@ describe("applyConfiguration", () => {
     expect(headers.etag).toBe(`"${body.generation}"`);
     expect(body.generation).toBe(await generationOf(server.database, tenant.id));
     expect(await calls.exported()).toEqual(whole);
-    // What the single operations show is what they would have made.
+    // The records equal those that single operations would have created.
     const { body: users } = await client.get("/tenants/users?filter[email]=ann@example.com");
     expect(users.data[0]).toMatchObject({ status: "pending", firstName: "Ann", maxDevices: 0, isOwner: false });
     const { body: gateways } = await client.get("/tenants/gateways");
@@ -195,7 +195,7 @@ describe("applyConfiguration", () => {
     ["the default policy", { defaultInternetPolicy: { mode: "LOCAL" } }],
   ])("changes %s, and their exports say so", async (_what, change) => {
     await calls.applied(whole);
-    // As JSON has it: without what is undefined, or empty as an export leaves it out.
+    // As JSON: without undefined fields, and without empty ones, which an export omits.
     const wanted = JSON.parse(JSON.stringify({ ...whole, ...change }), (key, value) =>
       key === "sourceIps" || !(Array.isArray(value) && value.length === 0 && key !== "PRIVATE") ? value : undefined,
     );

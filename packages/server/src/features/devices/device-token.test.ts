@@ -28,7 +28,7 @@ describe("rotating a device's token", () => {
     expect(reply.body).toEqual({ token });
     expect(token).toMatch(/^gatehouse_device_[0-9A-Za-z]{49}$/);
     expect(await printedRows(server, tenant.id, "device_tokens")).toEqual([expect.stringContaining(hashOf(token))]);
-    // The same request again is told the same, from what is stored encrypted.
+    // A repeated request gets the same reply, from encrypted storage.
     expect((await rotate(device.id, { "idempotency-key": "once" })).body).toEqual({ token });
     for (const table of ["devices", "audit_events", "outbox", "idempotent_replies", "device_tokens"] as const) {
       const rows = (await printedRows(server, tenant.id, table)).join("\n");

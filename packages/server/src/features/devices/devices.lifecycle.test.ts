@@ -203,7 +203,7 @@ describe("deleting a device", () => {
     const after = await client.get(`/tenants/users/${device.user.id}`);
     expect(after).toMatchObject({ headers: { etag: user.headers.etag }, body: { devices: [] } });
     expect((await eventsAbout(device.id)).at(-1)).toMatchObject({ operation: "deleteDevice", before: device });
-    // The same machine with the same key may come back.
+    // The same machine can enrol again with the same key.
     const { name, hardwareId, publicKey } = device;
     const again = { name, hardwareId, publicKey, userId: device.user.id };
     expect(await client.post("/tenants/devices", again)).toMatchObject({ status: 201 });
@@ -226,7 +226,7 @@ describe("deleting a device", () => {
     ] as const) {
       const { body, headers } = await client.get(`/tenants/policies/${policy.id}`);
       expect(body.devices).toMatchObject(left);
-      // It names nobody now, and so matches nothing more than before.
+      // The policy lists no device now, so it matches no more than before.
       expect(body).toMatchObject({ allDevices: false, allUsers: false, allGroups: false, users: [], groups: [] });
       expect(headers.etag).toBe(policy.id === inactive.id ? '"2"' : '"1"');
     }

@@ -183,7 +183,7 @@ describe("listDevices", () => {
     await setLastConnection(server, tenantId, "devices", ids[0], new Date(start.getTime() + 1));
     expect(await names("")).toEqual(["beta", "Alpha", "gamma"]);
     expect(await names("sort=name")).toEqual(["Alpha", "beta", "gamma"]);
-    // Those that never connected come last.
+    // Devices without a connection come last.
     expect(await names("sort=lastConnection")).toEqual(["gamma", "beta", "Alpha"]);
     expect(await names(`filter[user.id]=${ann.id}&sort=-name`)).toEqual(["beta", "Alpha"]);
     expect(await names("filter[hardwareId][in]=HW1,HW3")).toEqual(["beta", "gamma"]);

@@ -39,17 +39,17 @@ afterAll(async () => {
 
 async function listen({ app }: TestServer): Promise<number> {
   await app.listen({ port: 0, host: "127.0.0.1" });
-  return (app.server.address() as AddressInfo).port; // of a server that listens on TCP
+  return (app.server.address() as AddressInfo).port; // the server listens on TCP
 }
 
 interface Message {
   readonly id: number;
   readonly event: string | undefined;
-  /** As the contract declares it; absent from what is no entry. */
+  /** The data as the contract declares it; undefined for messages without an entry. */
   readonly data: Event | undefined;
 }
 
-/** Somebody who follows a stream over TCP. */
+/** A client that follows a stream over TCP. */
 class Follower {
   readonly connection: RawConnection;
 
@@ -59,7 +59,7 @@ class Follower {
 
   get messages(): readonly Message[] {
     const [, ...pieces] = this.connection.received.split("\r\n\r\n");
-    // What is left of the chunks that it came in are lines of hexadecimal digits.
+    // The rest of the chunked encoding is lines of hexadecimal digits.
     const text = pieces
       .join("")
       .replaceAll(/(^|\r\n)[0-9a-f]+\r\n/g, "")
@@ -163,7 +163,7 @@ test("ends when its key expires", async () => {
     permissions: ["events:read"],
     expiresAt,
   });
-  // This replica gives no sign of life in time: the expiry itself wakes the stream.
+  // This replica sends no heartbeat in time: the expiry itself wakes the stream.
   const follower = await follow("", { port: ports[1] ?? 0, key: made.body.key });
   await follower.connection.whole();
   expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expiresAt));
@@ -196,7 +196,7 @@ test("limits the streams of a key, of a tenant and in total", async () => {
 test("disconnects a stalled reader, which holds no transaction and little memory", async () => {
   const owner = new pg.Client(inject("database"));
   await owner.connect();
-  // 60 MB, more than the system's buffers between the two ends take.
+  // 60 MB, more than the socket buffers.
   await owner.query(
     `INSERT INTO audit_events SELECT (jsonb_populate_record(item, jsonb_build_object('id', gen_random_uuid(),
        'position', 5 + n, 'after', jsonb_build_object('text', repeat('x', 20000))))).*
@@ -208,7 +208,7 @@ test("disconnects a stalled reader, which holds no transaction and little memory
   connection.socket.pause();
   await connection.write(request("GET /tenants/events/stream?lastEventId=5", { apikey: tenant.key }));
   await until("the stream is open", () => server.runner.audit.streams.size === 1);
-  // Others' transactions, and its own reads, are over in a moment.
+  // Transactions of other tests, and reads of the stream itself, are short.
   await until("no transaction is held", async () => {
     const held = await owner.query(
       "SELECT FROM pg_stat_activity WHERE application_name = 'gatehouse' AND datname = current_database() AND state LIKE 'idle in transaction%'",

@@ -76,7 +76,7 @@ test("conditions from stored reports equal the contract's table", () => {
       for (const event of happened) {
         condition = conditionAfter[condition][event];
         const last_online = event === "heartbeat-missed" ? tooLongAgo : justNow;
-        // A gateway that was never heard of is not missed.
+        // A gateway that never connected is not reported as offline.
         if (stored.last_online !== null || event !== "heartbeat-missed") stored = { ...stored, last_online };
         if (event === "applied") stored = { ...stored, deployed_on: stored.deployed_on ?? deployed, error: "" };
         if (event === "failed") stored = { ...stored, error: "failed" };

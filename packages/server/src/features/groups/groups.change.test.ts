@@ -105,7 +105,7 @@ describe("updateGroup", () => {
     expect(await weak.put(`/tenants/groups/${plain.id}`, { roles: [admin] })).toMatchObject(refusal);
     expect(await weak.put(`/tenants/groups/${strong.id}`, { isSamlDefaultGroup: true })).toMatchObject(refusal);
     expect(await weak.put(`/tenants/groups/${strong.id}`, { idpMapping: ["admins", "all"] })).toMatchObject(refusal);
-    // What gives nothing is for every holder of groups:write.
+    // Changes that grant nothing need groups:write only.
     for (const body of [{ roles: [admin, standard], name: unique("Renamed") }, { idpMapping: [] }, { roles: [] }]) {
       expect((await weak.put(`/tenants/groups/${strong.id}`, body)).status).toBe(200);
     }

@@ -93,7 +93,7 @@ describe("the SAML default group", () => {
     expect(made.body).toMatchObject({ isSamlDefaultGroup: true, deleteable: false });
     const [{ id }] = before.data;
     const released = await client.get(`/tenants/groups/${id}`);
-    // Still the tenant's own default group, and so not deleteable.
+    // The group is still the tenant's default group, so it cannot be deleted.
     expect(released).toMatchObject({
       headers: { etag: '"2"' },
       body: { isSamlDefaultGroup: false, deleteable: false },

@@ -39,7 +39,7 @@ async function builtInRule(type: "ALLOW" | "DENY") {
   return body.find((rule: { type: string }) => rule.type === type);
 }
 
-/** An answer that refuses, for these fields. */
+/** The expected refusal, with the fields that it lists. */
 const refused = (status: number, code: string, ...pointers: string[]) => ({
   status,
   body: { code, ...(pointers.length === 0 ? {} : { errors: pointers.map((pointer) => ({ pointer })) }) },

@@ -93,7 +93,7 @@ describe("gained and lost access", () => {
   test("covers all changes together, each of which sees the previous ones", async () => {
     const { ann, bob, engineers } = network;
     const removal: Change = { method: "DELETE", path: `/tenants/users/${ann.id}/groups/${engineers.id}` };
-    // The last group of a user cannot be taken away; here it is not the last any more.
+    // The last group of a user cannot be removed, but here it is no longer the last one.
     const other = await makeId("group", client);
     expect(await preview([removal])).toMatchObject(refusedAt(0, 409, "last_group"));
     const addition: Change = { method: "POST", path: `/tenants/users/${ann.id}/groups`, body: { groupId: other } };
@@ -103,7 +103,7 @@ describe("gained and lost access", () => {
       ["gained", bob.device],
       ["lost", ann.device],
     ]);
-    // What one gains by the one and loses by the other is neither.
+    // A gain by one change and a loss by the other cancel out.
     expect(
       (await previewed([deactivation, { method: "POST", path: `/tenants/policies/${network.denying.id}/reactivate` }]))
         .rows,
@@ -325,7 +325,7 @@ describe("nothing is stored", () => {
       expect(await rowCounts(server.database, id)).toEqual(before);
       expect((await ours.get("/tenants/events?limit=1")).body.total).toBe(events);
 
-      // And then it is done, and does what was previewed.
+      // Performing the changes has the previewed effect.
       const done = await callerOf(operation, world.ours).send(operation.method, change.path, request.body);
       expect(done.status, done.text).toBe(operation.success.status);
       const event = done.headers["gatehouse-event"];
@@ -337,7 +337,7 @@ describe("nothing is stored", () => {
   );
 });
 
-/** What a preview and an effect have in common; what is made by each has an id of its own. */
+/** The common part of a preview and an effect. Created records have different ids. */
 function withoutNewIds({ gained, lost, groupCount, groups }: Record<string, unknown>) {
   return JSON.parse(
     JSON.stringify({ gained, lost, groupCount, groups }).replaceAll(/"id":"[0-9a-f-]{36}"/g, '"id":""'),

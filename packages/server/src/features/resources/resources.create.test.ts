@@ -162,7 +162,7 @@ describe("creating a resource", () => {
       expect(reply).toMatchObject({ status: 422, body: { code: "duplicate_address" } });
       expect(pointers(reply)).toEqual(["/addresses/1/address"]);
     }
-    // A wildcard and what it covers, or an address and its full-length block, are different texts.
+    // A wildcard and a name that it covers, or an address and its full-length block, are different texts.
     expect(await twice("*.example.com", "git.example.com")).toMatchObject({ status: 201 });
     expect(await twice("10.0.0.1", "10.0.0.1/32")).toMatchObject({ status: 201 });
   });

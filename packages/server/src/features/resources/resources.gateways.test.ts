@@ -92,11 +92,11 @@ describe("connecting a gateway to a resource", () => {
     const replies = await Promise.all([last, beyond].map((gateway) => without.put(pathOf(id, gateway))));
     expect(replies.map(({ status }) => status).sort()).toEqual([204, 409]);
     expect(replies.find(({ status }) => status === 409)?.body.code).toBe("resource_full");
-    // One that is connected already stays so.
+    // A connected gateway keeps its connection.
     expect(await without.put(pathOf(id, gateways[0] ?? ""))).toMatchObject({ status: 204 });
   });
 
-  /** Rows without a real token cannot be shown to those who see tokens. */
+  /** Rows without a valid token cannot be shown to callers that may see tokens. */
   async function keyWithoutTokens(): Promise<string> {
     const permissions = ["gateways:read", "resources:read", "resources:write"];
     return (await client.post("/tenants/api-keys", { name: "Without tokens", permissions })).body.key;

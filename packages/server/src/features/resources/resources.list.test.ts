@@ -10,7 +10,7 @@ const gateways: string[] = [];
 let protocol: string;
 let policy: string;
 
-/** Sorted without regard to case, ties by id: the order of creation. */
+/** Sorted regardless of letter case, ties by id, which is the order of creation. */
 const byName = ["10% off", "alpha", "Alpha", "ALPHA", "beta_one", "betaXone", "Émile", "émile zola"];
 const creation = ["betaXone", "alpha", "émile zola", "Alpha", "10% off", "ALPHA", "beta_one", "Émile"];
 const types: Readonly<Record<string, string>> = { alpha: "SAAS", Alpha: "SAAS", "10% off": "INTERNET" };
@@ -234,7 +234,7 @@ describe("filters", () => {
     expect(await namesOf({ "filter[gateways.id]": one })).toEqual(["alpha", "Alpha"]);
     expect(await namesOf({ "filter[gateways.id][in]": `${one},${two}` })).toEqual(["alpha", "Alpha", "beta_one"]);
     expect(await namesOf({ "filter[gateways.id][gt]": one })).toEqual(["Alpha", "beta_one"]);
-    // None of them is it: also those that have none at all.
+    // Resources without any gateway also match a negated filter.
     const withoutTwo = creation.filter((name) => name !== "Alpha" && name !== "beta_one");
     expect(await namesOf({ "filter[gateways.id][ne]": two })).toEqual(withoutTwo);
     expect(await namesOf({ "filter[gateways.id][nin]": `${one},${two}` })).toHaveLength(5);

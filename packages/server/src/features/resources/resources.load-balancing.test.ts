@@ -116,7 +116,7 @@ describe("configuring load balancing", () => {
   test("of concurrent writes to one resource, one list is stored completely", async () => {
     const id = await makeId("resource", client);
     const [a = "", b = "", c = "", d = ""] = gateways;
-    await balance(id, { loadBalancingMode: "MANUAL", gateways: [a] }); // so that each of the lists changes something
+    await balance(id, { loadBalancingMode: "MANUAL", gateways: [a] }); // so that each list is a change
     const orders = [[a, b, c], [c, b, a], [d], [b, d], [d, c, b, a], []];
     const replies = await Promise.all(
       orders.map((order) => balance(id, { loadBalancingMode: "MANUAL", gateways: order })),

@@ -76,7 +76,7 @@ describe("an event", () => {
     for (const events of filters) ids.push((await createWebhook(tenant, receiver.url, { events })).id);
     const protocol = await makeNews(tenant);
     await tenant.client.delete(`/tenants/protocols/${protocol}`);
-    // The first webhook is also told that the others were made.
+    // The first webhook also receives the creation of the others.
     await received(2 + 1 + 2 + 1 + 0 + 1 + (filters.length - 1));
     const types = await Promise.all(
       ids.map(async (id) => (await deliveriesOf(tenant, id)).map(({ type }: { type: string }) => type)),

@@ -32,7 +32,7 @@ beforeEach(async () => {
   receiver = await WebhookReceiver.start();
 });
 afterEach(async () => {
-  // What is left would be attempted in later tests, whose clock goes on.
+  // Pending deliveries would be attempted in later tests, whose clock continues.
   for (const { id } of (await tenant.client.get("/tenants/webhooks")).body) {
     await tenant.client.delete(`/tenants/webhooks/${id}`);
   }
@@ -49,7 +49,7 @@ type Delivery = {
 const attempted = (times: number) => (delivery: Delivery) => delivery.attempts.length === times;
 const isDelivered = ({ status }: Delivery) => status === "DELIVERED";
 const hasFailed = ({ status }: Delivery) => status === "FAILED";
-/** How many attempts the metrics tell of, by what came of them. */
+/** The number of attempts in the metrics, by result. */
 async function attemptsCounted(): Promise<Record<string, number>> {
   const text = (await world.server.metrics?.text()) ?? "";
   const lines = text.matchAll(/^gatehouse_webhook_attempts_total\{result="(.+)"\} (\d+)$/gm);
@@ -57,7 +57,7 @@ async function attemptsCounted(): Promise<Record<string, number>> {
 }
 const readWebhook = async (id: string) => (await tenant.client.get(`/tenants/webhooks/${id}`)).body;
 
-/** Answers in turn; the last answer is repeated. */
+/** Answers in turn, and repeats the last answer. */
 function inTurn(...answers: readonly Answer[]): Answer {
   let next = 0;
   return (response, request) => answers[Math.min(next++, answers.length - 1)]?.(response, request);
@@ -94,7 +94,7 @@ describe("a message that is not taken", () => {
     await makeNews(tenant);
     await onlyDelivery(tenant, id, attempted(1));
     world.clock.advance(4_999);
-    // A message that is due shows that the dispatcher has looked.
+    // A due message shows that the dispatcher has run.
     const other = await createWebhook(tenant, receiver.url, { events: ["user.*"] });
     await tenant.client.post(`/tenants/webhooks/${other.id}/test`);
     await onlyDelivery(tenant, other.id, isDelivered);
@@ -237,7 +237,7 @@ describe("a redelivery", () => {
     const { id } = await createWebhook(tenant, receiver.url);
     await makeNews(tenant);
     const delivered = await onlyDelivery(tenant, id, isDelivered);
-    // The webhook is told of redeliveries too; they are another matter.
+    // The webhook also receives redelivery events, which do not matter here.
     await tenant.client.patch(`/tenants/webhooks/${id}`, { events: ["protocol.created"] });
     const path = `/tenants/webhooks/${id}/deliveries/${delivered.id}`;
     const { body } = await tenant.client.post(`${path}/redeliver`);
@@ -272,7 +272,7 @@ describe("a rotation", () => {
   };
 
   test("signs with both secrets for the grace, and then with the new one", async () => {
-    // The library compares timestamps with the machine's clock; in a world of its own, ours is right.
+    // The library compares timestamps with the machine's clock, so use it in a server of its own.
     const { server, clock, close } = await createWebhookWorld();
     const own = await server.newTenant();
     const { id, secret: first } = await createWebhook(own, receiver.url, { events: ["user.created"] });

@@ -4,7 +4,7 @@ import { publicKey } from "../../../testing/operations/test-records.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 
 let server: TestServer;
-/** Over the same database. */
+/** A second replica over the same database. */
 let replica: TestServer;
 let tenant: TestTenant;
 let world: Awaited<ReturnType<typeof createAccessNetwork>>;
@@ -20,7 +20,7 @@ const action = { name: "connect" };
 
 const time = "2026-03-04T10:00:00Z";
 
-/** Ann asks for Git, from her device. */
+/** A question whether Ann can reach Git from her device. */
 function question(changes: object = {}) {
   return {
     subject: { type: "user", id: world.ann.email },
@@ -44,7 +44,7 @@ describe("a single evaluation", () => {
         policy: world.allowing,
         resource: world.git,
         gateways: world.gateways,
-        // At the latest when the rule's time comes.
+        // The decision expires at the next boundary of the rule's time at the latest.
         validUntil: "2029-12-31T23:59:59.999Z",
       },
     });
@@ -154,7 +154,7 @@ describe("a single evaluation", () => {
     expect(await ask({})).toBe(false);
     expect(await ask({ department: "Engineering" })).toBe(true);
     expect(await ask({ department: "Engineering", country: null })).toBe(false);
-    // No directory, and no caller, poses as an account by an attribute's name.
+    // An attribute cannot impersonate the built-in property of the account.
     expect(await ask({ department: "Engineering", status: "inactive" })).toBe(true);
   });
 

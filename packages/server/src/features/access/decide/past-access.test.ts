@@ -8,12 +8,12 @@ const clock = new TestClock();
 let server: TestServer;
 let tenant: TestTenant;
 let network: Awaited<ReturnType<typeof createAccessNetwork>>;
-/** A moment before the first tenant. */
+/** A time before the first tenant. */
 let beginning: string;
-/** Moments after which things were changed. */
+/** Times after which records were changed. */
 const moments: string[] = [];
 
-/** Tells the present moment, and goes on to another. */
+/** Returns the present time, and advances the clock. */
 function mark(): string {
   clock.advance(hourMs);
   const moment = clock.now().toISOString();

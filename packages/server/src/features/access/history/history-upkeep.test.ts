@@ -16,7 +16,7 @@ const clock = new TestClock();
 let server: TestServer;
 let database: TestDatabase;
 
-/** A database of its own: a table is taken away, and what is pruned is counted. */
+/** Uses a database of its own, because the test drops a table and counts pruned rows. */
 beforeAll(async () => {
   database = await createDatabase();
   const audit = { checkpointSeconds: 86_400, retentionDays: 30 };

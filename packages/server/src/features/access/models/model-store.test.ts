@@ -21,7 +21,7 @@ function newStore(clock = systemClock): ModelStore {
   return new ModelStore({ database: server.database, generations: server.runner.generations, clock });
 }
 
-/** Whatever may be asked of a tenant, and what is decided. */
+/** All decisions about the tenant's principals and resources. */
 function allDecisions({ model }: TenantModel, ids: ReadonlySet<string>): ReadonlyMap<string, unknown> {
   const subjects: Subject[] = [...ids].flatMap((id): Subject[] => [
     { kind: "user", userId: id },
@@ -58,7 +58,7 @@ test("after any commands, a cached model decides like a freshly loaded one", asy
       async (batches) => {
         const tenant = await server.newTenant();
         const administrator = new Administrator(server, tenant);
-        // Something to begin with.
+        // Initial records.
         for (const kind of [...administeredKinds, ...administeredKinds]) {
           await administrator.do({ do: "create", kind, a: administrator.seen.size, b: 3, c: 2 });
         }
@@ -79,10 +79,10 @@ test("after any commands, a cached model decides like a freshly loaded one", asy
         loads.changes += store.loads.changes;
       },
     ),
-    // Shrinking would take longer than to look at the commands.
+    // Shrinking takes longer than reading the commands.
     { numRuns: 5, endOnFailure: true },
   );
-  // The property would say little of models that are never updated.
+  // Require updates, or the property would prove little.
   expect(loads.changes).toBeGreaterThan(loads.whole);
 });
 

@@ -60,7 +60,7 @@ describe("rotating a gateway's token", () => {
     await rotate(gateway.id, { graceSeconds: 120 });
     const ends = (await tokens(gateway.id)).former.map(({ endsAt }) => endsAt);
     expect(ends).toEqual([inMs(120_000), inMs(120_000), inMs(60_000)]);
-    // What has ended is forgotten with the next rotation.
+    // The next rotation deletes expired tokens.
     clock.advance(60_000);
     await rotate(gateway.id, { graceSeconds: 120 });
     expect((await tokens(gateway.id)).former).toHaveLength(3);

@@ -71,7 +71,7 @@ describe("addUserToGroup", () => {
     expect((await client.post(`/tenants/users/${id}/groups`, { groupId: weak })).status).toBe(201);
     expect((await client.post("/tenants/users", { email: uniqueEmail(), groups: [weak] })).status).toBe(201);
     expect(await groupsOf(id)).not.toContain(strong);
-    // Nothing is given to somebody who is in the group already.
+    // A present member gains nothing.
     const member = await newUser(strong);
     expect((await client.post(`/tenants/users/${member}/groups`, { groupId: strong })).status).toBe(201);
   });

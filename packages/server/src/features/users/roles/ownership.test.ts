@@ -20,7 +20,7 @@ const transfer = (id: string, headers: Record<string, string> = {}) =>
 async function owners() {
   const { body } = await tenant.client.get("/tenants/users?filter[roles.type]=OWNER");
   const { body: all } = await tenant.client.get("/tenants/users?limit=100");
-  // The mark and the role are at the same user.
+  // The mark and the role belong to the same user.
   expect(all.data.filter(({ isOwner }: { isOwner: boolean }) => isOwner)).toEqual(body.data);
   return body.data.map(({ id }: { id: string }) => id);
 }

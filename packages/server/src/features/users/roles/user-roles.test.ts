@@ -13,7 +13,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   tenant = await server.newTenant();
   const { body } = await tenant.client.get("/tenants/roles");
-  roles = Object.fromEntries(body.map(({ type, id }: { type: string; id: string }) => [type, id])) as typeof roles; // one of each type
+  roles = Object.fromEntries(body.map(({ type, id }: { type: string; id: string }) => [type, id])) as typeof roles; // one role per type
 });
 
 async function newUser(...groups: string[]): Promise<string> {
