@@ -32,7 +32,7 @@ describe("an address of a PRIVATE resource", () => {
   });
 
   test.each(["100.64.0.0/10", "100.64.0.1", "100.127.255.255", "100.100.0.0/16", "::ffff:100.64.0.1"])(
-    "%s is refused, for devices get their addresses there",
+    "%s is refused, because it overlaps the address pool of devices",
     (text) => {
       expect(checkAddress(text, "PRIVATE")).toEqual({ ok: false, message: expect.stringContaining("100.64.0.0/10") });
     },

@@ -86,9 +86,9 @@ describe("settings of a gateway", () => {
       "/domains/1/domain",
       "is already in the list",
     ],
-    [{ networks: ["0.0.0.0/0"] }, "/networks/0", "not set aside for private networks"],
-    [{ networks: ["198.41.0.0/24"] }, "/networks/0", "not set aside for private networks"],
-    [{ networks: ["100.64.1.0/24"] }, "/networks/0", "devices get their addresses"],
+    [{ networks: ["0.0.0.0/0"] }, "/networks/0", "not reserved for private networks"],
+    [{ networks: ["198.41.0.0/24"] }, "/networks/0", "not reserved for private networks"],
+    [{ networks: ["100.64.1.0/24"] }, "/networks/0", "the address pool of devices"],
     [{ networks: ["10.80.0.1/16"] }, "/networks/0", "10.80.0.0/16"],
     [{ networks: ["10.80.0.0/16", "10.80.1.0/24"] }, "/networks/1", "overlaps 10.80.0.0/16 of this list"],
   ])("refuse %j", async (body, pointer, message) => {
