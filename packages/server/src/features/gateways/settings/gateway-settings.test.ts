@@ -120,7 +120,7 @@ describe("settings of a gateway", () => {
     expect(port).toMatchObject({ status: 409, body: { code: "relay_port_taken" } });
     expect(port.body.errors[0].message).toContain(`relay port of the gateway ${JSON.stringify(one.name)}`);
     const listening = await put(other, { relayPort: "51820" });
-    expect(listening.body.errors[0].message).toContain("listens on 51820 itself");
+    expect(listening.body.errors[0].message).toContain("uses 51820 as its wireguardPort");
     expect((await read(other)).body).toEqual(none);
     await put(one.id, { networks: null, relayPort: null });
     expect(await put(other, { networks: ["10.80.7.0/24"], relayPort: "51901" })).toMatchObject({ status: 200 });
