@@ -99,10 +99,10 @@ test("what is wrong is shown by line and column, and nothing is done", async () 
     expect({ code, output }).toEqual({ code: 1, output: "" });
     expect(errors).toMatch(/^The configuration cannot be applied \(422\)\.\n/);
     const [, line = "", column = ""] =
-      new RegExp(`${file}:(\\d+):(\\d+) {2}no group is called "Sale"`).exec(errors) ?? [];
+      new RegExp(`${file}:(\\d+):(\\d+) {2}no group has the name "Sale"`).exec(errors) ?? [];
     const text = (await readFile(file, "utf8")).split("\n")[Number(line) - 1];
     expect(text?.slice(Number(column) - 1)).toBe("Sale]");
-    expect(errors).toContain('is "Sales" meant?');
+    expect(errors).toContain('did you mean "Sales"?');
   }
   expect(await exported()).toBe(before);
   await writeFile(file, "version: 1\nresources:\n  - nam: Typo\n    type: PRIVATE\n");

@@ -13,7 +13,7 @@ import type { Outcome, RecordOutcome } from "./outcome.ts";
 import type { KeptRecord } from "./record-cache.ts";
 import type { RecordReferences } from "./record-references.ts";
 import { type Rehearsal, rehearse } from "./rehearsal.ts";
-import type { LedgerPage } from "./tenancy/access-ledger.ts";
+import type { AccessImpact } from "./tenancy/access-ledger.ts";
 import { readGeneration } from "./tenancy/generation.queries.ts";
 import type { TenantModel } from "./tenancy/tenant-models.ts";
 import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
@@ -291,7 +291,7 @@ export class Call<O extends Operation> {
    *
    * @throws AppError database_unavailable
    */
-  openLedger(): Promise<LedgerPage> {
+  openLedger(): Promise<AccessImpact> {
     return this.#options.runner.ledger.open(this.tenantId);
   }
 

@@ -13,7 +13,7 @@ import type { Outcome } from "./outcome.ts";
 import type { RecordCache } from "./record-cache.ts";
 import type { RecordReferences } from "./record-references.ts";
 import type { SecretBox } from "./secrets/master-key.ts";
-import { type AccessLedger, concernsAccess, type WeighedEffect } from "./tenancy/access-ledger.ts";
+import { type AccessLedger, concernsAccess, type EvaluatedImpact } from "./tenancy/access-ledger.ts";
 import type { GenerationReader } from "./tenancy/generation-reader.ts";
 import { holdTenant } from "./tenancy/tenant-lock.queries.ts";
 import type { TenantModels } from "./tenancy/tenant-models.ts";
@@ -80,7 +80,7 @@ export async function runCommand(
   const page = changesAccess ? await runner.ledger.open(tenantId) : undefined;
   let changes: Change[] = [];
   let entries: readonly Entry[] = [];
-  let effect: WeighedEffect | undefined;
+  let effect: EvaluatedImpact | undefined;
 
   const perform = async (transaction: Transaction): Promise<Outcome & Replayed> => {
     changes = [];
@@ -106,7 +106,7 @@ export async function runCommand(
     entries = changes.map((change) => newEntry(newId(), origin, change));
     if (!concernsAccess(changes)) return outcome;
     if (page === undefined) throw new Error(`${origin.operation} changes access, and does not say that it can`);
-    effect = await page.weigh(tx, changes, origin.reason);
+    effect = await page.evaluate(tx, changes, origin.reason);
     const [first] = entries;
     return first === undefined ? outcome : { ...outcome, event: first.id };
   };

@@ -5,7 +5,7 @@ import type { Clock } from "./clock.ts";
 import type { Database } from "./db/database.ts";
 import { checkDeferredConstraints } from "./db/deferred-constraints.queries.ts";
 import type { Outcome } from "./outcome.ts";
-import type { AccessChange, AccessLedger, LedgerPage } from "./tenancy/access-ledger.ts";
+import type { AccessChange, AccessImpact, AccessLedger } from "./tenancy/access-ledger.ts";
 import { holdTenant } from "./tenancy/tenant-lock.queries.ts";
 import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
 
@@ -15,12 +15,12 @@ const mostHeldMs = 8_000;
 /** A transaction that commands are performed in one after the other, each seeing what those before it did. */
 export class Rehearsal {
   readonly #tx: TenantTx;
-  readonly #page: LedgerPage;
+  readonly #page: AccessImpact;
   readonly #clock: Clock;
   readonly #startedAtMs: number;
   readonly #changes: Change[] = [];
 
-  constructor(tx: TenantTx, page: LedgerPage, clock: Clock) {
+  constructor(tx: TenantTx, page: AccessImpact, clock: Clock) {
     this.#tx = tx;
     this.#page = page;
     this.#clock = clock;
@@ -52,7 +52,7 @@ export class Rehearsal {
    * @returns what works it out, when the transaction is over
    */
   look(): Promise<() => AccessChange> {
-    return this.#page.look(this.#tx, this.#changes);
+    return this.#page.preview(this.#tx, this.#changes);
   }
 }
 

@@ -1,4 +1,7 @@
-/** Lets no change through that breaks an enforced test, unless it only takes access away, or the caller says why. */
+/**
+ * Refuses changes that break an enforced access test, unless the change only removes access or the caller gives a
+ * reason.
+ */
 import { resolveDestination } from "@gatehouse/policy/decisions/resolve-destination";
 import { mayHaveHiddenGains } from "@gatehouse/policy/effects/hidden-gains";
 import type { Model } from "@gatehouse/policy/model/model";
@@ -7,7 +10,7 @@ import type { AccessGuard, EffectToJudge } from "../access/access.api.ts";
 import { readQuestions } from "./access-tests.queries.ts";
 import { testRefusal } from "./broken-test-messages.ts";
 import { type BrokenTest, brokenTests } from "./broken-tests.ts";
-import { expectationOf } from "./test-states.ts";
+import { expectationOf } from "./evaluate-tests.ts";
 
 export const accessTestGuard: AccessGuard = {
   async prepare(tx) {
@@ -24,9 +27,9 @@ export const accessTestGuard: AccessGuard = {
 };
 
 /**
- * Whether somebody gains something. Levels are over all circumstances, and resources as wholes: what is gained in some circumstances
- * more than before, or by another protocol, shows in no level. So changes that may give such access count, and whoever breaks a test that
- * denies has gained, too, unless its address was left to something else that was there before.
+ * Whether somebody gains access. Levels cover all circumstances and whole resources, so they do not show access in
+ * further circumstances or by another protocol. Changes that may give such access therefore count. Breaking a test that
+ * denies is also a gain, unless an existing record now owns the tested address.
  */
 function givesAccess({ difference, before, after, changes }: EffectToJudge, broken: readonly BrokenTest[]): boolean {
   return (

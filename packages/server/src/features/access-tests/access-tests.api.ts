@@ -1,7 +1,7 @@
-/** What other features may ask of access tests. */
+/** The face of this feature: access tests. */
 export { accessTestGuard } from "./access-test-guard.ts";
 export { readQuestions } from "./access-tests.queries.ts";
 export { accessTestStateView } from "./access-tests.view.ts";
 export { type BrokenTest, brokenTests } from "./broken-tests.ts";
-export { circumstancesOf } from "./test-states.ts";
+export { circumstancesOf } from "./evaluate-tests.ts";
 export { readCircumstances } from "./validate-access-test.ts";

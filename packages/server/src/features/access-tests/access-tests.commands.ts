@@ -7,13 +7,13 @@ import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { newId } from "../../platform/ids.ts";
 import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
-import type { LedgerPage } from "../../platform/tenancy/access-ledger.ts";
+import type { AccessImpact } from "../../platform/tenancy/access-ledger.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import * as queries from "./access-tests.queries.ts";
 import { accessTestView, questionView } from "./access-tests.view.ts";
 import { testRefusal } from "./broken-test-messages.ts";
-import { expectationOf } from "./test-states.ts";
-import { changedQuestion, findRecords, readQuestion, soundQuestion } from "./validate-access-test.ts";
+import { expectationOf } from "./evaluate-tests.ts";
+import { changedQuestion, findRecords, parseQuestion, validQuestion } from "./validate-access-test.ts";
 
 export async function listAccessTests(call: Call<typeof operations.listAccessTests>): Promise<Outcome> {
   const { rows, total } = await call.read((tx) => queries.listAccessTests(tx, call.listQuery));
@@ -28,14 +28,14 @@ export async function readAccessTest(call: Call<typeof operations.readAccessTest
 
 export async function createAccessTest(call: Call<typeof operations.createAccessTest>): Promise<Outcome> {
   const { name, description = "", enforced = false, ...asked } = call.body;
-  const question = readQuestion(asked);
+  const question = parseQuestion(asked);
   const ledger = enforced ? await call.openLedger() : undefined;
   return call.command(async (tx) => {
-    const settings = { name, description, enforced, ...soundQuestion(question, await findRecords(tx, question)) };
+    const settings = { name, description, enforced, ...validQuestion(question, await findRecords(tx, question)) };
     const row = await queries.insertAccessTest(tx, call.granted, newId(), settings, call.now);
     if ((await queries.countAccessTests(tx)) > maxAccessTests) {
       throw new AppError("access_test_limit_reached", {
-        detail: `The tenant has ${maxAccessTests} access tests already.`,
+        detail: `The tenant already has ${maxAccessTests} access tests, which is the limit.`,
       });
     }
     if (ledger !== undefined) await requireHolding(call, tx, ledger, row);
@@ -51,13 +51,13 @@ export async function updateAccessTest(call: Call<typeof operations.updateAccess
   const ledger = mayEnforceMore ? await call.openLedger() : undefined;
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, call.parameters.id);
-    const question = readQuestion(changedQuestion(row, change));
+    const question = parseQuestion(changedQuestion(row, change));
     const kept = { subject: change.subject === undefined, resource: change.resource === undefined };
     const settings: queries.TestSettings = {
       name: name ?? row.name,
       description: description ?? row.description,
       enforced: enforced ?? row.enforced,
-      ...soundQuestion(question, await findRecords(tx, question), { kept }),
+      ...validQuestion(question, await findRecords(tx, question), { kept }),
     };
     if (isDeepStrictEqual({ ...row, ...settings }, row)) return record(accessTestView(row), row.version);
     const changed = await queries.updateAccessTest(tx, call.granted, row.id, settings, call.now);
@@ -79,20 +79,20 @@ export async function deleteAccessTest(call: Call<typeof operations.deleteAccess
 }
 
 /**
- * What is enforced holds from the start, unless the caller says why it need not: whoever breaks a test is told then, not whoever
- * changes something else later. No other command commits between this check and this one's commit.
+ * Requires that an enforced test holds when it is stored, unless the caller gives a reason. Otherwise the first
+ * unrelated change would be refused. No other command commits between this check and the commit of this command.
  *
  * @throws AppError access_tests_broken
  */
 async function requireHolding(
   { overrideReason }: { readonly overrideReason: string | undefined },
   tx: TenantTx,
-  ledger: LedgerPage,
+  impact: AccessImpact,
   row: queries.AccessTestRow,
 ): Promise<void> {
   if (overrideReason !== undefined) return;
-  const look = await ledger.look(tx, []);
-  const { model } = look().before;
+  const preview = await impact.preview(tx, []);
+  const { model } = preview().before;
   const result = checkExpectation(model, expectationOf(row));
   if (result.holds || result.missing !== undefined) return;
   throw new AppError("access_tests_broken", {

@@ -9,10 +9,10 @@ import type { ListQuery } from "../../platform/list-query.ts";
 import { listPage } from "../../platform/tenancy/list-page.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
-/** What a test asks, as it is stored. */
+/** The question of a test as it is stored. */
 export interface TestQuestion {
   readonly subject_type: TestSubjectType;
-  /** Null for everyone. */
+  /** Null for all users. */
   readonly subject_id: string | null;
   readonly device: AccessTest["device"];
   readonly resource_type: AccessTest["resource"]["type"];
@@ -22,14 +22,14 @@ export interface TestQuestion {
   readonly expected: TestExpectation;
 }
 
-/** What administrators set of a test. */
+/** The settings that administrators give a test. */
 export interface TestSettings extends TestQuestion {
   readonly name: string;
   readonly description: string;
   readonly enforced: boolean;
 }
 
-/** What a stored test asks, and what it is called. */
+/** The question of a stored test, with the name of the test. */
 export type StoredQuestion = TestQuestion & Pick<AccessTestRow, "id" | "name" | "enforced">;
 
 export interface AccessTestRow extends TestSettings {
@@ -37,13 +37,13 @@ export interface AccessTestRow extends TestSettings {
   readonly created_at: string;
   readonly updated_at: string;
   readonly version: number;
-  /** Null for everyone, and once the record was deleted. */
+  /** Null for all users, and after the record was deleted. */
   readonly subject_name: string | null;
-  /** Null of an address, and once the resource was deleted. */
+  /** Null for an address, and after the resource was deleted. */
   readonly resource_name: string | null;
 }
 
-/** The columns of the row that the statement names `item`. */
+/** SQL for the columns of a row that the statement names `item`. */
 const columns = `item.id, item.created_at, item.updated_at, item.version, item.name, item.description, item.enforced,
   item.subject_type, item.subject_id, item.device, item.resource_type, item.resource_id, item.properties, item.context,
   item.expected,
@@ -130,7 +130,7 @@ const remove = statement<never, [tenantId: string, id: string]>(
   "DELETE FROM access_tests WHERE tenant_id = $1 AND id = $2",
 );
 
-/** By id, or by what people call the record; an id goes before a name that looks like one. */
+/** By id or by name. An id takes precedence over a name that looks like one. */
 const findUser = statement<{ id: string }, FindParameters>(
   "access_tests.find_user",
   `SELECT id FROM users WHERE tenant_id = $1 AND (id = $2 OR email_key = lower($3::text)) ORDER BY id IS DISTINCT FROM $2
@@ -144,7 +144,7 @@ const findResource = statement<{ id: string }, FindParameters>(
   "access_tests.find_resource",
   "SELECT id FROM resources WHERE tenant_id = $1 AND (id = $2 OR name = $3) ORDER BY id IS DISTINCT FROM $2 LIMIT 1",
 );
-/** People give devices any name, so that only the id tells which is meant. */
+/** Device names are not unique, so only the id identifies a device. */
 const findDevice = statement<{ id: string }, [tenantId: string, id: string | null]>(
   "access_tests.find_device",
   "SELECT id FROM devices WHERE tenant_id = $1 AND id = $2",
@@ -153,7 +153,7 @@ type FindParameters = [tenantId: string, id: string | null, name: string];
 
 const finders = { user: findUser, group: findGroup, resource: findResource };
 
-/** @returns the id of the record; undefined where the tenant has none of that id or name */
+/** @returns the id of the record; undefined if the tenant has no record with this id or name */
 export async function findNamed(
   tx: TenantTx,
   kind: keyof typeof finders | "device",
@@ -178,22 +178,22 @@ export async function readAccessTest(tx: TenantTx, id: string): Promise<AccessTe
   return (await tx.query(selectOne, tx.tenantId, id))[0];
 }
 
-/** @param ids undefined for all of the tenant's */
+/** @param ids undefined for all tests of the tenant */
 export function readAccessTests(tx: TenantTx, ids: readonly string[] | undefined): Promise<AccessTestRow[]> {
   return tx.query(selectMany, tx.tenantId, ids ?? null);
 }
 
-/** The questions of all tests, or of those that are enforced. */
+/** The questions of all tests, or of the enforced ones. */
 export function readQuestions(tx: TenantTx, which: "all" | "enforced"): Promise<StoredQuestion[]> {
   return tx.query(selectQuestions, tx.tenantId, which === "enforced");
 }
 
-/** Reads the test and keeps others from changing it until the transaction ends. */
+/** Reads the test. Nobody else can change it before the transaction ends. */
 export async function lockAccessTest(tx: TenantTx, id: string): Promise<AccessTestRow | undefined> {
   return (await tx.query(selectForChange, tx.tenantId, id))[0];
 }
 
-/** After an insertion it is exact: whoever else inserts one waits. */
+/** The number of tests. It is exact after an insertion, because concurrent insertions wait. */
 export async function countAccessTests(tx: TenantTx): Promise<number> {
   return (await tx.query(selectCount, tx.tenantId))[0]?.count ?? 0;
 }
@@ -210,7 +210,7 @@ export function insertAccessTest(
 }
 
 /**
- * The row is locked, hence there.
+ * Updates a locked test.
  *
  * @throws AppError name_taken
  */
@@ -234,7 +234,7 @@ async function write(
   const { name } = settings;
   const nameTaken = () =>
     new AppError("name_taken", {
-      detail: `An access test is already called ${JSON.stringify(name)}.`,
+      detail: `The tenant already has an access test with the name ${JSON.stringify(name)}. Choose another name.`,
       errors: [bodyField("/name", "is taken")],
     });
   await withConstraints(
@@ -258,7 +258,7 @@ async function write(
     ),
   );
   const row = await readAccessTest(tx, id);
-  if (row === undefined) throw new Error("an access test that was written is not there");
+  if (row === undefined) throw new Error("the written access test was not returned");
   return row;
 }
 

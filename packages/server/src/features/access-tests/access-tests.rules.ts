@@ -1,4 +1,4 @@
-/** What makes an access test sound, where its schema cannot tell. */
+/** Checks of access tests beyond their schema. */
 
 import { parseAddressText } from "@gatehouse/addresses/address-text";
 import { peerAddress } from "@gatehouse/addresses/source-ips";
@@ -6,10 +6,10 @@ import type { ErrorCode } from "@gatehouse/contract/errors";
 import type { AccessTest, AccessTestContext } from "@gatehouse/contract/records/access-test";
 import { canonicalTimestamp } from "../../platform/timestamps.ts";
 
-/** What is wrong with a test. */
+/** A problem in a test. */
 export interface TestProblem {
   readonly code: Extract<ErrorCode, "invalid_combination" | "invalid_address">;
-  /** JSON Pointer from the test on. */
+  /** JSON Pointer relative to the test. */
   readonly pointer: string;
   readonly message: string;
 }
@@ -18,14 +18,14 @@ type Reading<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly problem: TestProblem };
 
-/** As a test is asked for. */
+/** A test as a request gives it. */
 interface AskedTest {
   readonly subject: { readonly type: AccessTest["subject"]["type"]; readonly id?: string };
   readonly device: AccessTest["device"];
   readonly resource: Pick<AccessTest["resource"], "type" | "id" | "properties">;
 }
 
-/** What is wrong between the fields of a test. */
+/** The problem between fields of a test, if there is one. */
 export function combinationProblem({ subject, device, resource }: AskedTest): TestProblem | undefined {
   if (subject.type === "everyone" && subject.id !== undefined) {
     return combination("/subject/id", "everyone has no id: leave it out");
@@ -43,7 +43,7 @@ export function combinationProblem({ subject, device, resource }: AskedTest): Te
   return undefined;
 }
 
-/** The address in the form in which it is stored: one host, no range. */
+/** The address in canonical form: a single host, not a range. */
 export function readTestAddress(text: string): Reading<string> {
   const reading = parseAddressText(text);
   if (!reading.ok) return { ok: false, problem: badAddress("/resource/id", reading.problem) };
@@ -52,7 +52,7 @@ export function readTestAddress(text: string): Reading<string> {
   return { ok: false, problem: badAddress("/resource/id", "must be a single IP address or host name") };
 }
 
-/** The circumstances in the form in which they are stored. */
+/** The circumstances in canonical form. */
 export function readTestContext({ sourceIp, country, time }: AccessTestContext): Reading<AccessTestContext> {
   if (sourceIp !== undefined && peerAddress(sourceIp) === undefined) {
     return { ok: false, problem: badAddress("/context/sourceIp", "must be an IP address") };

@@ -32,7 +32,7 @@ function newTest(fields: object = {}) {
 const refusal = (pointer: string, code: string, status = 422) => ({ status, body: { code, errors: [{ pointer }] } });
 
 describe("a test that is stored", () => {
-  test("has its defaults, and the names of what it is about", async () => {
+  test("has defaults, and the names of its subject and resource", async () => {
     const body = newTest({ subject: { type: "group", id: network.engineers.id } });
     const made = await client.post(path, body);
     expect(made.status, made.text).toBe(201);
@@ -50,7 +50,7 @@ describe("a test that is stored", () => {
     expect((await client.get(`${path}/${made.body.id}`)).body).toEqual(made.body);
   });
 
-  test("takes people and things by what they are called, and keeps their ids", async () => {
+  test("accepts names of subjects and resources, and stores their ids", async () => {
     const { ann, engineers, git } = network;
     const byName = await client.post(
       path,
@@ -69,7 +69,7 @@ describe("a test that is stored", () => {
     expect(device.body.subject).toEqual({ type: "device", id: ann.device, name: `Laptop of ${ann.email}` });
   });
 
-  test("keeps addresses and circumstances in the form in which they are compared", async () => {
+  test("stores addresses and circumstances in canonical form", async () => {
     const made = await client.post(
       path,
       newTest({
@@ -86,7 +86,7 @@ describe("a test that is stored", () => {
     });
   });
 
-  test("is changed in part, and not at all where nothing would be another", async () => {
+  test("can be changed in part; a write without changes does nothing", async () => {
     const made = await client.post(path, newTest({ description: "First.", context: { country: "DE" } }));
     const place = `${path}/${made.body.id}`;
     const same = await client.put(place, { enforced: false, subject: { type: "everyone" } });
@@ -105,7 +105,7 @@ describe("a test that is stored", () => {
     expect(changed.headers.etag).toBe('"2"');
   });
 
-  test("stays when what it is about is deleted, can be changed in other ways, and is in nobody's way", async () => {
+  test("remains when its records are deleted, can still be changed, and blocks no deletion", async () => {
     const group = await make("group", client);
     const resource = await make("resource", client);
     const body = newTest({
@@ -126,14 +126,14 @@ describe("a test that is stored", () => {
     expect((await client.delete(`${path}/${id}`)).status).toBe(204);
   });
 
-  test("bears a name of its own, compared as it is written", async () => {
+  test("has a unique name, which is case-sensitive", async () => {
     const { name } = (await client.post(path, newTest())).body;
     expect(await client.post(path, newTest({ name }))).toMatchObject(refusal("/name", "name_taken", 409));
     expect((await client.post(path, newTest({ name: name.toUpperCase() }))).status).toBe(201);
   });
 });
 
-describe("what no test can be", () => {
+describe("invalid tests", () => {
   test.each<[string, object, string, string]>([
     ["everyone with an id", { subject: { type: "everyone", id: "x" } }, "/subject/id", "invalid_combination"],
     ["a group without an id", { subject: { type: "group" } }, "/subject/id", "invalid_combination"],
@@ -161,7 +161,7 @@ describe("what no test can be", () => {
     ["no source address", { context: { sourceIp: "git.example.com" } }, "/context/sourceIp", "invalid_address"],
     ["an unknown user", { subject: { type: "user", id: "nobody@example.com" } }, "/subject/id", "unknown_reference"],
     ["an unknown resource", { resource: { type: "resource", id: "Nothing" } }, "/resource/id", "unknown_reference"],
-    // A device is known by its id alone.
+    // Only the id identifies a device.
     ["a device by its name", { subject: { type: "device", id: "Laptop" } }, "/subject/id", "unknown_reference"],
   ])("%s", async (_what, fields, pointer, code) => {
     const asked = newTest(fields);
@@ -213,7 +213,7 @@ test("a tenant has so many tests at most, however many come at once", async () =
   expect((await full.client.get(`${path}?limit=1`)).body.total).toBe(maxAccessTests);
 }, 60_000);
 
-test("many who write the same name at once: one gets it, and nobody waits for ever", async () => {
+test("only one of many concurrent writes gets a name, and none waits forever", async () => {
   const name = unique("Test");
   const others = await Promise.all([1, 2, 3].map(() => makeId("access-test", client)));
   const replies = await Promise.all([

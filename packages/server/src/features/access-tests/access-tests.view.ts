@@ -15,7 +15,7 @@ export function accessTestView(row: AccessTestRow): AccessTest {
   };
 }
 
-/** Names are null where there is nobody to name. */
+/** Names are null if the record was deleted. */
 export function questionView(
   row: TestQuestion & Pick<AccessTestRow, "subject_name" | "resource_name">,
 ): Pick<AccessTest, "subject" | "device" | "resource" | "context" | "expected"> {
@@ -37,7 +37,7 @@ export function questionView(
   };
 }
 
-/** @param model what was asked */
+/** @param model the model in which the test was evaluated */
 export function accessTestStateView(result: CheckedExpectation, model: Model): AccessTestState {
   const { holds, missing, asked, brokenCount, broken } = result;
   return {

@@ -27,7 +27,7 @@ async function stateOf(asked: object) {
 }
 
 describe("a test that is not stored", () => {
-  test("holds for those who reach what they should", async () => {
+  test("holds for principals with the expected access", async () => {
     const { ann } = network;
     expect(await stateOf({ subject: { type: "user", id: ann.id }, context: early, expected: "allowed" })).toEqual({
       holds: true,
@@ -37,7 +37,7 @@ describe("a test that is not stored", () => {
     });
   });
 
-  test("says who breaks it, how far, and by which policy", async () => {
+  test("reports who breaks the test, how far, and by which policy", async () => {
     const { ann, engineers, allowing } = network;
     const open = await stateOf({ subject: { type: "group", id: engineers.id }, expected: "denied" });
     expect(open).toEqual({
@@ -55,7 +55,7 @@ describe("a test that is not stored", () => {
     });
   });
 
-  test("asks about what is offered, and about devices that are made up", async () => {
+  test("covers addresses of resources and hypothetical devices", async () => {
     const { ann } = network;
     const asked = { subject: { type: "user", id: ann.id }, context: early, expected: "allowed" };
     const brokenFor = async (fields: object) => (await stateOf({ ...asked, ...fields })).brokenCount;
@@ -68,7 +68,7 @@ describe("a test that is not stored", () => {
     expect(await brokenFor({ context: { time: "2031-01-01T00:00:00Z" } })).toBe(1);
   });
 
-  test("shows what it asked", async () => {
+  test("shows its question", async () => {
     const { ann } = network;
     const asked = { name: "A try", subject: { type: "user", id: ann.email }, expected: "denied" };
     const { body } = await client.post(`${path}/check`, {
@@ -87,7 +87,7 @@ describe("a test that is not stored", () => {
 });
 
 describe("stored tests", () => {
-  test("are checked all, or those that are asked for, in that order", async () => {
+  test("checks all tests, or the requested ones in their order", async () => {
     const other = await server.newTenant();
     const group = await make("group", other.client);
     const resource = await make("resource", other.client);
@@ -109,12 +109,12 @@ describe("stored tests", () => {
     await other.client.delete(`/tenants/resources/${resource.id}`);
     const later = await other.client.post(`${path}/check`);
     expect(later.body.tests[1].state).toMatchObject({ missing: "resource" });
-    // Traffic to an address that is no resource is left to the internet.
+    // Traffic to an address outside of all resources is internet traffic.
     expect(later.body.summary).toEqual({ holding: 0, broken: 1, missing: 2 });
     expect(later.body.generation).toBeGreaterThan(body.generation);
   });
 
-  test("are checked with one that is not stored, where both are asked for", async () => {
+  test("checks stored tests together with a test in the request", async () => {
     const test = { subject: { type: "everyone" }, resource: git(), expected: "denied" };
     const { id } = (await client.post(path, { ...test, name: unique("Test") })).body;
     const { body } = await client.post(`${path}/check`, { ids: [id], test });
@@ -122,7 +122,7 @@ describe("stored tests", () => {
   });
 });
 
-test("who may not ask for decisions may not check tests either", async () => {
+test("requires the permission to request decisions", async () => {
   const key = await tenant.keyWith("access-tests:read");
   const { status, body } = await server.client(key).post(`${path}/check`);
   expect({ status, code: body.code }).toEqual({ status: 403, code: "permission_denied" });

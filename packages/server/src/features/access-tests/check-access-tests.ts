@@ -1,4 +1,4 @@
-/** Answers how tests stand now, those that are stored and one that is not. */
+/** Commands that report the present state of stored tests, and of a test in the request. */
 import type * as operations from "@gatehouse/contract/operations/access-tests.operations";
 import type { AccessTestReport, AccessTestResult, AccessTestState } from "@gatehouse/contract/records/access-test";
 import { authorize } from "../../platform/authorization/granted.ts";
@@ -8,13 +8,13 @@ import type { TenantModel } from "../../platform/tenancy/tenant-models.ts";
 import { requireIds } from "../references/references.api.ts";
 import * as queries from "./access-tests.queries.ts";
 import { accessTestView, questionView } from "./access-tests.view.ts";
-import { statesOf } from "./test-states.ts";
-import { findRecords, readQuestion, soundQuestion } from "./validate-access-test.ts";
+import { statesOf } from "./evaluate-tests.ts";
+import { findRecords, parseQuestion, validQuestion } from "./validate-access-test.ts";
 
 type CheckCall = Call<typeof operations.checkAccessTests>;
 
 export async function checkAccessTests(call: CheckCall): Promise<Outcome> {
-  // Who breaks a test is told, hence who may reach what.
+  // Refusals name who can access what, so the caller needs the permission to read access.
   authorize(call.permissions, "decisions:read");
   const { ids, test } = call.body;
   const tried = test === undefined ? [] : [await triedTest(call, test)];
@@ -31,9 +31,9 @@ export async function checkAccessTests(call: CheckCall): Promise<Outcome> {
       ...shown,
       ...questionView({ ...question, ...namesIn(tenant, question) }),
     })),
-  ].map((shown, index): AccessTestResult => ({ ...shown, state: states[index] as AccessTestState })); // one for each
+  ].map((shown, index): AccessTestResult => ({ ...shown, state: states[index] as AccessTestState })); // one state for each question
   const body: AccessTestReport = { generation: tenant.generation, summary: summaryOf(states), tests: results };
-  // A command may hold the last connection, so the answer is there before it begins.
+  // Another command may hold the last database connection, so compute the answer before the command starts.
   return call.idempotency === undefined ? report(body) : call.command(async () => report(body));
 }
 
@@ -46,21 +46,21 @@ async function storedTests(
   if (ids === undefined || wanted === undefined) return rows;
   const byId = new Map(rows.map((row) => [row.id, row]));
   requireIds({ pointer: "/ids", noun: "access test", ids }, new Set(byId.keys()));
-  return wanted.map((id) => byId.get(id) as queries.AccessTestRow); // all are known
+  return wanted.map((id) => byId.get(id) as queries.AccessTestRow); // all ids exist, as checked above
 }
 
 async function triedTest(
   call: CheckCall,
   { name, description, enforced = false, ...asked }: NonNullable<CheckCall["body"]["test"]>,
 ) {
-  const question = readQuestion(asked, "/test");
+  const question = parseQuestion(asked, "/test");
   const found = await call.read((tx) => findRecords(tx, question));
   const shown = {
     ...(name === undefined ? {} : { name }),
     ...(description === undefined || description === "" ? {} : { description }),
     enforced,
   };
-  return { shown, question: soundQuestion(question, found, { pointer: "/test" }) };
+  return { shown, question: validQuestion(question, found, { pointer: "/test" }) };
 }
 
 function namesIn({ model }: TenantModel, question: queries.TestQuestion) {

@@ -6,7 +6,7 @@ import { sharedTestServer, type TestClient, type TestReply, type TestServer } fr
 let server: TestServer;
 let client: TestClient;
 let network: Awaited<ReturnType<typeof createAccessNetwork>>;
-/** Contractors can never reach Git. */
+/** A test that contractors never reach Git. */
 let contractors: string;
 let denied: { id: string; name: string };
 
@@ -48,7 +48,7 @@ function expectRefused(reply: TestReply, ...tests: readonly { readonly id: strin
   );
 }
 
-describe("a write by which somebody gains access", () => {
+describe("a write that grants access", () => {
   const writes: [string, () => Promise<TestReply>][] = [
     ["deactivates a denying policy", () => client.patch(`/tenants/policies/${network.denying.id}/deactivate`)],
     ["deletes one", () => client.delete(`/tenants/policies/${network.denying.id}`)],
@@ -84,7 +84,7 @@ describe("a write by which somebody gains access", () => {
     },
   );
 
-  test("is told in a preview", async () => {
+  test("is reported in a preview", async () => {
     const request = { method: "PATCH", path: `/tenants/policies/${network.denying.id}/deactivate` };
     const reply = await client.post("/tenants/policies/preview", { changes: [request] });
     expect(reply.body.brokenTests).toMatchObject([
@@ -92,14 +92,14 @@ describe("a write by which somebody gains access", () => {
     ]);
   });
 
-  test("goes through with a reason, which is kept with what it broke", async () => {
+  test("succeeds with a reason, which is stored with the broken tests", async () => {
     const done = await client.send("PATCH", `/tenants/policies/${network.denying.id}/deactivate`, undefined, why);
     expect(done.status, done.text).toBe(200);
     expect(await effectOf(done)).toMatchObject({
       overrideReason: "An incident",
       brokenTests: [{ ...denied, brokenCount: 1 }],
     });
-    // Broken already: it holds up nothing more.
+    // The test is already broken, so it blocks no further change.
     const again = await client.post("/tenants/users", {
       email: uniqueEmail(),
       groups: [contractors, network.engineers.id],
@@ -108,7 +108,7 @@ describe("a write by which somebody gains access", () => {
     expect((await effectOf(again)).brokenTests).toEqual([]);
   });
 
-  test("is refused for what it does to a group, a user, a device, a rule or an address", async () => {
+  test("is refused for its effect on a group, a user, a device, a rule or an address", async () => {
     const { ann, allowing, git } = network;
     const never = await enforce({
       subject: { type: "everyone" },
@@ -119,7 +119,7 @@ describe("a write by which somebody gains access", () => {
     const rule = rules.find(({ name }: { name: string }) => name === "Encrypted disk");
     const open = { rule: "true", hasTimeConstraint: false };
     expectRefused(await client.put(`/tenants/admission-rules/${rule.id}`, open), never);
-    // In the open, nothing but the rule keeps Ann's other devices out.
+    // Only the rule excludes Ann's other devices.
     const web = await enforce({
       subject: { type: "user", id: ann.id },
       resource: { type: "address", id: "git.example.com", properties: { protocol: "TCP", port: 443 } },
@@ -129,7 +129,7 @@ describe("a write by which somebody gains access", () => {
     const https = protocols.find(({ name }: { name: string }) => name === "HTTPS").id;
     const [address] = (await client.get(`/tenants/resources/${git.id}`)).body.addresses;
     const ids = [...address.protocols.map(({ id }: { id: string }) => id), https];
-    // No level of access to the resource as a whole rises, and still somebody reaches more.
+    // The level of access to the whole resource stays the same, although somebody reaches more.
     expectRefused(
       await client.put(`/tenants/addresses/${address.id}`, { address: address.address, protocols: ids }),
       web,
@@ -164,11 +164,11 @@ describe("a write by which somebody gains access", () => {
   });
 });
 
-describe("a write that only takes access away", () => {
+describe("a write that only removes access", () => {
   let reaching: { id: string; name: string };
   beforeEach(async () => {
     reaching = await enforce({
-      // Not the engineers: Bob among them is a contractor as well.
+      // The engineers do not qualify: Bob is an engineer and a contractor.
       subject: { type: "user", id: network.ann.id },
       context: { time: "2026-01-31T12:00:00Z" },
       resource: { type: "address", id: "git.example.com" },
@@ -209,7 +209,7 @@ describe("a write that only takes access away", () => {
   });
 });
 
-describe("what no level of access shows", () => {
+describe("gains that no level of access shows", () => {
   async function protocolId(name: string): Promise<string> {
     const protocols = (await client.get("/tenants/protocols")).body;
     return protocols.find((protocol: { name: string }) => protocol.name === name).id;
@@ -228,7 +228,7 @@ describe("what no level of access shows", () => {
     return String(id);
   }
 
-  test("an address that comes to stand for what people reach is refused", async () => {
+  test("refuses an address that takes over traffic to a resource", async () => {
     const open = await openResource();
     const https = [await protocolId("HTTPS")];
     const { id: closed } = await created(client, "/tenants/resources", {
@@ -243,12 +243,12 @@ describe("what no level of access shows", () => {
     });
     const address = { address: "10.30.0.5", protocols: https };
     expectRefused(await client.post(`/tenants/resources/${open}/addresses`, address), host);
-    // What is deleted gives nobody anything, whatever its addresses stand for then.
+    // A deletion grants no access, whichever resource owns the addresses then.
     const done = await client.delete(`/tenants/resources/${closed}`);
     expect(done.status, done.text).toBe(204);
   });
 
-  test("other source addresses and other protocols, in place of those that are expected, are refused", async () => {
+  test("refuses other source addresses and other protocols instead of the expected ones", async () => {
     const open = await openResource();
     const [policy] = (await client.get("/tenants/policies?sort=-createdAt&limit=1")).body.data;
     const office = { sourceIps: ["192.0.2.0/24", "198.51.100.0/24"] };
@@ -283,7 +283,7 @@ describe("a test that is to be enforced", () => {
     expected: "denied",
   });
 
-  test("has to hold, unless somebody says why it need not", async () => {
+  test("must hold, unless the caller gives a reason", async () => {
     const refused = await client.post(path, { ...broken(), enforced: true });
     expect(refused).toMatchObject({
       status: 409,
@@ -295,7 +295,7 @@ describe("a test that is to be enforced", () => {
     expect(entry).toMatchObject({ operation: "createAccessTest", reason: "An incident" });
   });
 
-  test("is checked when what it asks is changed, and not when it is only called otherwise", async () => {
+  test("is checked when its question changes, but not when only its name changes", async () => {
     const { id } = (await client.post(path, broken())).body;
     const refused = async (body: object) => (await client.put(`${path}/${id}`, body)).status === 409;
     expect(await refused({ enforced: true })).toBe(true);
@@ -335,7 +335,7 @@ describe("a test that is to be enforced", () => {
   });
 });
 
-test("of two writes that break a test only together, one goes through", async () => {
+test("of two concurrent writes that break a test only together, one succeeds", async () => {
   const user = (await client.post("/tenants/users", { email: uniqueEmail() })).body.id;
   const device = { name: "Laptop", userId: user, hardwareId: "SERIAL-4", publicKey: publicKey() };
   expect((await client.post("/tenants/devices", device)).status).toBe(201);

@@ -16,7 +16,7 @@ export type AskedQuestion = Omit<BodyOf<typeof createAccessTest>, "name" | "desc
 export type ChangedQuestion = Omit<BodyOf<typeof updateAccessTest>, "name" | "description" | "enforced">;
 
 /** A question whose fields are sound, and what it names still to be found. */
-export interface ReadQuestion {
+export interface ParsedQuestion {
   readonly asked: AskedQuestion;
   readonly context: TestQuestion["context"];
   readonly resourceId: string;
@@ -26,7 +26,7 @@ export interface ReadQuestion {
  * @param pointer to the test in the body
  * @throws AppError invalid_combination, invalid_address
  */
-export function readQuestion(asked: AskedQuestion, pointer = ""): ReadQuestion {
+export function parseQuestion(asked: AskedQuestion, pointer = ""): ParsedQuestion {
   const { device = "any", resource, context } = asked;
   const problem = combinationProblem({ ...asked, device });
   if (problem !== undefined) throw refusal(problem, pointer);
@@ -56,7 +56,7 @@ export interface FoundRecords {
 }
 
 /** Asks for all its queries before it first waits. */
-export async function findRecords(tx: TenantTx, { asked, resourceId }: ReadQuestion): Promise<FoundRecords> {
+export async function findRecords(tx: TenantTx, { asked, resourceId }: ParsedQuestion): Promise<FoundRecords> {
   const { subject, resource } = asked;
   const [foundSubject, foundResource] = await Promise.all([
     subject.type === "everyone" || subject.id === undefined ? undefined : findNamed(tx, subject.type, subject.id),
@@ -70,8 +70,8 @@ export async function findRecords(tx: TenantTx, { asked, resourceId }: ReadQuest
  * @param kept what the request does not name, so that it need not be there any more
  * @throws AppError unknown_reference
  */
-export function soundQuestion(
-  { asked, context, resourceId }: ReadQuestion,
+export function validQuestion(
+  { asked, context, resourceId }: ParsedQuestion,
   found: FoundRecords,
   {
     pointer = "",

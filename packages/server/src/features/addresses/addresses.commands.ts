@@ -65,7 +65,7 @@ export async function listAddressGateways(call: Call<typeof operations.listAddre
     Promise.all([queries.readAddress(tx, id), gatewaysOfAddress(tx, id, tokens.maySee)]),
   );
   if (address === undefined) throw new AppError("not_found");
-  // A resource has no more gateways than configureLoadBalancing takes.
+  // The number of gateways per resource is limited by configureLoadBalancing.
   return wholeArray(gateways.map((row) => gatewayView(row, tokens)));
 }
 

@@ -22,7 +22,7 @@ describe("an address of a PRIVATE resource", () => {
     ["8.8.8.8", "8.8.8.8"],
     ["2606:4700::1111", "2606:4700::1111"],
     ["0.0.0.0/0", "1.0.0.0"],
-    // The first address beyond the private block of the wider one.
+    // The first address of the wider block beyond the private block.
     ["10.0.0.0/7", "11.0.0.0"],
     ["192.168.0.0/15", "192.169.0.0"],
     ["::/0", "::2"],
@@ -32,7 +32,7 @@ describe("an address of a PRIVATE resource", () => {
   });
 
   test.each(["100.64.0.0/10", "100.64.0.1", "100.127.255.255", "100.100.0.0/16", "::ffff:100.64.0.1"])(
-    "%s is refused, for devices get their addresses there",
+    "%s is refused, because it overlaps the address pool of devices",
     (text) => {
       expect(checkAddress(text, "PRIVATE")).toEqual({ ok: false, message: expect.stringContaining("100.64.0.0/10") });
     },
@@ -52,7 +52,7 @@ test.each(["", "*", "10.0.0.256", "10.0.0.7/24", "http://git.example.com", "git.
   },
 );
 
-test("an address repeats where another one is the same in canonical form, at each repetition", () => {
+test("reports each repetition of an address in canonical form", () => {
   const canonical = ["git.example.com", "10.0.0.1", "git.example.com", "10.0.0.1/32", "git.example.com"];
   const repeated = repeatedAddresses(canonical.map((text) => ({ text, isIp: false })));
   expect(repeated.map(({ pointer }) => pointer)).toEqual(["/addresses/2/address", "/addresses/4/address"]);

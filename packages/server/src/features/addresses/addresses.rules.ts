@@ -3,7 +3,7 @@ import { privateAddressProblem } from "@gatehouse/addresses/special-purpose";
 import type { ProblemField } from "@gatehouse/contract/problem";
 import type { ResourceType } from "@gatehouse/contract/records/address";
 
-/** An address in the form that is stored. */
+/** An address in canonical form. */
 export interface CanonicalAddress {
   readonly text: string;
   readonly isIp: boolean;
@@ -14,8 +14,8 @@ export type AddressCheck =
   | { readonly ok: false; readonly message: string };
 
 /**
- * Checks an address for a resource of a type: its form, and for PRIVATE that it is neither globally reachable nor a part
- * of the device pool (contract, field rules).
+ * Checks an address for a resource of a type. A PRIVATE address must not be globally reachable or overlap the device
+ * pool (contract, field rules).
  */
 export function checkAddress(text: string, type: ResourceType): AddressCheck {
   const reading = parseAddressText(text);
@@ -25,16 +25,16 @@ export function checkAddress(text: string, type: ResourceType): AddressCheck {
   if (problem?.reason === "globally_reachable") {
     return {
       ok: false,
-      message: `${value.text} is or contains ${problem.conflict}, which is not set aside for private networks; use type INTERNET or SAAS`,
+      message: `${value.text} is or contains ${problem.conflict}, which is not reserved for private networks; use type INTERNET or SAAS`,
     };
   }
   if (problem !== undefined) {
-    return { ok: false, message: `${value.text} overlaps ${problem.conflict}, from which devices get their addresses` };
+    return { ok: false, message: `${value.text} overlaps ${problem.conflict}, the address pool of devices` };
   }
   return { ok: true, value: { text: value.text, isIp: value.isIp } };
 }
 
-/** Addresses of one resource that are the same once in canonical form. */
+/** Problems of addresses that are equal in canonical form. */
 export function repeatedAddresses(addresses: readonly CanonicalAddress[]): readonly ProblemField[] {
   const seen = new Set<string>();
   return addresses.flatMap(({ text }, index) => {
@@ -46,7 +46,7 @@ export function repeatedAddresses(addresses: readonly CanonicalAddress[]): reado
   });
 }
 
-/** Says of a field that the resource has its address already. */
+/** The problem of an address that the resource already has. */
 export function repetition(pointer: string, text: string): ProblemField {
-  return { pointer, message: `${text} stands in the resource already` };
+  return { pointer, message: `${text} is already an address of the resource` };
 }

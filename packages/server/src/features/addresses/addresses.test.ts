@@ -31,7 +31,7 @@ async function makeResource(addresses: readonly string[], type: Type = "PRIVATE"
   return body;
 }
 
-/** Makes an address in a resource of its own. */
+/** Creates an address in a new resource. */
 async function makeAddress(text = "10.0.0.1", type: Type = "PRIVATE"): Promise<Resource["addresses"][number]> {
   const [address] = (await makeResource([text], type)).addresses;
   if (address === undefined) throw new Error("the resource has one address");
@@ -39,7 +39,7 @@ async function makeAddress(text = "10.0.0.1", type: Type = "PRIVATE"): Promise<R
 }
 
 describe("reading addresses", () => {
-  test("lists those of every resource in order of creation", async () => {
+  test("lists the addresses of all resources in order of creation", async () => {
     const { client: own } = await server.newTenant();
     expect((await own.get("/tenants/addresses")).body).toEqual([]);
     const resources = [await make("resource", own), await make("resource", own)];
@@ -59,7 +59,7 @@ describe("reading addresses", () => {
     expect(new Set(body.map(({ id }: { id: string }) => id)).size).toBe(1000);
   });
 
-  test("shows one as its resource does, with the resource's type and an ETag", async () => {
+  test("shows an address like its resource does, with the resource's type and an ETag", async () => {
     const resource = await makeResource(["*.example.com"], "SAAS");
     const [address] = resource.addresses;
     const read = await client.get(`/tenants/addresses/${address?.id}`);
@@ -68,7 +68,7 @@ describe("reading addresses", () => {
     expect(read.body).toMatchObject({ address: "*.example.com", isIp: false, type: "SAAS", protocols: [{ id: ssh }] });
   });
 
-  test("answers 404 for what is no id, nobody's, or another tenant's", async () => {
+  test("answers 404 for an unknown id or another tenant's, and 400 for an invalid id", async () => {
     const foreign = await makeId("address", (await server.newTenant()).client);
     for (const id of ["7", "not-an-id", unknownId, foreign]) {
       for (const path of [`/tenants/addresses/${id}`, `/tenants/addresses/${id}/gateways`]) {
@@ -99,7 +99,7 @@ describe("replacing an address", () => {
     expect(reordered.body.protocols.map((protocol: { id: string }) => protocol.id)).toEqual([ssh, https]);
   });
 
-  test("with what it is already answers the record, and records nothing", async () => {
+  test("without changes answers with the record, and records nothing", async () => {
     const { id } = await makeAddress("git.example.com");
     const path = `/tenants/addresses/${id}`;
     const body = { address: "git.example.com", protocols: [https, ssh] };
@@ -114,7 +114,7 @@ describe("replacing an address", () => {
     expect(reordered.headers.etag).toBe('"3"');
   });
 
-  test("takes an empty list of protocols, and one protocol in two letter cases once", async () => {
+  test("accepts an empty list of protocols, and a protocol in two letter cases once", async () => {
     const { id } = await makeAddress();
     const none = await client.put(`/tenants/addresses/${id}`, { address: "10.0.0.1", protocols: [] });
     expect(none).toMatchObject({ status: 200, body: { protocols: [] } });
@@ -147,13 +147,13 @@ describe("replacing an address", () => {
     expect(reply).toMatchObject({ status: 422, body: { code: "invalid_address", errors: [{ pointer: "/address" }] } });
   });
 
-  test("takes in a SAAS resource what a PRIVATE one may not have", async () => {
+  test("accepts addresses in a SAAS resource that are refused in a PRIVATE one", async () => {
     const { id } = await makeAddress("host.example.com", "SAAS");
     const reply = await client.put(`/tenants/addresses/${id}`, { address: "8.8.8.8", protocols: [] });
     expect(reply).toMatchObject({ status: 200, body: { address: "8.8.8.8", isIp: true, type: "SAAS" } });
   });
 
-  test("refuses what another address of the resource is once in canonical form, and accepts its own text", async () => {
+  test("refuses the canonical form of another address of the resource, but accepts its own", async () => {
     const { addresses } = await makeResource(["git.example.com", "wiki.example.com"]);
     const path = `/tenants/addresses/${addresses[1]?.id}`;
     const reply = await client.put(path, { address: "GIT.example.com.", protocols: [] });
@@ -164,14 +164,14 @@ describe("replacing an address", () => {
     expect(await client.put(path, { address: "WIKI.example.com", protocols: [] })).toMatchObject({ status: 200 });
   });
 
-  test("lets many resources name one address", async () => {
+  test("allows one address in many resources", async () => {
     const { id } = await makeAddress("one.example.com");
     await makeAddress("two.example.com");
     const reply = await client.put(`/tenants/addresses/${id}`, { address: "two.example.com", protocols: [] });
     expect(reply).toMatchObject({ status: 200 });
   });
 
-  test("keeps a text once in a resource, however many ask for it at the same time", async () => {
+  test("stays unique in a resource under concurrent requests", async () => {
     const { id, addresses } = await makeResource(Array.from({ length: 6 }, (_, index) => `host-${index}.example.com`));
     const replies = await Promise.all(
       addresses.map((address) =>
@@ -254,7 +254,7 @@ describe("replacing an address", () => {
 });
 
 describe("deleting an address", () => {
-  test("takes it out of its resource, whose own version stays", async () => {
+  test("removes it from its resource, which keeps its version", async () => {
     const resource = await makeResource(["10.0.0.1", "10.0.0.2"]);
     const [gone, stays] = resource.addresses;
     expect(await client.delete(`/tenants/addresses/${gone?.id}`)).toMatchObject({ status: 204, text: "" });
@@ -290,7 +290,7 @@ describe("deleting an address", () => {
 });
 
 describe("the gateways of an address", () => {
-  test("are those of its resource in order of priority, whole", async () => {
+  test("lists the gateways of its resource in order of priority, complete", async () => {
     const resource = await makeResource(["10.0.0.1"]);
     const path = `/tenants/addresses/${resource.addresses[0]?.id}/gateways`;
     expect(await client.get(path)).toMatchObject({ status: 200, body: [] });

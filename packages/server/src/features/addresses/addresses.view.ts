@@ -6,7 +6,7 @@ export interface AddressJson {
   readonly id: string;
   readonly address: string;
   readonly is_ip: boolean;
-  /** In the form in which the API shows protocols. */
+  /** Protocols as the API shows them. */
   readonly protocols: Protocol[] | null;
 }
 
@@ -30,7 +30,10 @@ export function addressView(row: AddressJson, type: ResourceType): Address {
   return { id: row.id, address: row.address, isIp: row.is_ip, type, protocols: row.protocols ?? [] };
 }
 
-/** An address as the audit record keeps it: with the resource that owns it, which its own record does not name. */
+/**
+ * An address as the audit record stores it, with the resource that owns it. The address record itself does not name the
+ * resource.
+ */
 export function auditedAddress(row: {
   readonly whole: AddressJson;
   readonly resource_id: string;

@@ -46,13 +46,13 @@ test.each([
   });
 });
 
-test("a rule that is no text, empty, or too long is refused as any body is", async () => {
+test("refuses a rule that is not a text, empty, or too long, like any body", async () => {
   for (const body of [{}, { rule: "" }, { rule: "x".repeat(4097) }, { rule: 1 }]) {
     expect(await tenant.client.post("/tenants/admission-rules/check", body)).toMatchObject({ status: 400 });
   }
 });
 
-test("whoever may read rules may check one", async () => {
+test("requires only the permission to read rules", async () => {
   const reader = server.client(await tenant.keyWith("admission-rules:read"));
   expect(await reader.post("/tenants/admission-rules/check", { rule: "true" })).toMatchObject({ status: 200 });
 });

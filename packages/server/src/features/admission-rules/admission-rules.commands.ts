@@ -68,12 +68,12 @@ export async function deleteAdmissionRule(call: Call<typeof operations.deleteAdm
   });
 }
 
-/** Runs as a command for the sake of the Idempotency-Key that every POST accepts; it changes and records nothing. */
+/** Runs as a command only because every POST accepts an Idempotency-Key. It changes and records nothing. */
 export async function checkAdmissionRule(call: Call<typeof operations.checkAdmissionRule>): Promise<Outcome> {
   return call.command(async () => report(ruleReport(call.body.rule)));
 }
 
-/** A rule that administrators may change: built-in ones have no text. */
+/** A custom rule. Built-in rules have no text and cannot be changed. */
 type CustomRuleRow = queries.AdmissionRuleRow & { readonly rule: string };
 
 /** @throws AppError not_found, precondition_failed, predefined_record */

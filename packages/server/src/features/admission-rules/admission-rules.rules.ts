@@ -2,7 +2,7 @@ import type { ProblemField } from "@gatehouse/contract/problem";
 import type { RuleReport } from "@gatehouse/contract/records/admission-rule";
 import { checkRuleText } from "@gatehouse/policy/admission-rules/check-rule";
 
-/** The text of a rule, and whether its author says that it depends on the time. */
+/** The text of a rule, and the author's statement whether it depends on the time. */
 export interface RuleContent {
   readonly rule: string;
   readonly hasTimeConstraint: boolean;
@@ -17,8 +17,8 @@ export type RuleContentCheck =
     };
 
 /**
- * Checks a rule before it is stored (contract, admission rule text): its text, and that one which reads `now` says so.
- * Costs up to a few milliseconds.
+ * Checks a rule before it is stored (contract, admission rule text). A rule that reads `now` must be declared as time-
+ * dependent. Takes up to a few milliseconds.
  */
 export function checkRuleContent({ rule, hasTimeConstraint }: RuleContent): RuleContentCheck {
   const check = checkRuleText(rule);
@@ -34,7 +34,7 @@ export function checkRuleContent({ rule, hasTimeConstraint }: RuleContent): Rule
   return { ok: false, code: "invalid_combination", errors: [{ pointer: "/hasTimeConstraint", message }] };
 }
 
-/** What checking a rule finds, for those who only ask. Costs as much as `checkRuleContent`. */
+/** The result of a check without storing the rule. Takes as long as `checkRuleContent`. */
 export function ruleReport(rule: string): RuleReport {
   const check = checkRuleText(rule);
   if (check.ok) return { valid: true, readsNow: check.readsNow, errors: [] };

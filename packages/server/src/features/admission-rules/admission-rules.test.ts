@@ -68,7 +68,7 @@ describe("admission rules", () => {
     expect(await client.put(`${rules}/${second.id}`, { name: first.name })).toMatchObject(taken);
   });
 
-  test("a text that is no rule is refused with line and column", async () => {
+  test("refuses an invalid rule with line and column", async () => {
     const invalid = (message: unknown) => ({
       status: 422,
       body: { code: "invalid_rule", errors: [{ pointer: "/rule", message }] },
@@ -80,7 +80,7 @@ describe("admission rules", () => {
     expect(changed).toMatchObject(invalid(expect.stringMatching(/^line 1, column \d+: /)));
   });
 
-  test("a text may have 4,096 characters, however many units they take", async () => {
+  test("accepts a text of up to 4,096 characters, whatever their size in code units", async () => {
     const ofLength = (characters: number) => `'${"😀".repeat(characters - 8)}' == ''`;
     const body = { name: "Long", rule: ofLength(4096), hasTimeConstraint: false };
     expect(await client.post(rules, body)).toMatchObject({ status: 201 });
@@ -104,7 +104,7 @@ describe("admission rules", () => {
     expect(both).toMatchObject({ status: 200, body: { rule, hasTimeConstraint: true } });
   });
 
-  test("a change that changes nothing leaves version and record as they are", async () => {
+  test("a write without changes keeps version and record", async () => {
     const made = await makeRule();
     for (const body of [{}, { name: made.name, rule: made.rule }]) {
       const same = await client.put(`${rules}/${made.id}`, body);
@@ -132,7 +132,7 @@ describe("admission rules", () => {
     expect(await client.delete(`${rules}/${made.id}`)).toMatchObject({ status: 204 });
   });
 
-  test("a rule deleted while a policy takes it: one of the two is refused", async () => {
+  test("of deleting a rule and using it in a policy concurrently, one is refused", async () => {
     for (let round = 0; round < 10; round += 1) {
       const made = await makeRule();
       const policy = { name: `Race ${round}`, type: "PRIVATE", action: true, rule: made.id };

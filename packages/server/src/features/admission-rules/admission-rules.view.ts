@@ -27,7 +27,7 @@ export function admissionRuleView(row: AdmissionRuleJson): AdmissionRule {
   };
 }
 
-/** The rule as policies embed it; json writes timestamps in another form than columns do. */
+/** The rule as policies embed it. Timestamps inside JSON values have another format than columns. */
 export function embeddedAdmissionRuleView(json: AdmissionRuleJson): AdmissionRule {
   return admissionRuleView({
     ...json,

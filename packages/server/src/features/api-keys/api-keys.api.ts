@@ -1,4 +1,4 @@
-/** What the rest of the server may ask of API keys. */
+/** The face of this feature: API keys. */
 
 import { compileSourceIps, type SourceIps, sourceIpsContain } from "@gatehouse/addresses/source-ips";
 import type { Permission } from "@gatehouse/contract/permissions";
@@ -19,7 +19,7 @@ interface ValidKey {
   readonly tenantId: string;
   readonly caller: Caller;
   readonly keyId: string;
-  /** Undefined for any address. */
+  /** Undefined if the key may be used from any address. */
   readonly sources: SourceIps | undefined;
   readonly expiresAtMs: number;
 }
@@ -30,7 +30,7 @@ export interface ApiKeyAuthenticatorOptions {
   readonly clock: Clock;
 }
 
-/** Tells who presents a tenant's key. */
+/** Authenticates the keys of tenants. */
 export class ApiKeyAuthenticator {
   readonly usage: KeyUsage;
   readonly #clock: Clock;
@@ -60,7 +60,7 @@ export class ApiKeyAuthenticator {
     return [{ name: "key-usage", intervalMs: 10_000, run: () => this.usage.flush() }];
   }
 
-  /** Of the keys that are remembered. */
+  /** The state of the key cache. */
   get cacheState(): KeyCache<ValidKey>["state"] {
     return this.#cache.state;
   }
@@ -74,7 +74,7 @@ export class ApiKeyAuthenticator {
   }
 
   /**
-   * As `authenticate`, for whoever proved in another way to stand for the key.
+   * Authenticates like `authenticate`, for a caller that proved in another way that it holds the key.
    *
    * @param keyHash the SHA-256 of the key
    */
@@ -98,11 +98,13 @@ export class ApiKeyAuthenticator {
 }
 
 /**
- * The checksum explains a refusal and decides none: a key set by configuration may start like ours without having one, and
- * only the database tells which those are.
+ * The checksum only explains a refusal. A key from the configuration may have the same prefix without a checksum, and
+ * only the database knows these keys.
  */
 function refuseUnknown(key: string): never {
   throw key.startsWith(tokenPrefixes.apiKey) && !isWholeToken(key, tokenPrefixes.apiKey)
-    ? new AppError("invalid_api_key", { detail: "The key's checksum does not match: it is cut off or mistyped." })
+    ? new AppError("invalid_api_key", {
+        detail: "The key's checksum does not match. The key is truncated or mistyped.",
+      })
     : new AppError("invalid_api_key");
 }

@@ -33,7 +33,7 @@ export async function createApiKey(call: Call<typeof operations.createApiKey>): 
     sourceIps,
   };
   return call.command(async (tx) => {
-    // Judged in here, where a repeated request has got its stored reply: what was right then may not be by the clock now.
+    // Check the expiry inside the command: a repeated request gets its stored reply, although the time may have passed.
     refuseMoreThanHeld(asked, call);
     const problems = [permissionsProblem(call.body), expiryProblem(expiresAt, call.now)].filter(
       (problem) => problem !== undefined,
@@ -84,7 +84,7 @@ function refuseMoreThanHeld(
   if (beyond.length > 0) throw new AppError("grants_exceed_caller", { detail: beyond.join(" ") });
 }
 
-/** A key as it comes into being: its row, and the secret that is shown once. */
+/** A new key: its row, and the secret, which is shown once. */
 export interface IssuedApiKey {
   readonly row: queries.ApiKeyRow;
   readonly key: string;
@@ -95,11 +95,11 @@ export interface ApiKeySettings {
   readonly permissions: readonly Permission[];
   readonly sourceIps: readonly string[];
   readonly expiresAt: string | null;
-  /** A value set by configuration; a random one where absent. */
+  /** The value of a key from the configuration; undefined for a random one. */
   readonly key?: string | undefined;
 }
 
-/** Makes a key and records it. The caller has checked what it may grant. */
+/** Inserts a key and records it. The caller has checked the permissions that the key may grant. */
 export async function issueApiKey(
   tx: CommandTx,
   granted: Granted<"api-keys:write">,

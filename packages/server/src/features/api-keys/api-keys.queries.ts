@@ -67,7 +67,7 @@ const touch = statement<never, [ids: readonly string[], moments: readonly Date[]
    WHERE tenant_id = current_tenant() AND api_keys.id = used.id AND (last_used_at IS NULL OR last_used_at < used.at)`,
 );
 
-/** The row of a presented key, and the tenant it belongs to. */
+/** The row of a presented key, and its tenant. */
 export interface PresentedKeyRow {
   readonly tenant_id: string;
   readonly id: string;
@@ -100,7 +100,7 @@ export async function readApiKey(tx: TenantTx, id: string): Promise<ApiKeyRow | 
   return (await tx.query(selectOne, tx.tenantId, id))[0];
 }
 
-/** Reads the key and keeps others from changing it until the transaction ends. */
+/** Reads the key. Nobody else can change it before the transaction ends. */
 export async function lockApiKey(tx: TenantTx, id: string): Promise<ApiKeyRow | undefined> {
   return (await tx.query(selectForChange, tx.tenantId, id))[0];
 }
@@ -116,7 +116,7 @@ export async function insertApiKey(
   return rows[0] as ApiKeyRow; // an INSERT that did not throw returns its row
 }
 
-/** Ends a key's life at `expiresAt`, or sooner if it was to expire before, in favour of another. */
+/** Replaces a key by another one. The key expires at `expiresAt`, or at its own expiry if that is earlier. */
 export async function replaceApiKey(
   tx: TenantTx,
   _granted: Granted<"api-keys:write">,
@@ -126,20 +126,20 @@ export async function replaceApiKey(
   at: Date,
 ): Promise<ApiKeyRow> {
   const rows = await tx.query(replace, tx.tenantId, id, at, replacedBy, expiresAt.toISOString());
-  return rows[0] as ApiKeyRow; // the caller holds the row's lock
+  return rows[0] as ApiKeyRow; // the caller holds the lock of the row
 }
 
 export async function deleteApiKey(tx: TenantTx, _granted: Granted<"api-keys:write">, id: string): Promise<void> {
   await tx.query(remove, tx.tenantId, id);
 }
 
-/** Finds the key with a hash, whichever tenant it belongs to. Row-level security shows the presenter that row alone. */
+/** Finds the key with a hash in any tenant. Row-level security shows the caller only this row. */
 export async function findPresentedKey(database: Database, keyHash: Buffer): Promise<PresentedKeyRow | undefined> {
   const scope = { kind: "presented-key", keyHash: keyHash.toString("hex") } as const;
   return (await database.snapshot(scope, (transaction: Transaction) => transaction.query(selectPresented, keyHash)))[0];
 }
 
-/** Notes when keys were last used. Derived, so no version is raised. */
+/** Stores when keys were last used. This is derived data, so versions do not change. */
 export async function touchApiKeys(
   database: Database,
   tenantId: string,

@@ -43,10 +43,10 @@ function admits(sourceIps: readonly string[], address: string): boolean {
 }
 
 describe.each(lists.map((held) => ({ held })))("a maker held to $held", ({ held }) => {
-  test("may ask exactly for what opens no other address", () => {
+  test("may grant exactly what opens no further address", () => {
     for (const asked of lists) {
       const opened = probes.filter((address) => admits(asked, address) && !admits(held, address));
-      // "Anywhere" and every address of both versions admit the same; the list that says so still counts as a limit.
+      // "Anywhere" and all addresses of both versions match the same addresses, but a list still counts as a limit.
       const unlimited = asked.length === 0 && held.length > 0;
       expect({ asked, exceeds: exceeds(asked, held) }).toEqual({ asked, exceeds: opened.length > 0 || unlimited });
     }
@@ -74,7 +74,7 @@ test.each([
   expect(grantsBeyond(grants, new Set(), { expiresAt: held, sourceIps: [] })).toHaveLength(beyond ? 1 : 0);
 });
 
-test("what exceeds is named all at once, and long lists are counted", () => {
+test("lists all excess grants at once, and counts the rest of long lists", () => {
   const asked = Array.from({ length: 100 }, (_, index) => `198.51.100.${index}`);
   expect(
     grantsBeyond(

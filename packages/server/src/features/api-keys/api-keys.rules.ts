@@ -3,7 +3,7 @@ import { type Permission, permissions, type RoleType, rolePermissions } from "@g
 import type { ProblemField } from "@gatehouse/contract/problem";
 import type { KeyLimits } from "../../platform/call.ts";
 
-/** Everything that a key lets its holder do, and until when and from where. */
+/** The grants of a key: its permissions and its limits. */
 export interface KeyGrants extends KeyLimits {
   readonly permissions: readonly Permission[];
 }
@@ -13,16 +13,16 @@ interface PermissionsRequest {
   readonly role?: RoleType;
 }
 
-/** How many addresses a sentence names before it only counts the rest. */
+/** The number of addresses that a sentence names before it counts the rest. */
 const namedAddresses = 5;
 
-/** The permissions that a request for a key names, one by one or by a role, in their documented order. */
+/** The permissions that a request grants, by a list or a role, in their documented order. */
 export function namedPermissions({ permissions: listed = [], role }: PermissionsRequest): readonly Permission[] {
   const named = new Set([...listed, ...(role === undefined ? [] : rolePermissions[role])]);
   return permissions.filter((permission) => named.has(permission));
 }
 
-/** A key has its permissions from a list or from a role, and has some. */
+/** The problem if a key has neither a list of permissions nor a role, or has both. */
 export function permissionsProblem({ permissions: listed, role }: PermissionsRequest): ProblemField | undefined {
   if ((listed === undefined) === (role === undefined)) {
     return { pointer: "/permissions", message: "give either permissions or role" };
@@ -33,10 +33,10 @@ export function permissionsProblem({ permissions: listed, role }: PermissionsReq
 }
 
 /**
- * What a key would grant beyond what its maker holds, in sentences; none if nothing.
+ * Sentences for each grant of a key that exceeds those of its creator.
  *
- * @param asked may hold source addresses that are none: they let nobody in, and are for others to refuse
- * @param limits undefined for a maker whom nothing limits
+ * @param asked may hold invalid source addresses: they match no caller and are refused elsewhere
+ * @param limits undefined for a creator without limits
  */
 export function grantsBeyond(
   asked: KeyGrants,
@@ -57,7 +57,7 @@ function lifeBeyond(asked: KeyLimits, held: KeyLimits): readonly string[] {
   return [`The calling key expires at ${held.expiresAt}; the new one ${lives}.`];
 }
 
-/** A block that only several of the held ones cover together counts as beyond: that errs on the safe side. */
+/** A block that only several held blocks cover together counts as exceeding them, which is the safe direction. */
 function sourcesBeyond(asked: KeyLimits, held: KeyLimits): readonly string[] {
   if (held.sourceIps.length === 0) return [];
   const only = `The calling key may only be used from ${listed(held.sourceIps)}`;
@@ -79,7 +79,7 @@ function listed(texts: readonly string[]): string {
   return texts.length > namedAddresses ? `${named} and ${texts.length - namedAddresses} more` : named;
 }
 
-/** A key that is to expire must do so in the future. */
+/** The problem if the expiry of a key is not in the future. */
 export function expiryProblem(expiresAt: string | undefined, now: Date): ProblemField | undefined {
   return expiresAt !== undefined && Date.parse(expiresAt) <= now.getTime()
     ? { pointer: "/expiresAt", message: `${expiresAt} is not in the future` }

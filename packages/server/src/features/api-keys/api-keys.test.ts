@@ -23,12 +23,12 @@ function createKey(body: object): Promise<TestReply> {
   return tenant.client.post("/tenants/api-keys", { name: "Terraform", permissions: ["protocols:read"], ...body });
 }
 
-/** The status that a key gets for what it may do. */
+/** The status of a request with a key. */
 async function statusWith(key: string, headers: Record<string, string> = {}): Promise<number> {
   return (await server.client(key).get("/tenants/protocols", headers)).status;
 }
 
-/** News of a change travels through the outbox, also to the replica that made it. */
+/** Waits for a change, which travels through the outbox even to the replica that made it. */
 const untilRefused = (key: string) => until("the key is refused", async () => (await statusWith(key)) === 401, 1000);
 
 describe("creating a key", () => {
@@ -103,7 +103,7 @@ describe("rotation", () => {
     expect(await statusWith(rotated.body.key)).toBe(200);
   });
 
-  test("without grace ends the old key, also where it was cached", async () => {
+  test("without grace ends the old key, even if it is cached", async () => {
     const old = await createKey({});
     expect(await statusWith(old.body.key)).toBe(200);
     const rotated = await tenant.client.post(`/tenants/api-keys/${old.body.id}/rotate`, { graceSeconds: 0 });
@@ -180,7 +180,7 @@ describe("source addresses", () => {
     if (status === 403) expect(reply.body.code).toBe("source_address_not_allowed");
   });
 
-  test("only what the trusted proxy itself appended is believed", async () => {
+  test("trusts only the address that the trusted proxy appended", async () => {
     const { body } = await createKey({ sourceIps: ["192.0.2.9"] });
     expect(await statusWith(body.key, { "x-forwarded-for": "192.0.2.9, 198.51.100.1" })).toBe(403);
   });
@@ -225,7 +225,7 @@ describe("the cache of keys", () => {
     const asked = vi.spyOn(server.database, "snapshot");
     for (let count = 0; count < 50; count += 1) expect(await statusWith(body.key)).toBe(200);
     const questions = asked.mock.calls.filter(([{ kind }]) => kind === "presented-key").length;
-    // Once, and again for each change to keys that was heard of meanwhile, this key's own making among them.
+    // One read, and another one after each change to keys that arrived meanwhile, including the creation of this key.
     expect(questions).toBeGreaterThan(0);
     expect(questions).toBeLessThan(10);
   });
@@ -282,7 +282,7 @@ describe("at rest", () => {
         "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'",
       );
       for (const secret of [made.body.key, rotated.body.key]) {
-        // What is left when the part that may be shown is taken off; bytea columns read as hexadecimal.
+        // Remove the public prefix. bytea columns read as hexadecimal.
         const hidden = secret.slice("gatehouse_key_".length + 4);
         for (const { name } of tables) {
           const { rows } = await client.query(

@@ -1,4 +1,4 @@
-/** The first tenant's key, set by configuration, may start like a generated one without having its checksum. */
+/** The first tenant's key from the configuration may have the prefix of a generated key without its checksum. */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { generateToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
@@ -12,7 +12,7 @@ beforeAll(async () => {
   database = await createDatabase();
   const first = await startTestServer({ connection: database.connection, bootstrapApiKey });
   await first.close();
-  // A later start does not know the key any more.
+  // A later start has no key in its configuration.
   server = await startTestServer({ connection: database.connection });
 });
 afterAll(async () => {
@@ -20,11 +20,11 @@ afterAll(async () => {
   await database.drop();
 });
 
-test("it is accepted, also once the configuration does not name it any more", async () => {
+test("is accepted, even after it was removed from the configuration", async () => {
   expect((await server.client(bootstrapApiKey).get("/tenants/protocols")).status).toBe(200);
 });
 
-test("one that is known by nobody is told that its checksum does not match, after one question", async () => {
+test("an unknown key with a wrong checksum is refused with that reason, after one query", async () => {
   const asked = vi.spyOn(server.database, "snapshot");
   const cutOff = server.client(generateToken(tokenPrefixes.apiKey).slice(0, -1));
   const replies = await Promise.all(Array.from({ length: 5 }, () => cutOff.get("/tenants/protocols")));
@@ -36,7 +36,7 @@ test("one that is known by nobody is told that its checksum does not match, afte
   expect(asked.mock.calls.filter(([{ kind }]) => kind === "presented-key")).toHaveLength(1);
 });
 
-test("a whole one that is unknown is not told why", async () => {
+test("an unknown key with a valid checksum is refused without a reason", async () => {
   const reply = await server.client(generateToken(tokenPrefixes.apiKey)).get("/tenants/protocols");
   expect(reply).toMatchObject({ status: 401, body: { code: "invalid_api_key" } });
   expect(reply.text).not.toContain("checksum");

@@ -11,7 +11,7 @@ const key = "some key of the tenant";
 const tenantId = "01890000-0000-7000-8000-000000000001";
 const otherTenantId = "01890000-0000-7000-8000-000000000002";
 
-/** A question to the database that waits for its answer. */
+/** A pending query. */
 interface Question {
   readonly hash: string;
   answer(row: PresentedKeyRow | undefined): void;
@@ -32,7 +32,7 @@ beforeEach(() => {
       new Promise((resolve) => {
         questions.push({ hash: scope.keyHash, answer: (row) => resolve(row === undefined ? [] : [row]) });
       }),
-  } as unknown as Database; // the one method that the cache calls
+  } as unknown as Database; // the only method that the cache calls
   const follower = {
     subscribe: (given: OutboxSubscriber) => {
       subscriber = given;
@@ -40,7 +40,7 @@ beforeEach(() => {
     get currentAsOf() {
       return currentAsOf;
     },
-  } as unknown as OutboxFollower; // likewise
+  } as unknown as OutboxFollower; // as above
   cache = new KeyCache({
     database,
     follower,

@@ -1,6 +1,6 @@
 /**
- * Finds the row of a presented key without asking the database each time, and never trusts what it remembers longer than
- * the outbox vouches for it: a key that was revoked anywhere stops working here within a second.
+ * Caches the rows of presented keys. A cached row is trusted only as long as the outbox confirms it, so a key that is
+ * revoked on any replica stops working here within a second.
  */
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
@@ -8,14 +8,14 @@ import type { OutboxFollower } from "../../platform/outbox/outbox-follower.ts";
 import { hashToken } from "../../platform/secrets/tokens.ts";
 import { findPresentedKey, type PresentedKeyRow } from "./api-keys.queries.ts";
 
-/** Keys remembered at most. */
+/** The number of keys that are cached at most. */
 const capacity = 20_000;
-/** How old knowledge may be that a remembered key is still valid, in milliseconds. */
-const trustedForMs = 800;
+/** The maximum age of the outbox confirmation of a cached row, in milliseconds. */
+const confirmedForMs = 800;
 
 interface Remembered<T> {
   readonly value: T;
-  /** When the row was read, by `clock.elapsedMs()`. */
+  /** The time of the read, by `clock.elapsedMs()`. */
   readonly readAt: number;
 }
 
@@ -23,17 +23,17 @@ export interface KeyCacheOptions<T> {
   readonly database: Database;
   readonly follower: OutboxFollower;
   readonly clock: Clock;
-  /** What is made of a row, once for each reading. */
+  /** Derives the cached value from a row, once per read. */
   readonly prepare: (row: PresentedKeyRow) => T;
 }
 
 export class KeyCache<T extends { readonly tenantId: string }> {
   readonly #options: KeyCacheOptions<T>;
-  /** By the key's SHA-256, so that how long a look-up takes tells nothing about the key itself. */
+  /** By the SHA-256 of the key, so that look-up times reveal nothing about the key. */
   readonly #remembered = new Map<string, Remembered<T>>();
-  /** Readings under way, which requests that come meanwhile share. */
+  /** Reads in progress, shared by concurrent requests. */
   readonly #running = new Map<string, { readonly result: Promise<T | undefined>; readonly startedAt: number }>();
-  /** Counts what the outbox made us forget: a reading that began before must not be remembered after. */
+  /** Counts invalidations. The result of a read that started before an invalidation must not be cached. */
   #forgotten = 0;
   #hits = 0;
   #misses = 0;
@@ -52,12 +52,12 @@ export class KeyCache<T extends { readonly tenantId: string }> {
     return { hits: this.#hits, misses: this.#misses, entries: this.#remembered.size };
   }
 
-  /** @throws AppError database_unavailable, when it has to ask and cannot */
+  /** @throws AppError database_unavailable if the key is not cached and the database cannot be reached */
   find(key: string): T | undefined | Promise<T | undefined> {
     return this.findByHash(hashToken(key));
   }
 
-  /** @throws AppError as `find` does */
+  /** @throws AppError like `find` */
   findByHash(hash: Buffer): T | undefined | Promise<T | undefined> {
     const name = hash.toString("base64");
     const known = this.#remembered.get(name);
@@ -68,8 +68,8 @@ export class KeyCache<T extends { readonly tenantId: string }> {
     this.#misses += 1;
     const startedAt = this.#options.clock.elapsedMs();
     const running = this.#running.get(name);
-    // What a slow database began to read long ago may be outdated when it arrives.
-    if (running !== undefined && startedAt - running.startedAt < trustedForMs) return running.result;
+    // The result of a slow read may be outdated when it arrives.
+    if (running !== undefined && startedAt - running.startedAt < confirmedForMs) return running.result;
     const reading = {
       startedAt,
       result: this.#read(name, hash, startedAt).finally(() => {
@@ -82,7 +82,7 @@ export class KeyCache<T extends { readonly tenantId: string }> {
 
   #isTrusted({ readAt }: Remembered<T>): boolean {
     const { clock, follower } = this.#options;
-    return clock.elapsedMs() - Math.max(readAt, follower.currentAsOf) < trustedForMs;
+    return clock.elapsedMs() - Math.max(readAt, follower.currentAsOf) < confirmedForMs;
   }
 
   async #read(name: string, hash: Buffer, readAt: number): Promise<T | undefined> {
@@ -100,7 +100,7 @@ export class KeyCache<T extends { readonly tenantId: string }> {
     return value;
   }
 
-  /** @param tenantId whose keys; undefined for everybody's */
+  /** @param tenantId the tenant whose keys are dropped; undefined for all tenants */
   #forget(tenantId: string | undefined): void {
     this.#forgotten += 1;
     for (const [name, { value }] of this.#remembered) {

@@ -1,4 +1,4 @@
-/** A key never grants more than its maker holds: neither permissions, nor a longer life, nor other source addresses. */
+/** A key never exceeds its creator: in permissions, expiry, or source addresses. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TestClock } from "../../testing/test-clock.ts";
 import {
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A moment to come, by the test's clock. */
+/** A future time by the clock of the test. */
 function inSeconds(seconds: number): string {
   return new Date(clock.now().getTime() + seconds * 1000).toISOString();
 }
@@ -28,7 +28,7 @@ function createKey(client: TestClient, body: object): Promise<TestReply> {
   return client.post("/tenants/api-keys", { name: "Terraform", permissions: ["protocols:read"], ...body });
 }
 
-/** A key that may make others, and its client. */
+/** A key that may create keys, and its client. */
 async function newMaker(limits: object): Promise<{ readonly id: string; readonly client: TestClient }> {
   const made = await createKey(tenant.client, { permissions: ["api-keys:write", "protocols:read"], ...limits });
   expect(made.status).toBe(201);

@@ -5,7 +5,7 @@ import { KeyUsage } from "./key-usage.ts";
 const early = new Date("2030-01-01T00:00:00Z");
 const late = new Date("2030-01-01T00:00:10Z");
 
-/** What was written: tenant, key, time. */
+/** The stored uses: tenant, key, time. */
 let written: unknown[][];
 let failing: ReadonlySet<string>;
 let usage: KeyUsage;
@@ -23,7 +23,7 @@ beforeEach(() => {
       },
     });
   };
-  usage = new KeyUsage({ transaction } as unknown as Database); // the one method that it calls
+  usage = new KeyUsage({ transaction } as unknown as Database); // the only method that it calls
 });
 
 test("writes the last use of each key once", async () => {
@@ -40,7 +40,7 @@ test("writes the last use of each key once", async () => {
   ]);
 });
 
-test("keeps what could not be written, of every tenant, but for what is later", async () => {
+test("retains uses of all tenants that could not be stored, except for older ones", async () => {
   usage.note("a", "key 1", early);
   usage.note("b", "key 2", early);
   usage.note("c", "key 3", early);

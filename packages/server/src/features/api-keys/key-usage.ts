@@ -1,4 +1,4 @@
-/** Remembers when keys were used, and writes it down now and then: never a write for each request. */
+/** Collects when keys were used, and stores it periodically instead of with each request. */
 import type { Database } from "../../platform/db/database.ts";
 import { touchApiKeys } from "./api-keys.queries.ts";
 
@@ -16,7 +16,7 @@ export class KeyUsage {
     else uses.set(keyId, at);
   }
 
-  /** Writes what was noted since the last time; what cannot be written stays noted, and the first failure is thrown. */
+  /** Stores all uses since the last flush. If storing fails, the uses are retained and the first error is thrown. */
   async flush(): Promise<void> {
     const pending = this.#uses;
     this.#uses = new Map();
@@ -32,7 +32,7 @@ export class KeyUsage {
     if (failure !== undefined) throw failure;
   }
 
-  /** What was noted meanwhile is later, and stays. */
+  /** Restores uses that could not be stored. Later uses take precedence. */
   #noteAgain(tenantId: string, uses: ReadonlyMap<string, Date>): void {
     for (const [keyId, at] of uses) {
       if (this.#uses.get(tenantId)?.has(keyId) !== true) this.note(tenantId, keyId, at);

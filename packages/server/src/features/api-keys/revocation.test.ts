@@ -1,4 +1,4 @@
-/** Two replicas over one database: what one ends, the other stops accepting within a second. */
+/** Two replicas over one database: a key that one revokes is refused by the other within a second. */
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
@@ -28,7 +28,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Cuts the channels that tell of news at once; they come back after a second. */
+/** Terminates the notification channels, which reconnect after a second. */
 async function cutNotifications(): Promise<void> {
   const { rowCount } = await administrator.query(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gatehouse notifications' AND datname = current_database()",

@@ -48,7 +48,7 @@ describe("permissions", () => {
     expect((await theirs.apply({ ...document, policies: { SAAS: [] } })).status).toBe(200);
   });
 
-  test("nobody gives roles that grant more than they hold, by themselves or by groups", async () => {
+  test("refuses roles that exceed the caller's permissions, direct or through groups", async () => {
     await calls.applied({ groups: [defaultGroup, { name: "Administrators", roles: ["ADMIN"] }] });
     const theirs = configurationCalls(server.client(await tenant.keyWith(...reading, "groups:write", "users:write")));
     const groups = [defaultGroup, { name: "Administrators", roles: ["ADMIN"] }];
@@ -69,13 +69,13 @@ describe("permissions", () => {
       expect(reply, reply.text).toMatchObject({ status: 403, body: { code: "grants_exceed_caller" } });
       expect(reply.body.detail).toMatch(/^(The role ADMIN|Membership in the group Administrators) grants /);
     }
-    // What is there already is nobody's gift.
+    // Unchanged roles are not granted.
     expect((await theirs.apply({ groups: [...groups, { name: "Sales" }] })).status).toBe(200);
   });
 });
 
 describe("side by side", () => {
-  test("what was shown is what is applied: 412 once anything has changed", async () => {
+  test("applies only the planned generation, and answers 412 after any change", async () => {
     const { body } = await calls.plan(whole);
     expect((await client.get(configurationPath)).headers.etag).toBe(`"${body.generation}"`);
     await make("protocol", client);
@@ -86,7 +86,7 @@ describe("side by side", () => {
     expect((await calls.apply(whole, { "if-match": "*" })).status).toBe(200);
   });
 
-  test("of two that apply one after the other, the second finds what the first made", async () => {
+  test("of two concurrent applications, the second sees the changes of the first", async () => {
     const replies = await Promise.all([calls.apply(whole), calls.apply(whole), calls.apply(whole)]);
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
     const created = replies.map(({ body }) => body.summary.created).sort();
@@ -129,7 +129,7 @@ describe("side by side", () => {
     });
     expect(status).toBe(422);
     expect(body.errors).toEqual([
-      { pointer: "/policies/PRIVATE/0/groups/0", message: 'no group is called "Engineering"' },
+      { pointer: "/policies/PRIVATE/0/groups/0", message: 'no group has the name "Engineering"' },
     ]);
     expect(await configurationCalls(theirs).exported()).toEqual(whole);
   });

@@ -27,9 +27,9 @@ export async function planConfiguration(call: Call<typeof operations.planConfigu
   const [generation = 0, current, devices] = await call.read((tx) =>
     Promise.all([readGeneration(tx), readTenantRecords(tx), devicesByKey(tx, namedDevices(document))]),
   );
-  const { changes } = await soundPlan(current, document, devices);
+  const { changes } = await validPlan(current, document, devices);
   const planned = report(planView(changes, generation));
-  // Every POST accepts an Idempotency-Key, and a stored reply takes a command; the plan itself is read in one snapshot.
+  // Every POST accepts an Idempotency-Key, and storing a reply takes a command. The plan itself reads one snapshot.
   return call.idempotency === undefined ? planned : call.command(async () => planned);
 }
 
@@ -44,28 +44,28 @@ export async function applyConfiguration(call: Call<typeof operations.applyConfi
     const plan = planChanges(current, document, new Set(devices.keys()));
     requireWriting(permissions, plan.changes);
     requireOwnRights(permissions, plan.changes, plan.next);
-    await requireSound(plan);
+    await requireValid(plan);
     if (allChanges(plan.changes).length === 0) return record(planView(plan.changes, generation), generation);
     const tokens = call.secrets.gatewayTokens;
     await writeChanges(tx, { plan, current, devices, permissions, tokens, at: call.now });
-    // No other command of the tenant runs beside this one, so the generation that it makes is the next.
+    // The command runs alone in the tenant, so it makes the next generation.
     return record(planView(plan.changes, generation + 1), generation + 1);
   });
 }
 
 /** @throws AppError invalid_configuration */
-async function soundPlan(
+async function validPlan(
   current: TenantRecords,
   document: Configuration,
   devices: ReadonlyMap<string, string>,
 ): Promise<TenantPlan> {
   const plan = planChanges(current, document, new Set(devices.keys()));
-  await requireSound(plan);
+  await requireValid(plan);
   return plan;
 }
 
-/** @throws AppError invalid_configuration, with every problem there is, as far as one answer holds them */
-async function requireSound({ changes, problems }: TenantPlan): Promise<void> {
+/** @throws AppError invalid_configuration, listing all problems up to the limit of one answer */
+async function requireValid({ changes, problems }: TenantPlan): Promise<void> {
   const all: ProblemField[] = [...problems, ...(await changedRuleProblems(changes))];
   const [first] = all;
   if (first === undefined) return;

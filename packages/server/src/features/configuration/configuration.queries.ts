@@ -2,7 +2,7 @@ import { configurationLimits } from "@gatehouse/contract/records/configuration";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
-/** How many rows of each table the tenant has; counted no further than one beyond what a document holds. */
+/** The number of rows in each table of the tenant. Counting stops one above the limit of a document. */
 export type SizesRow = Readonly<Record<string, number>>;
 
 const { references } = configurationLimits;
@@ -10,7 +10,7 @@ const { references } = configurationLimits;
 const counted: Readonly<Record<string, readonly [table: string, most: number]>> = {
   groups: ["groups", configurationLimits.groups],
   users: ["users", configurationLimits.users],
-  // The predefined ones are read too.
+  // Predefined protocols count too.
   protocols: ["protocols", configurationLimits.protocols],
   gateways: ["gateways", configurationLimits.gateways],
   resources: ["resources", configurationLimits.resources],
@@ -45,12 +45,12 @@ const selectDevices = statement<
   `SELECT id, public_key AS "publicKey", name FROM devices WHERE tenant_id = $1 AND public_key = ANY ($2::text[])`,
 );
 
-/** How large the tenant is, before all of it is read. */
+/** Reads the size of the tenant, before all of it is read. */
 export async function readSizes(tx: TenantTx): Promise<SizesRow> {
   return (await tx.query(selectSizes, tx.tenantId))[0] ?? {};
 }
 
-/** Those of the public keys that devices of the tenant have, with the devices' ids. */
+/** The ids of the tenant's devices with these public keys, by public key. */
 export async function devicesByKey(tx: TenantTx, publicKeys: readonly string[]): Promise<ReadonlyMap<string, string>> {
   if (publicKeys.length === 0) return new Map();
   return new Map((await tx.query(selectDevices, tx.tenantId, publicKeys)).map(({ id, publicKey }) => [publicKey, id]));

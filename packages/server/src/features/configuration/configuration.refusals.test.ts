@@ -48,7 +48,7 @@ describe("a document that cannot be applied", () => {
     expect(await calls.exported()).toEqual(before);
   });
 
-  test("is told every name that nothing has, and the nearest one", async () => {
+  test("lists every reference to a missing name, with the nearest name", async () => {
     await calls.applied(whole);
     const errors = await refused({
       users: [owner, { email: "ann@example.com", groups: ["Engineerin", "Default"] }],
@@ -87,11 +87,11 @@ describe("a document that cannot be applied", () => {
       "/policies/SAAS/0/gateways/1",
       "/policies/SAAS/0/rule",
     ]);
-    expect(errors[0]?.message).toContain('is "Engineering" meant?');
+    expect(errors[0]?.message).toContain('did you mean "Engineering"?');
     expect(errors[6]?.message).toContain("in resources of the document");
   });
 
-  test("is told of entries that break the rules of single records", async () => {
+  test("lists entries that break the rules of single records", async () => {
     expect(
       await pointersOf({
         protocols: [
@@ -139,7 +139,7 @@ describe("a document that cannot be applied", () => {
     ]);
   });
 
-  test("may name each record once; letter case tells names from each other, but not addresses of users", async () => {
+  test("refuses repeated names, which are case-sensitive, and repeated addresses of users, which are not", async () => {
     await calls.applied({ groups: [defaultGroup, { name: "sales" }, { name: "Sales" }] });
     expect(
       await pointersOf({
@@ -150,7 +150,7 @@ describe("a document that cannot be applied", () => {
     ).toEqual(["/groups/2/name", "/users/1/email", "/policies/SAAS/0/name"]);
   });
 
-  test("may not take a policy's name from a type that it does not speak of", async () => {
+  test("refuses the name of a policy in a type outside the document", async () => {
     await calls.applied({ policies: { PRIVATE: [{ name: "P", action: true }] } });
     expect(await pointersOf({ policies: { SAAS: [{ name: "P", action: true }] } })).toEqual(["/policies/SAAS/0/name"]);
   });
@@ -160,7 +160,7 @@ describe("a document that cannot be applied", () => {
     expect(await pointersOf({ resources: [{ name: "R", type: "INTERNET" }] })).toEqual(["/resources/0/type"]);
   });
 
-  test("may not delete what has to stay", async () => {
+  test("refuses to delete required records", async () => {
     await calls.applied(whole);
     expect(await pointersOf({ groups: [{ name: "Engineering" }] })).toEqual(["/groups", "/groups"]);
     expect(
@@ -178,7 +178,7 @@ describe("a document that cannot be applied", () => {
     expect(await calls.exported()).toEqual(whole);
   });
 
-  test("may delete what only records name that go with it", async () => {
+  test("deletes a record if all records that refer to it are deleted too", async () => {
     await calls.applied(whole);
     await calls.applied({
       groups: [defaultGroup],

@@ -1,4 +1,4 @@
-/** What gateways' sites need, in documents. */
+/** Site settings of gateways in documents. */
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { type ConfigurationCalls, configurationCalls } from "../../testing/example-configuration.ts";
 import { sharedTestServer, type TestServer } from "../../testing/test-server.ts";
@@ -31,7 +31,7 @@ test("are exported as they were applied, and changed by name", async () => {
   ]);
 });
 
-test("may move from one gateway to another, also to a new one from one that goes", async () => {
+test("can move from one gateway to another, also from a deleted to a new one", async () => {
   const one = { networks: ["10.80.0.0/16"], relayPort: 51901 };
   const other = { networks: ["10.81.0.0/16"], relayPort: 51902 };
   await calls.applied({ gateways: [site("North", one), site("South", other)] });
@@ -43,7 +43,7 @@ test("may move from one gateway to another, also to a new one from one that goes
   expect((await calls.exported()).gateways).toEqual(moved);
 });
 
-test("that two gateways cannot both have are refused, at the later one", async () => {
+test("refuses conflicts between two gateways, at the later one", async () => {
   const gateways = [
     site("North", { networks: ["10.80.7.0/24"], relayPort: 51901 }),
     site("South", { networks: ["fd80::/64", "10.80.0.0/16"], relayPort: 51901 }),

@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 
 describe("readConfiguration", () => {
-  test("says of a new tenant what every tenant has, without what is built in", async () => {
+  test("exports the default records of a new tenant, without built-in ones", async () => {
     const { status, body, headers } = await client.get(configurationPath);
     expect(status).toBe(200);
     expect(headers.etag).toBe(`"${await generationOf(server.database, tenant.id)}"`);
@@ -46,7 +46,7 @@ describe("readConfiguration", () => {
     });
   });
 
-  test("leaves out what the key may not read", async () => {
+  test("omits sections that the key may not read", async () => {
     const key = await tenant.keyWith("configuration:read", "resources:read", "policies:read");
     const body = await configurationCalls(server.client(key)).exported();
     expect(Object.keys(body)).toEqual(["version", "resources", "policies", "defaultInternetPolicy"]);
@@ -65,14 +65,14 @@ describe("readConfiguration", () => {
 });
 
 describe("applyConfiguration", () => {
-  test("makes one of everything, and the export is what was applied", async () => {
+  test("creates one record of each kind, and exports the applied document", async () => {
     const { status, body, headers, text } = await calls.apply(whole);
     expect(status, text).toBe(200);
     expect(body.summary).toEqual({ created: 15, updated: 1, deleted: 0 });
     expect(headers.etag).toBe(`"${body.generation}"`);
     expect(body.generation).toBe(await generationOf(server.database, tenant.id));
     expect(await calls.exported()).toEqual(whole);
-    // What the single operations show is what they would have made.
+    // The records equal those that single operations would have created.
     const { body: users } = await client.get("/tenants/users?filter[email]=ann@example.com");
     expect(users.data[0]).toMatchObject({ status: "pending", firstName: "Ann", maxDevices: 0, isOwner: false });
     const { body: gateways } = await client.get("/tenants/gateways");
@@ -89,7 +89,7 @@ describe("applyConfiguration", () => {
     expect(await eventsOf(server.database, tenant.id, reply.headers["x-request-id"] ?? "")).toEqual([]);
   });
 
-  test("takes everything away again, but for what every tenant has", async () => {
+  test("deletes everything again, except for default records", async () => {
     const empty = await calls.exported();
     await calls.applied(whole);
     await calls.applied(empty);
@@ -98,7 +98,7 @@ describe("applyConfiguration", () => {
     expect(body).toHaveLength(11);
   });
 
-  test("leaves sections alone that the document does not have", async () => {
+  test("does not change sections that are missing in the document", async () => {
     await calls.applied(whole);
     const generation = await generationOf(server.database, tenant.id);
     await calls.applied({});
@@ -108,7 +108,7 @@ describe("applyConfiguration", () => {
     expect(await calls.exported()).toEqual({ ...whole, policies: { ...whole.policies, SAAS: [] } });
   });
 
-  test("writes an audit entry for each record that changes: the fields, of sets what they lose and gain", async () => {
+  test("writes an audit entry for each changed record, with fields and set differences", async () => {
     await calls.applied(whole);
     const [engineering] = whole.groups.slice(1);
     const changed = { ...engineering, maxDevices: 8, roles: ["BASIC"] };
@@ -195,7 +195,7 @@ describe("applyConfiguration", () => {
     ["the default policy", { defaultInternetPolicy: { mode: "LOCAL" } }],
   ])("changes %s, and their exports say so", async (_what, change) => {
     await calls.applied(whole);
-    // As JSON has it: without what is undefined, or empty as an export leaves it out.
+    // As JSON: without undefined fields, and without empty ones, which an export omits.
     const wanted = JSON.parse(JSON.stringify({ ...whole, ...change }), (key, value) =>
       key === "sourceIps" || !(Array.isArray(value) && value.length === 0 && key !== "PRIVATE") ? value : undefined,
     );
@@ -227,7 +227,7 @@ describe("applyConfiguration", () => {
     expect(await tags()).toEqual(['"2"', '"1"']);
   });
 
-  test("moves as few policies as it takes, and raises the versions of those", async () => {
+  test("moves the minimal number of policies, and increments their versions", async () => {
     const named = (...names: string[]) => ({ policies: { INTERNET: names.map((name) => ({ name, action: true })) } });
     await calls.applied(named("A", "B", "C", "D"));
     const { body } = await calls.apply(named("D", "A", "New", "B", "C"));
@@ -266,7 +266,7 @@ describe("applyConfiguration", () => {
     expect((await calls.exported()).users[0].email).toBe("Ann@Example.com");
   });
 
-  test("takes what it deletes off records that it does not speak of, as deleting it alone would", async () => {
+  test("removes deleted records from records outside the document, like single deletions", async () => {
     const { user, ...device } = await make("device", client);
     const email: string = user.email;
     const userPolicy = {

@@ -1,4 +1,4 @@
-/** Reading a tenant as a whole must not cost its size squared, whatever PostgreSQL believes that size to be. */
+/** Reading a whole tenant must not take quadratic time, even if PostgreSQL underestimates its size. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { migrate } from "../../platform/db/migrations.ts";
 import { explained, misled, type PlanNode } from "../../testing/query-plans.queries.ts";
@@ -11,7 +11,7 @@ const size = 60;
 let server: TestServer;
 let drop: () => Promise<void>;
 
-/** A database of its own: where other tests put rows, what is thrown away may be theirs. */
+/** Uses a database of its own, because rows of other tests would count as discarded. */
 beforeAll(async () => {
   const database = await createDatabase();
   drop = database.drop;
@@ -23,13 +23,13 @@ afterAll(async () => {
   await drop();
 });
 
-/** Rows that were looked at and thrown away, over all parts of a plan and all their repetitions. */
+/** The number of rows that a plan reads and discards, over all nodes and loops. */
 function discarded(node: PlanNode): number {
   const own = (node["Rows Removed by Join Filter"] ?? 0) + (node["Rows Removed by Filter"] ?? 0);
   return own * node["Actual Loops"] + (node.Plans ?? []).reduce((sum, part) => sum + discarded(part), 0);
 }
 
-test("no record is compared with all others, where the planner takes all of them for few", async () => {
+test("reading does not compare all records with each other, even if the planner underestimates them", async () => {
   const { id: tenantId, client } = await server.newTenant();
   const many = (prefix: string) => Array.from({ length: size }, (_, index) => `${prefix}${index}`);
   const { body: document } = await client.get("/tenants/configuration");

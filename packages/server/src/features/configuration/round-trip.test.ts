@@ -1,4 +1,4 @@
-/** Documents that are made up: what is applied is what is exported, wherever it is applied and after whatever else. */
+/** Generated documents: the export equals the applied document, in any tenant and after any other document. */
 import { assignableRoleTypes } from "@gatehouse/contract/records/configuration";
 import { policyTypes } from "@gatehouse/contract/records/policy";
 import fc from "fast-check";
@@ -13,7 +13,7 @@ beforeAll(async () => {
   server = await sharedTestServer();
 });
 
-/** Names with what YAML, SQL, JSON and JSON Pointers might stumble over. */
+/** Names with special characters of YAML, SQL, JSON and JSON Pointer. */
 const names = [
   "A",
   "a",
@@ -162,7 +162,7 @@ async function applied(client: TestClient, body: unknown): Promise<void> {
   expect(status, answer).toBe(200);
 }
 
-test("the export of one tenant makes another the same, and a second time changes nothing", {
+test("the export of one tenant recreates it in another, and applying it again changes nothing", {
   timeout: 120_000,
 }, async () => {
   await fc.assert(
@@ -172,7 +172,7 @@ test("the export of one tenant makes another the same, and a second time changes
       const text = await exported(one);
       expect((await one.post(`${path}/plan`, wanted)).body.changes).toEqual([]);
       expect((await one.post(`${path}/plan`, text)).body.changes).toEqual([]);
-      // Whatever was there before: the document is the whole truth.
+      // The document determines the result, whatever the tenant had before.
       await applied(other, earlier);
       await applied(other, text);
       const moved = JSON.parse(await exported(other));
@@ -183,7 +183,7 @@ test("the export of one tenant makes another the same, and a second time changes
   );
 });
 
-/** An address keeps the letter case that it was first written in. */
+/** The first spelling of an address is kept. */
 function withEmailsOf(found: { users: { email: string }[] }, wanted: { users: { email: string }[] }): object {
   return { ...wanted, users: wanted.users.map((user, index) => ({ ...user, email: found.users[index]?.email })) };
 }

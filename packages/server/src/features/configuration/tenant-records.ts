@@ -1,4 +1,4 @@
-/** Everything of a tenant that a configuration speaks of, in memory: read with one statement for each kind of record. */
+/** All records of a tenant that a configuration covers, read with one statement per kind. */
 import { type ConfiguredKind, configurationLimits } from "@gatehouse/contract/records/configuration";
 import { AppError } from "../../platform/app-error.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -15,9 +15,9 @@ import { byText, emailKey, type SettingsOf, sortedFacts, sortedSet } from "./doc
 export interface TenantRecord<K extends ConfiguredKind> {
   readonly id: string;
   readonly settings: SettingsOf[K];
-  /** The tenant's default group, its owner, predefined protocols, built-in rules, the default policy. */
+  /** True for the default group, the owner, predefined protocols, built-in rules and the default policy. */
   readonly special: boolean;
-  /** A policy's place in its type; 0 for all others. */
+  /** The position of a policy in its type; 0 for other records. */
   readonly order: number;
 }
 
@@ -42,12 +42,12 @@ export function requireReadable(sizes: SizesRow): void {
     if (Number(count) <= limit) continue;
     const what = most === undefined ? "references between records" : kind;
     throw new AppError("configuration_too_large", {
-      detail: `The tenant has more ${what} than the ${limit} that a configuration document holds.`,
+      detail: `The tenant has more ${what} than the ${limit} that a configuration document can hold.`,
     });
   }
 }
 
-/** Asks for everything at once. */
+/** Starts all queries at once. */
 export async function readTenantRecords(tx: TenantTx): Promise<TenantRecords> {
   const [groups, users, protocols, gateways, resources, rules, policies] = await Promise.all([
     readAllGroups(tx),
@@ -135,7 +135,7 @@ function byName<K extends ConfiguredKind, Row>(
   );
 }
 
-/** What a record is found by. */
+/** The key of a record in documents. */
 export function keyOf(settings: SettingsOf[ConfiguredKind]): string {
   return "email" in settings ? emailKey(settings.email) : settings.name;
 }

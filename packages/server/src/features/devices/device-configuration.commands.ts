@@ -14,7 +14,7 @@ export async function readDeviceConfiguration(call: Call<typeof operations.readD
   let [[device], rows] = await read();
   if (device === undefined) throw new AppError("not_found");
   if (rows.devices.length === 0) {
-    // There from before there were addresses: it has one from now on.
+    // The device is older than tunnel addresses and gets its address now.
     await call.command(async (tx) => {
       await giveTunnelAddresses(tx);
       return empty();

@@ -1,4 +1,4 @@
-/** What devices' agents present. */
+/** Tokens that the agents of devices present. */
 import type { Granted } from "../../platform/authorization/granted.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
@@ -14,7 +14,7 @@ const touch = statement<never, [tenantId: string, deviceId: string, at: Date]>(
   "UPDATE devices SET updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND id = $2",
 );
 
-/** Gives a device another token, or its first. The device must be locked. */
+/** Replaces the token of a device, or sets its first one. The device must be locked. */
 export async function replaceDeviceToken(
   tx: TenantTx,
   _granted: Granted<"devices:write">,
@@ -36,7 +36,7 @@ const selectPresented = statement<PresentedDeviceRow, [hash: Buffer]>(
   "SELECT tenant_id, device_id FROM device_tokens WHERE token_hash = $1",
 );
 
-/** The device that a token is of, whatever its tenant; undefined where it is nobody's. */
+/** The device that has the token, in any tenant; undefined if there is none. */
 export async function findPresentedDevice(database: Database, hash: Buffer): Promise<PresentedDeviceRow | undefined> {
   const scope = { kind: "presented-key", keyHash: hash.toString("hex") } as const;
   return (await database.snapshot(scope, ({ query }) => query(selectPresented, hash)))[0];
@@ -52,15 +52,15 @@ const selectOfDevices = statement<
    WHERE item.tenant_id = $1 AND item.id = ANY ($2::uuid[])`,
 );
 
-/** What a device is known by. */
+/** The identity of a device. */
 export interface DeviceIdentity {
-  /** Of WireGuard, as it was enrolled. */
+  /** The WireGuard public key of the enrolment. */
   readonly publicKey: string;
-  /** SHA-256 of its token in hexadecimal; null where it has none. */
+  /** SHA-256 of the token in hexadecimal; null if the device has no token. */
   readonly tokenHash: string | null;
 }
 
-/** Of those of the devices that there are. */
+/** The identities of the devices that exist. */
 export async function identitiesOfDevices(
   tx: TenantTx,
   ids: readonly string[],

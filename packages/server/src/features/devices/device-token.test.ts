@@ -20,7 +20,7 @@ const rotate = (id: string, headers = {}) =>
   tenant.client.post(`/tenants/devices/${id}/rotate-token`, undefined, headers);
 
 describe("rotating a device's token", () => {
-  test("answers with the token, whose hash alone is kept", async () => {
+  test("answers with the token, and stores only its hash", async () => {
     const device = await make("device", tenant.client);
     const reply = await rotate(device.id, { "idempotency-key": "once" });
     expect(reply).toMatchObject({ status: 200, headers: { etag: '"2"' } });
@@ -28,7 +28,7 @@ describe("rotating a device's token", () => {
     expect(reply.body).toEqual({ token });
     expect(token).toMatch(/^gatehouse_device_[0-9A-Za-z]{49}$/);
     expect(await printedRows(server, tenant.id, "device_tokens")).toEqual([expect.stringContaining(hashOf(token))]);
-    // The same request again is told the same, from what is stored encrypted.
+    // A repeated request gets the same reply, from encrypted storage.
     expect((await rotate(device.id, { "idempotency-key": "once" })).body).toEqual({ token });
     for (const table of ["devices", "audit_events", "outbox", "idempotent_replies", "device_tokens"] as const) {
       const rows = (await printedRows(server, tenant.id, table)).join("\n");
@@ -47,7 +47,7 @@ describe("rotating a device's token", () => {
     }
   });
 
-  test("replaces the one before", async () => {
+  test("replaces the previous token", async () => {
     const id = await makeId("device", tenant.client);
     const [first, second] = [(await rotate(id)).body.token, (await rotate(id)).body.token];
     expect(second).not.toBe(first);
@@ -63,7 +63,7 @@ describe("rotating a device's token", () => {
     expect(body.data[0]).toMatchObject({ operation: "rotateDeviceToken" });
   });
 
-  test("by two at once leaves one token", async () => {
+  test("twice at once keeps one token", async () => {
     const id = await makeId("device", tenant.client);
     const replies = await Promise.all(Array.from({ length: 5 }, () => rotate(id)));
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
@@ -81,7 +81,7 @@ describe("rotating a device's token", () => {
 });
 
 describe("a device's configuration", () => {
-  test("is told of a device that reaches nothing", async () => {
+  test("is returned for a device without access", async () => {
     const { id } = await make("device", tenant.client);
     expect(await tenant.client.get(`/tenants/devices/${id}/configuration`)).toMatchObject({
       status: 200,
@@ -89,7 +89,7 @@ describe("a device's configuration", () => {
     });
   });
 
-  test("is told of a device that is there from before there were addresses, which has some from then on", async () => {
+  test("is returned for a device older than tunnel addresses, which gets its addresses now", async () => {
     const { id } = await make("device", tenant.client);
     await withoutTunnelAddresses(server, tenant.id);
     const first = await tenant.client.get(`/tenants/devices/${id}/configuration`);
@@ -97,7 +97,7 @@ describe("a device's configuration", () => {
     expect((await tenant.client.get(`/tenants/devices/${id}/configuration`)).body).toEqual(first.body);
   });
 
-  test("is nobody's for a device that there is not", async () => {
+  test("answers 404 for an unknown device", async () => {
     const id = "01890a5d-ac96-774b-bcce-b302099a8057";
     expect(await tenant.client.get(`/tenants/devices/${id}/configuration`)).toMatchObject({ status: 404 });
   });

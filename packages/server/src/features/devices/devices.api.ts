@@ -1,4 +1,4 @@
-/** What other features may ask of devices. */
+/** The face of this feature: devices. */
 
 export { findPresentedDevice, identitiesOfDevices } from "./device-token.queries.ts";
 export { countDevicesOfUser, insertDevice, readDevices } from "./devices.queries.ts";

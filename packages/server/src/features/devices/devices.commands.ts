@@ -56,9 +56,9 @@ export async function replaceDevicePosture(call: Call<typeof operations.replaceD
 type DeviceCall = Pick<Call<typeof operations.deactivateDevice>, "parameters" | "now" | "requireVersion" | "command">;
 
 /**
- * What the commands that change one device have in common: the lock, the If-Match, the audit entry, the answer.
+ * Changes one device: locks it, checks If-Match, records the change, and answers with the device.
  *
- * @param change changes the row; undefined when it already is as it should be
+ * @param change changes the row; returns undefined if nothing is to be changed
  * @throws AppError not_found, precondition_failed
  */
 async function changeDevice(

@@ -28,7 +28,7 @@ async function makePolicy(fields: object) {
 }
 
 describe("deactivating a device", () => {
-  test("cuts it off, keeps its record, and leaves the user's version", async () => {
+  test("removes its access, keeps its record, and keeps the user's version", async () => {
     const device = await make("device", client);
     const user = await client.get(`/tenants/users/${device.user.id}`);
     const reply = await client.patch(`/tenants/devices/${device.id}/deactivate`);
@@ -61,7 +61,7 @@ describe("deactivating a device", () => {
     ]);
   });
 
-  test("leaves it in policies, and counting against the limit", async () => {
+  test("keeps it in policies, and counts it against the limit", async () => {
     const device = await make("device", client);
     const policy = await makePolicy({ devices: [device.id] });
     await client.patch(`/tenants/users/${device.user.id}`, { maxDevices: 1 });
@@ -74,7 +74,7 @@ describe("deactivating a device", () => {
 });
 
 describe("reactivating a device", () => {
-  test("restores it, and is refused for one that is not deactivated", async () => {
+  test("restores it, and is refused for a device that is not deactivated", async () => {
     const { id, status } = await make("device", client);
     await client.patch(`/tenants/devices/${id}/deactivate`);
     const reply = await client.post(`/tenants/devices/${id}/reactivate`);
@@ -133,7 +133,7 @@ describe("reactivating a device", () => {
 describe("replacing a device's posture", () => {
   const posture = { diskEncrypted: true, screenLockSeconds: 300, antivirus: "none" };
 
-  test("leaves nothing of the former one", async () => {
+  test("replaces the former posture completely", async () => {
     const { id } = await make("device", client);
     const put = (body: unknown) => client.put(`/tenants/devices/${id}/posture`, body);
     expect(await put(posture)).toMatchObject({ status: 200, headers: { etag: '"2"' }, body: { id, posture } });
@@ -183,7 +183,7 @@ describe("replacing a device's posture", () => {
     expect((await client.get(`/tenants/devices/${id}`)).headers.etag).toBe('"1"');
   });
 
-  test("takes as many entries as are allowed, as long as they may be", async () => {
+  test("accepts as many entries as allowed, of maximum length", async () => {
     const { id } = await make("device", client);
     const name = (index: number) => `${index}`.padEnd(64, "n");
     const body = Object.fromEntries(Array.from({ length: 64 }, (_, index) => [name(index), "v".repeat(256)]));
@@ -192,7 +192,7 @@ describe("replacing a device's posture", () => {
 });
 
 describe("deleting a device", () => {
-  test("leaves nothing of it but its entries in the record, and room for another", async () => {
+  test("leaves only its audit entries, and frees its place for another device", async () => {
     const device = await make("device", client);
     await client.patch(`/tenants/users/${device.user.id}`, { maxDevices: 1 });
     const user = await client.get(`/tenants/users/${device.user.id}`);
@@ -203,13 +203,13 @@ describe("deleting a device", () => {
     const after = await client.get(`/tenants/users/${device.user.id}`);
     expect(after).toMatchObject({ headers: { etag: user.headers.etag }, body: { devices: [] } });
     expect((await eventsAbout(device.id)).at(-1)).toMatchObject({ operation: "deleteDevice", before: device });
-    // The same machine with the same key may come back.
+    // The same machine can enrol again with the same key.
     const { name, hardwareId, publicKey } = device;
     const again = { name, hardwareId, publicKey, userId: device.user.id };
     expect(await client.post("/tenants/devices", again)).toMatchObject({ status: 201 });
   });
 
-  test("takes it out of every policy, active or not, and records each of them", async () => {
+  test("removes it from every policy, active or not, and records each of them", async () => {
     const device = await make("device", client);
     const other = await make("device", client);
     const [alone, inactive, both] = [
@@ -226,7 +226,7 @@ describe("deleting a device", () => {
     ] as const) {
       const { body, headers } = await client.get(`/tenants/policies/${policy.id}`);
       expect(body.devices).toMatchObject(left);
-      // It names nobody now, and so matches nothing more than before.
+      // The policy lists no device now, so it matches no more than before.
       expect(body).toMatchObject({ allDevices: false, allUsers: false, allGroups: false, users: [], groups: [] });
       expect(headers.etag).toBe(policy.id === inactive.id ? '"2"' : '"1"');
     }
@@ -252,7 +252,7 @@ describe("deleting a device", () => {
     expect(await client.delete(`/tenants/devices/${id}`, { "if-match": '"2"' })).toMatchObject({ status: 204 });
   });
 
-  test("races with policies that begin to name it: they name it before it goes, or are refused", async () => {
+  test("of deleting it and listing it in a policy concurrently, one happens first or is refused", async () => {
     for (let round = 0; round < 6; round += 1) {
       const id = await makeId("device", client);
       const changed = await makePolicy({});

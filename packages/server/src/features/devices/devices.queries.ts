@@ -14,13 +14,13 @@ export interface DeviceRow {
   readonly device: DeviceJson;
 }
 
-/** The device's own columns, as far as commands decide by them. */
+/** The columns of a device that commands need before they change it. */
 export interface LockedDevice {
   readonly id: string;
   readonly version: number;
   readonly name: string;
   readonly active: boolean;
-  /** Null once the user was deleted. */
+  /** Null after the user was deleted. */
   readonly user_id: string | null;
   readonly posture: Device["posture"] | null;
 }
@@ -53,7 +53,7 @@ const selectOfUsers = statement<DeviceRow, [tenantId: string, userIds: readonly 
 );
 const selectForChange = statement<LockedDevice, [tenantId: string, id: string]>(
   "devices.lock",
-  // FOR UPDATE reads what was committed last: whoever waited for the user's deletion finds no user here.
+  // FOR UPDATE reads the latest committed row: after waiting for the user's deletion, the row has no user.
   `SELECT id, version, name, active, user_id, posture FROM devices WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
 );
 const setActive = statement<never, [tenantId: string, id: string, at: Date, active: boolean]>(
@@ -106,12 +106,12 @@ export function listDevices(
   return listPage(tx, source, query);
 }
 
-/** The devices with these ids, those that there are, ordered by id. */
+/** The devices that exist, ordered by id. */
 export function readDevices(tx: TenantTx, ids: readonly string[]): Promise<DeviceRow[]> {
   return ids.length === 0 ? Promise.resolve([]) : tx.query(selectMany, tx.tenantId, ids);
 }
 
-/** Reads the device and keeps others from changing it, or naming it in a policy, until the transaction ends. */
+/** Reads the device. Nobody else can change it, or refer to it, before the transaction ends. */
 export async function lockDevice(tx: TenantTx, id: string): Promise<LockedDevice | undefined> {
   return (await tx.query(selectForChange, tx.tenantId, id))[0];
 }
@@ -121,7 +121,7 @@ export function lockDevicesOfUsers(tx: TenantTx, userIds: readonly string[]): Pr
   return tx.query(selectOfUsers, tx.tenantId, userIds);
 }
 
-/** How many devices the user has, deactivated ones too. */
+/** The number of the user's devices, including deactivated ones. */
 export async function countDevicesOfUser(tx: TenantTx, userId: string): Promise<number> {
   return (await tx.query(countOfUser, tx.tenantId, userId))[0]?.count ?? 0;
 }
@@ -158,7 +158,7 @@ export async function insertDevice(
   );
 }
 
-/** Sets the device's own flag; what its user is does not matter to it. */
+/** Sets the flag of the device itself. The status of its user is independent of it. */
 export async function setDeviceActive(
   tx: TenantTx,
   _granted: Granted<"devices:write">,

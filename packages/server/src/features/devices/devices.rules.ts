@@ -1,21 +1,24 @@
 import type { DeviceStatus } from "@gatehouse/contract/records/device";
 import type { UserStatus } from "@gatehouse/contract/records/user";
 
-/** How long after its last handshake a device counts as connected, in milliseconds (contract, "Status transitions"). */
+/**
+ * The time after the last handshake for which a device counts as connected, in milliseconds (contract, "Status
+ * transitions").
+ */
 const onlineForMs = 180_000;
 
-/** Devices that a user may have when neither the user nor a group says how many (contract, "Operations"). */
+/** The device limit if neither the user nor a group sets one (contract, "Operations"). */
 const defaultDeviceLimit = 5;
 
 export interface DeviceState {
   readonly active: boolean;
-  /** Null when the user was deleted. */
+  /** Null after the user was deleted. */
   readonly userStatus: UserStatus | null;
   /** ISO 8601; undefined before the first connection. */
   readonly lastConnection: string | undefined;
 }
 
-/** What a device's `status` is (contract, "Status transitions"). */
+/** The `status` of a device (contract, "Status transitions"). */
 export function deviceStatus({ active, userStatus, lastConnection }: DeviceState, now: Date): DeviceStatus {
   if (!active || userStatus === null || userStatus === "inactive") return "Deactivated";
   if (lastConnection === undefined) return "Offline";
@@ -23,13 +26,13 @@ export function deviceStatus({ active, userStatus, lastConnection }: DeviceState
 }
 
 export interface DeviceLimits {
-  /** The user's maxDevices; null leaves it to the groups. */
+  /** The user's maxDevices; null if the groups determine the limit. */
   readonly ofUser: number | null;
   /** The largest maxDevices of the user's groups; null for a user without groups. */
   readonly ofGroups: number | null;
 }
 
-/** How many devices a user may have (contract, "Operations"). */
+/** The number of devices that a user may have (contract, "Operations"). */
 export function deviceLimit({ ofUser, ofGroups }: DeviceLimits): number {
   return ofUser ?? ofGroups ?? defaultDeviceLimit;
 }

@@ -57,7 +57,7 @@ describe("enrolDevice", () => {
     expect(read.body).toEqual(made.body);
   });
 
-  test("leaves out what is not given", async () => {
+  test("omits missing fields", async () => {
     const { body } = await enrol((await newUser()).id);
     for (const field of ["lastConnection", "posture", "appVersion", "os", "osVersion"]) {
       expect(body).not.toHaveProperty(field);
@@ -78,7 +78,7 @@ describe("enrolDevice", () => {
     expect((await client.get(`/tenants/users/${user.id}`)).headers.etag).toBe('"2"');
   });
 
-  test("refuses a user who does not exist, and another tenant's", async () => {
+  test("refuses an unknown user and another tenant's", async () => {
     const stranger = (await (await server.newTenant()).client.post("/tenants/users", { email: "eve@example.com" }))
       .body;
     for (const userId of [unknownId, stranger.id]) {
@@ -95,7 +95,7 @@ describe("enrolDevice", () => {
     expect(await enrol(user.id)).toMatchObject({ status: 409, body: { code: "user_deactivated" } });
   });
 
-  test("refuses a public key that another device has, and then leaves the user pending", async () => {
+  test("refuses the public key of another device, and keeps the user pending", async () => {
     const publicKey = newPublicKey();
     await enrol((await newUser()).id, { publicKey });
     const other = await newUser("ben@example.com");
@@ -126,7 +126,7 @@ describe("enrolDevice", () => {
     expect((await enrol(user.id)).status).toBe(201);
   });
 
-  test("keeps to the limit when many enrol at once", async () => {
+  test("enforces the limit under concurrent enrolments", async () => {
     const user = await newUser();
     const replies = await Promise.all(Array.from({ length: 20 }, () => enrol(user.id)));
     const statuses = replies.map(({ status }) => status).sort();
@@ -150,7 +150,7 @@ describe("a device's status", () => {
     expect([online.headers.etag, offline.headers.etag]).toEqual(['"1"', '"1"']);
   });
 
-  test("is Deactivated while the user is inactive; the device's own flag is kept", async () => {
+  test("is Deactivated while the user is inactive; the device's own flag does not change", async () => {
     const user = await newUser();
     const device = (await enrol(user.id)).body;
     await client.patch(`/tenants/users/${user.id}/deactivate`);
@@ -183,7 +183,7 @@ describe("listDevices", () => {
     await setLastConnection(server, tenantId, "devices", ids[0], new Date(start.getTime() + 1));
     expect(await names("")).toEqual(["beta", "Alpha", "gamma"]);
     expect(await names("sort=name")).toEqual(["Alpha", "beta", "gamma"]);
-    // Those that never connected come last.
+    // Devices without a connection come last.
     expect(await names("sort=lastConnection")).toEqual(["gamma", "beta", "Alpha"]);
     expect(await names(`filter[user.id]=${ann.id}&sort=-name`)).toEqual(["beta", "Alpha"]);
     expect(await names("filter[hardwareId][in]=HW1,HW3")).toEqual(["beta", "gamma"]);

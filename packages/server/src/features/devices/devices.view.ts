@@ -15,7 +15,7 @@ export interface PolicyDeviceJson {
   readonly posture: PolicyDevice["posture"] | null;
   readonly app_version: string;
   readonly last_connection: string | null;
-  /** Null when the user was deleted. */
+  /** Null after the user was deleted. */
   readonly user_status: UserStatus | null;
 }
 
@@ -31,7 +31,7 @@ const policyColumns = [
   "last_connection",
 ];
 
-/** SQL that selects something of a device's user. */
+/** SQL for an expression over the user of a device. */
 function ofUser(device: string, expression: (user: string) => string): string {
   return `(SELECT ${expression("device_user")} FROM users AS device_user
            WHERE device_user.tenant_id = ${device}.tenant_id AND device_user.id = ${device}.user_id)`;
@@ -46,7 +46,7 @@ export function policyDeviceJson(alias: string): string {
   return jsonObject(alias, policyColumns, { user_status: ofUser(alias, (user) => `${user}.status`) });
 }
 
-/** @param now what `status` is seen from */
+/** @param now the time for which `status` is computed */
 export function policyDeviceView(row: PolicyDeviceJson, now: Date): PolicyDevice {
   const lastConnection = row.last_connection === null ? undefined : isoTimestamp(row.last_connection);
   return {
@@ -91,7 +91,7 @@ export function deviceJson(alias: string): string {
   });
 }
 
-/** @param now what `status` is seen from */
+/** @param now the time for which `status` is computed */
 export function deviceView(row: DeviceJson, now: Date): Device {
   return {
     ...policyDeviceView(row, now),

@@ -1,16 +1,16 @@
-/** Reads the audit record forward, for those who tell others of it. */
+/** Reads the audit record forward, for subscribers such as webhooks. */
 import type { TargetType } from "@gatehouse/contract/event-types";
 import { type EntryRow, entryColumns } from "../../platform/audit/entry.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
-/** A place in a tenant's audit record: everything up to this entry, it included, has been read. */
+/** A position in a tenant's audit record. Everything up to and including this entry was read. */
 export interface FeedPosition {
   readonly generation: number;
   readonly eventId: string;
 }
 
-/** An entry without what changed. */
+/** An entry without its changes. */
 export interface FeedEntry {
   readonly id: string;
   readonly created_at: string;
@@ -21,7 +21,7 @@ export interface FeedEntry {
   readonly deleted: boolean;
 }
 
-// The row of tenant_generations orders a tenant's commands, so whoever sees a generation sees all before it as well.
+// The row of tenant_generations serializes the commits of a tenant: a reader of one generation sees all earlier ones.
 const selectAfter = statement<FeedEntry, [tenantId: string, generation: number, eventId: string, limit: number]>(
   "event_feed.after",
   `SELECT id, created_at, generation, operation, target_type, before IS NULL AS created, after IS NULL AS deleted
@@ -32,20 +32,20 @@ const selectOne = statement<EntryRow, [tenantId: string, id: string]>(
   `SELECT ${entryColumns} FROM audit_events AS item WHERE item.tenant_id = $1 AND item.id = $2`,
 );
 
-/** Above every id. */
+/** Greater than every id. */
 const highestId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** The place after the last entry of a generation. */
+/** The position after the last entry of a generation. */
 export function endOfGeneration(generation: number): FeedPosition {
   return { generation, eventId: highestId };
 }
 
-/** The tenant's entries after a place, in the order in which they came to be, at most `limit`. */
+/** The tenant's entries after a position in commit order, at most `limit`. */
 export function eventsAfter(tx: TenantTx, position: FeedPosition, limit: number): Promise<FeedEntry[]> {
   return tx.query(selectAfter, tx.tenantId, position.generation, position.eventId, limit);
 }
 
-/** @returns undefined when there is none, or it was cleared away */
+/** @returns undefined if the entry does not exist or was pruned */
 export async function readEvent(tx: TenantTx, id: string): Promise<EntryRow | undefined> {
   return (await tx.query(selectOne, tx.tenantId, id))[0];
 }

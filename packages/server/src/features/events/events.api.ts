@@ -1,2 +1,2 @@
-/** What other features may ask of the audit record. */
+/** The face of this feature: the audit record. */
 export { endOfGeneration, eventsAfter, type FeedPosition, readEvent } from "./event-feed.queries.ts";

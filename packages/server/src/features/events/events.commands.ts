@@ -9,7 +9,7 @@ import { type Outcome, record } from "../../platform/outcome.ts";
 import * as queries from "./events.queries.ts";
 import { followEvents } from "./follow-events.ts";
 
-/** A download may wait for as long as a person who looks at the first of it, in milliseconds. */
+/** The time for which a client may pause a download, in milliseconds: long enough for a person to read its first part. */
 const exportStallMs = 10 * 60_000;
 
 export async function listEvents(call: Call<typeof operations.listEvents>): Promise<Outcome> {
@@ -71,7 +71,7 @@ async function startOf(call: Call<typeof operations.streamEvents>): Promise<numb
     : `Last-Event-ID is ${position}, and the record ends at position ${end}: it is another record, or an earlier state of it.`;
   throw new AppError("invalid_parameter", {
     detail,
-    errors: [{ pointer: "Last-Event-ID", message: "is no position" }],
+    errors: [{ pointer: "Last-Event-ID", message: "is not a position" }],
   });
 }
 

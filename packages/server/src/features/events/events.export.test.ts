@@ -38,7 +38,7 @@ const verify = (content: string | Uint8Array) => verifyExport(inPieces(content),
 const linesOf = (content: string) => content.trimEnd().split("\n");
 const joined = (lines: readonly string[]) => `${lines.join("\n")}\n`;
 
-test("an export has the whole record, with what it takes to verify it", async () => {
+test("an export has the complete record, with the data to verify it", async () => {
   const types = linesOf(text).map((line) => JSON.parse(line).type);
   expect(types.slice(0, 7)).toEqual(["head", "event", "event", "event", "event", "event", "seal"]);
   expect(types.slice(7)).toEqual([
@@ -109,7 +109,7 @@ test("any line of an export that is taken away, doubled, or moved is found", asy
   );
 });
 
-test("what is wrong with an export is said of the entry", async () => {
+test("a problem in an export is reported at the entry", async () => {
   const lines = linesOf(text);
   const index = lines.findIndex((line) => line.includes('"name":"One"'));
   const { event } = JSON.parse(lines[index] ?? "");
@@ -129,11 +129,11 @@ test("an export that is signed with another key than the expected one is refused
   const other = new AuditSigner(Buffer.alloc(32, 1)).publicKey;
   const report = await verifyExport(inPieces(text), { publicKey: other });
   expect(report.problems).toBeGreaterThan(0);
-  // Its own word for the key is taken where none is given; the report says which it was.
+  // Without a given key, the key in the export is used, and the report names it.
   expect(await verifyExport(inPieces(text))).toMatchObject({ problems: 0, publicKey });
 });
 
-test("what is no export is told apart from one that is wrong", async () => {
+test("distinguishes a file that is not an export from an invalid export", async () => {
   for (const content of [
     "",
     "position,id\r\n",
@@ -178,12 +178,12 @@ test("a format or filter that is not known is refused", async () => {
   }
 });
 
-test("an export is no further than its reader, and holds no transaction while it waits", async () => {
+test("an export waits for its reader without a transaction", async () => {
   const big = await server.newTenant();
   const owner = new pg.Client(inject("database"));
   await owner.connect();
   const pages = 20;
-  // 40 MB, several times what the system's buffers between the two ends take.
+  // 40 MB, several times the size of the socket buffers.
   await owner.query(
     `INSERT INTO audit_events SELECT (jsonb_populate_record(item, jsonb_build_object('id', gen_random_uuid(),
        'position', 5 + n, 'generation', 2, 'after', jsonb_build_object('text', repeat('x', 20000))))).*
@@ -191,12 +191,12 @@ test("an export is no further than its reader, and holds no transaction while it
     [big.id, pages * 100],
   );
   await server.listen();
-  const { port } = server.app.server.address() as AddressInfo; // of a server that listens on TCP
+  const { port } = server.app.server.address() as AddressInfo; // the server listens on TCP
   const snapshots = vi.spyOn(server.database, "snapshot");
   const connection = await RawConnection.open(port);
   connection.socket.pause();
   await connection.write(request("GET /tenants/events/export?format=csv", { apikey: big.key }));
-  // The outbox is read all the while.
+  // The outbox is read continuously.
   const pagesRead = () => snapshots.mock.calls.filter(([{ kind }]) => kind === "tenant").length;
   let read = 0;
   let stillFor = 0;
@@ -206,7 +206,7 @@ test("an export is no further than its reader, and holds no transaction while it
     return read > 1 && stillFor > 50;
   });
   expect(read).toBeLessThan(pages - 4);
-  // Those of tests in other files are over in a moment.
+  // Transactions of other tests are short.
   await until("no transaction is held", async () => {
     const { rowCount } = await owner.query(
       "SELECT FROM pg_stat_activity WHERE application_name = 'gatehouse' AND datname = current_database() AND state LIKE 'idle in transaction%'",

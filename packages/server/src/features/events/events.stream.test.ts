@@ -39,17 +39,17 @@ afterAll(async () => {
 
 async function listen({ app }: TestServer): Promise<number> {
   await app.listen({ port: 0, host: "127.0.0.1" });
-  return (app.server.address() as AddressInfo).port; // of a server that listens on TCP
+  return (app.server.address() as AddressInfo).port; // the server listens on TCP
 }
 
 interface Message {
   readonly id: number;
   readonly event: string | undefined;
-  /** As the contract declares it; absent from what is no entry. */
+  /** The data as the contract declares it; undefined for messages without an entry. */
   readonly data: Event | undefined;
 }
 
-/** Somebody who follows a stream over TCP. */
+/** A client that follows a stream over TCP. */
 class Follower {
   readonly connection: RawConnection;
 
@@ -59,7 +59,7 @@ class Follower {
 
   get messages(): readonly Message[] {
     const [, ...pieces] = this.connection.received.split("\r\n\r\n");
-    // What is left of the chunks that it came in are lines of hexadecimal digits.
+    // The rest of the chunked encoding is lines of hexadecimal digits.
     const text = pieces
       .join("")
       .replaceAll(/(^|\r\n)[0-9a-f]+\r\n/g, "")
@@ -101,7 +101,7 @@ async function follow(
 const makeGroup = (name: string) => tenant.client.post("/tenants/groups", { name });
 const namesIn = (follower: Follower) => follower.entries.map(({ data }) => data?.target.name);
 
-test("tells each new entry once, in order, on every replica", async () => {
+test("sends each new entry once, in order, on every replica", async () => {
   const followers = await Promise.all(ports.map((port) => follow("", { port })));
   const names = Array.from({ length: 20 }, (_none, index) => `Group ${index}`);
   await Promise.all(names.map(makeGroup));
@@ -115,7 +115,7 @@ test("tells each new entry once, in order, on every replica", async () => {
   expect(followers[0]?.entries[0]?.data).toEqual(body.data[0]);
 });
 
-test("goes on after the last event that a client saw, by header or parameter", async () => {
+test("continues after the last event id, from the header or the parameter", async () => {
   for (const name of ["One", "Two", "Three"]) await makeGroup(name);
   for (const follower of [await follow("", { headers: { "last-event-id": "6" } }), await follow("?lastEventId=6")]) {
     await until("the missed ones were told", () => follower.entries.length === 2);
@@ -123,7 +123,7 @@ test("goes on after the last event that a client saw, by header or parameter", a
   }
 });
 
-test("keeps to filters, and moves the id on past what they leave out", async () => {
+test("applies filters, and advances the id past entries that do not match", async () => {
   const follower = await follow("?filter[operation]=createGroup&lastEventId=0");
   await until("the id moved on", () => follower.messages.at(-1)?.id === 5);
   await tenant.client.post("/tenants/users", { email: "ann@example.com" });
@@ -132,7 +132,7 @@ test("keeps to filters, and moves the id on past what they leave out", async () 
   expect(namesIn(follower)).toEqual(["Wanted"]);
 });
 
-test("gives a sign of life when there is nothing to tell", async () => {
+test("sends a heartbeat if there are no entries", async () => {
   const follower = await follow();
   await until("two signs of life came", () => (follower.connection.received.match(/: no news\n\n/g)?.length ?? 0) >= 2);
 });
@@ -146,7 +146,7 @@ test("refuses a position that is none, or that the record does not have", async 
   expect((await tenant.client.get("/tenants/events/stream?limit=5")).status).toBe(400);
 });
 
-test("ends when its key is revoked, on another replica too, and tells nothing after", async () => {
+test("ends when its key is revoked on any replica, and sends nothing afterwards", async () => {
   const made = await tenant.client.post("/tenants/api-keys", { name: "Follower", permissions: ["events:read"] });
   const follower = await follow("", { port: ports[1] ?? 0, key: made.body.key });
   await makeGroup("Before");
@@ -163,7 +163,7 @@ test("ends when its key expires", async () => {
     permissions: ["events:read"],
     expiresAt,
   });
-  // This replica gives no sign of life in time: the expiry itself wakes the stream.
+  // This replica sends no heartbeat in time: the expiry itself wakes the stream.
   const follower = await follow("", { port: ports[1] ?? 0, key: made.body.key });
   await follower.connection.whole();
   expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expiresAt));
@@ -175,7 +175,7 @@ test("ends when its tenant is deleted", async () => {
   await follower.connection.whole();
 });
 
-test("takes so many streams of a key, of a tenant and in all", async () => {
+test("limits the streams of a key, of a tenant and in total", async () => {
   const second = await tenant.keyWith("events:read");
   await follow();
   await follow();
@@ -193,10 +193,10 @@ test("takes so many streams of a key, of a tenant and in all", async () => {
   await follow("", { key: stranger.key });
 });
 
-test("a reader that takes nothing is let go, and holds neither a transaction nor much memory meanwhile", async () => {
+test("disconnects a stalled reader, which holds no transaction and little memory", async () => {
   const owner = new pg.Client(inject("database"));
   await owner.connect();
-  // 60 MB, more than the system's buffers between the two ends take.
+  // 60 MB, more than the socket buffers.
   await owner.query(
     `INSERT INTO audit_events SELECT (jsonb_populate_record(item, jsonb_build_object('id', gen_random_uuid(),
        'position', 5 + n, 'after', jsonb_build_object('text', repeat('x', 20000))))).*
@@ -208,7 +208,7 @@ test("a reader that takes nothing is let go, and holds neither a transaction nor
   connection.socket.pause();
   await connection.write(request("GET /tenants/events/stream?lastEventId=5", { apikey: tenant.key }));
   await until("the stream is open", () => server.runner.audit.streams.size === 1);
-  // Others' transactions, and its own reads, are over in a moment.
+  // Transactions of other tests, and reads of the stream itself, are short.
   await until("no transaction is held", async () => {
     const held = await owner.query(
       "SELECT FROM pg_stat_activity WHERE application_name = 'gatehouse' AND datname = current_database() AND state LIKE 'idle in transaction%'",

@@ -7,7 +7,7 @@ beforeAll(async () => {
   server = await sharedTestServer();
 });
 
-test("the audit record tells who changed what, before and after", async () => {
+test("the audit record shows the actor, the target, and the state before and after", async () => {
   const { client } = await server.newTenant();
   const made = await client.post("/tenants/users", { email: "ann@example.com" });
   const changed = await client.put(`/tenants/users/${made.body.id}`, { firstName: "Ann" });
@@ -30,7 +30,7 @@ test("the audit record tells who changed what, before and after", async () => {
   expect(deletion.generation).toBe(creation.generation + 2);
 });
 
-test("the total is that of all entries without filters, and of those that match with them", async () => {
+test("the total counts all entries, or all that match the filters", async () => {
   const { client } = await server.newTenant();
   const before = (await client.get("/tenants/events")).body.total;
   const emails = ["ann@example.com", "ben@example.com"];

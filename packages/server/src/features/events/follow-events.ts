@@ -1,4 +1,4 @@
-/** The audit record live, as server-sent events (WHATWG HTML, section 9.2). */
+/** The audit record as live server-sent events (WHATWG HTML, section 9.2). */
 import type { Event } from "@gatehouse/contract/records/event";
 import { AppError } from "../../platform/app-error.ts";
 import type { EventStream } from "../../platform/audit/event-streams.ts";
@@ -7,27 +7,27 @@ import { readEntries, readHead } from "../../platform/audit/record.queries.ts";
 import type { Filter } from "../../platform/list-query.ts";
 
 const rowsAtOnce = 100;
-/** Positions that one reading looks through, also where filters find nothing among them. */
+/** The number of positions that one read covers, even if the filters match none of them. */
 const positionsAtOnce = 10_000;
-/** How soon a client should come back when the stream ends, in milliseconds. */
+/** The reconnection delay for clients after the stream ends, in milliseconds. */
 const retryMs = 2_000;
 
 export interface FollowOptions {
   readonly stream: EventStream;
   readonly read: TenantReader;
   readonly filters: readonly Filter[];
-  /** The position to go on after. */
+  /** The position after which the stream continues. */
   readonly after: number;
-  /** Rejects once the caller may not read events any more. */
+  /** Rejects if the caller may no longer read events. */
   readonly authorizeAgain: () => Promise<void>;
-  /** How long until the caller's key expires, in milliseconds. */
+  /** The time until the caller's key expires, in milliseconds. */
   readonly expiresInMs: () => number;
   readonly heartbeatMs: number;
 }
 
 /**
- * Reads from the table, where each position is visible only after all those before it: so nothing is missed and nothing told
- * twice, whichever replica the news comes from.
+ * Reads events from the table. A position is visible only after all earlier ones, so no event is missed or sent twice,
+ * whichever replica sends the notification.
  */
 export async function* followEvents(options: FollowOptions): AsyncGenerator<string> {
   const { stream, read, filters, authorizeAgain, expiresInMs, heartbeatMs } = options;
@@ -50,14 +50,15 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<stri
       position =
         events.length === rowsAtOnce ? last : Math.max(from, Math.min(from + positionsAtOnce, head.eventCount));
       const text = events.map((event) => eventText("event", event.position, event)).join("");
-      // An id alone tells nothing, but spares a client that comes back from having it all searched again.
+      // An id without data lets a reconnecting client skip what was already searched.
       if (text !== "" || position > from) yield position > last ? `${text}id: ${position}\n\n` : text;
       if (position < head.eventCount) continue;
       const news = await stream.news(Math.max(0, Math.min(heartbeatMs, expiresInMs())));
       if (!news && !stream.isEnded) yield ": no news\n\n";
     }
   } catch (error) {
-    // Revoked, expired, or without a database: there is no status left to say so with. Whoever comes back is told.
+    // The key was revoked or expired, or the database is away. The response has begun, so only the next request gets an
+    // error status.
     if (!(error instanceof AppError)) throw error;
   } finally {
     stream.end();

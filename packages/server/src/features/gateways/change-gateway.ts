@@ -1,4 +1,4 @@
-/** What the commands that change one gateway have in common: the lock, the If-Match, the audit entry, the answer. */
+/** The shared part of commands that change one gateway: the lock, If-Match, the audit entry and the answer. */
 import type { updateGateway } from "@gatehouse/contract/operations/gateways.operations";
 import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
@@ -13,8 +13,9 @@ export type GatewayCall = Pick<
 >;
 
 /**
- * @param change changes the locked row; undefined when it already is as it should be
- * @param remarks what the audit entry says of the change beside the record as it is afterwards
+ * @param change changes the locked row; returns undefined if nothing is to be changed
+ *
+ * @param remarks further fields of the audit entry's new state
  * @throws AppError not_found, precondition_failed
  */
 export async function changeGateway(

@@ -22,7 +22,7 @@ async function connect(resourceId: string, gatewayIds: readonly string[]): Promi
 }
 
 describe("deleting a gateway", () => {
-  test("takes its connections to resources with it, and leaves the resources' versions", async () => {
+  test("deletes its connections to resources, and keeps the resources' versions", async () => {
     const [gone, stays] = [await makeGateway(), await makeGateway()];
     const resource = await make("resource", client);
     await connect(resource.id, [gone.id, stays.id]);
@@ -43,7 +43,7 @@ describe("deleting a gateway", () => {
     expect(await client.delete(`/tenants/gateways/${id}`, { "if-match": '"1"' })).toMatchObject({ status: 204 });
   });
 
-  test("is refused while a policy names it, active or not, and those are listed by name", async () => {
+  test("is refused while a policy lists it, active or not, with the names of the policies", async () => {
     const { id } = await makeGateway();
     const policies: { id: string; name: string }[] = [];
     for (const name of [unique("zeta"), unique("Alpha")]) {
@@ -80,7 +80,7 @@ describe("deleting a gateway", () => {
     }
   });
 
-  test("races with connecting it to resources: it is connected and goes, or is refused as unknown", async () => {
+  test("concurrent with connecting it either deletes the connection or makes it fail", async () => {
     const resources = await Promise.all(Array.from({ length: 4 }, () => makeId("resource", client)));
     const stays = await makeGateway();
     const outcomes = new Set<number>();
@@ -113,7 +113,7 @@ describe("deleting a gateway", () => {
     expect([...outcomes]).toContain(204);
   });
 
-  test("races with its own update: one of them finds it, and no error of the server", async () => {
+  test("concurrent with its update causes no server error", async () => {
     for (let round = 0; round < 5; round += 1) {
       const { id } = await makeGateway();
       const [deleted, updated] = await Promise.all([

@@ -67,7 +67,7 @@ describe("statusByHeartbeat", () => {
   });
 });
 
-test("what is stored of reports comes to what the contract's table says of them one by one", () => {
+test("conditions from stored reports equal the contract's table", () => {
   const events = fc.array(fc.constantFrom(...gatewayEvents), { maxLength: 12 });
   fc.assert(
     fc.property(events, (happened) => {
@@ -76,7 +76,7 @@ test("what is stored of reports comes to what the contract's table says of them 
       for (const event of happened) {
         condition = conditionAfter[condition][event];
         const last_online = event === "heartbeat-missed" ? tooLongAgo : justNow;
-        // A gateway that was never heard of is not missed.
+        // A gateway that never connected is not reported as offline.
         if (stored.last_online !== null || event !== "heartbeat-missed") stored = { ...stored, last_online };
         if (event === "applied") stored = { ...stored, deployed_on: stored.deployed_on ?? deployed, error: "" };
         if (event === "failed") stored = { ...stored, error: "failed" };

@@ -6,51 +6,54 @@ import type { GatewayStatus, GatewayTest } from "@gatehouse/contract/records/gat
 export type EndpointCheck =
   | {
       readonly ok: true;
-      /** In canonical form; `""` where devices discover the endpoint by themselves. */
+      /** In canonical form; `""` if devices discover the endpoint by themselves. */
       readonly endpoint: string;
     }
   | { readonly ok: false; readonly message: string };
 
-/** Checks where devices connect to: nothing, a host name or an IP address. The port is a field of its own. */
+/** Checks the endpoint for devices: empty, a host name or an IP address. The port is a separate field. */
 export function checkEndpoint(text: string): EndpointCheck {
   if (text === "") return { ok: true, endpoint: "" };
   if (/^(\[.*\]|[^:]+):\d+$/.test(text)) {
-    return { ok: false, message: "has a port; write the address alone, the port goes into wireguardPort" };
+    return { ok: false, message: "has a port; give the address alone, and the port in wireguardPort" };
   }
   const reading = parseAddressText(text);
   if (!reading.ok) return { ok: false, message: reading.problem };
   const { kind, text: endpoint } = reading.value;
   if (kind === "cidr") return { ok: false, message: `${endpoint} is a block of addresses; write one address of it` };
-  if (kind === "wildcard") return { ok: false, message: `${endpoint} is many names; write one host name` };
+  if (kind === "wildcard") return { ok: false, message: `${endpoint} matches many names; write one host name` };
   return { ok: true, endpoint };
 }
 
-/** How long after its last heartbeat a gateway counts as reachable, in milliseconds (contract, "Status transitions"). */
+/**
+ * The time after the last heartbeat for which a gateway counts as reachable, in milliseconds (contract, "Status
+ * transitions").
+ */
 const reachableForMs = heartbeatTimeoutMs;
 
-/** What a gateway's agent has reported. */
+/** The reports of a gateway's agent. */
 export interface Heartbeat {
   /** ISO 8601; null before the first heartbeat. */
   readonly last_online: string | null;
-  /** ISO 8601, when a configuration was first applied; null before that. */
+  /** ISO 8601: when a configuration was first applied; null before that. */
   readonly deployed_on: string | null;
-  /** Why the last configuration could not be applied; `""` when it could, or when none was tried. */
+  /** The reason why the last configuration was not applied; `""` if it was applied or none was received. */
   readonly error: string;
 }
 
-/** What the status becomes of a gateway that has one: maintenance ends by command alone, everything else follows from reports. */
+/** The next status of a gateway. Only commands end maintenance; every other status follows from reports. */
 export function nextStatus(gateway: Heartbeat & { readonly status: GatewayStatus }, now: Date): GatewayStatus {
   return gatewayStatus(conditionOf(gateway, now), gateway.status === "MAINTENANCE");
 }
 
-/** What a gateway's status is outside of maintenance. */
+/** The status of a gateway outside of maintenance. */
 export function statusByHeartbeat(heartbeat: Heartbeat, now: Date): GatewayStatus {
   return gatewayStatus(conditionOf(heartbeat, now), false);
 }
 
 /**
- * Where a gateway stands in the contract's table of conditions, from what is stored of its reports. Whoever is silent is not trusted
- * with an older report: silence comes before ERROR.
+ * The gateway's row in the contract's table of conditions. An unreachable gateway takes precedence over ERROR, because
+ * its last report may be outdated.
  */
 export function conditionOf(heartbeat: Heartbeat, now: Date): GatewayCondition {
   const reachable = isReachable(heartbeat, now);
@@ -59,12 +62,12 @@ export function conditionOf(heartbeat: Heartbeat, now: Date): GatewayCondition {
   return reachable ? "online" : "silent";
 }
 
-/** A gateway whose clock, or whose replica's, is ahead counts as heard just now. */
+/** A heartbeat in the future counts as current, because the clock of the gateway or of its replica may be ahead. */
 function isReachable({ last_online: lastOnline }: Heartbeat, now: Date): boolean {
   return lastOnline !== null && now.getTime() - Date.parse(lastOnline) <= reachableForMs;
 }
 
-/** What is known of a gateway's state: concluded from its heartbeat, never guessed. */
+/** The result of testing a gateway, derived from its heartbeat. */
 export function testedState(gateway: Heartbeat & { readonly status: GatewayStatus }, now: Date): GatewayTest {
   const { last_online: lastOnline, deployed_on: deployedOn, error } = gateway;
   const heard = lastOnline === null ? "It has sent no heartbeat yet." : `Its last heartbeat was at ${lastOnline}.`;

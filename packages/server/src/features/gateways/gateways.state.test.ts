@@ -44,7 +44,7 @@ describe.each([
     ]);
   });
 
-  test("change and record nothing where there is nothing to do, but check If-Match", async () => {
+  test("change and record nothing without a difference, but check If-Match", async () => {
     const id = await makeId("gateway", tenant.client);
     expect(await act(id, off)).toMatchObject({ status: 200, headers: { etag: '"1"' }, body: { [field]: before } });
     await act(id, on);
@@ -61,7 +61,7 @@ describe.each([
     expect(await eventsAbout(id)).toHaveLength(2);
   });
 
-  test("hide the token from those who may not see it", async () => {
+  test("hide the token from callers that may not see it", async () => {
     const { id } = await make("gateway", tenant.client);
     const writer = server.client(await tenant.keyWith("gateways:write"));
     for (const action of [on, off, off]) {
@@ -91,7 +91,7 @@ describe("maintenance", () => {
     expect((await tenant.client.get(`/tenants/gateways/${id}`)).body.status).toBe(status);
   });
 
-  test("takes resources offline that have no other gateway, and their kept records with them", async () => {
+  test("takes resources without another gateway offline, and invalidates their cached records", async () => {
     const resource = await make("resource", tenant.client);
     const id = await makeId("gateway", tenant.client);
     await tenant.client.put(`/tenants/resources/${resource.id}/gateways/${id}`);
@@ -106,7 +106,7 @@ describe("maintenance", () => {
     expect(await status()).toBe("ONLINE");
   });
 
-  test("is entered and left side by side without an error", async () => {
+  test("can be entered and left concurrently without an error", async () => {
     const id = await makeId("gateway", tenant.client);
     const actions = ["enter-maintenance", "exit-maintenance", "enable-relay", "disable-relay"];
     const replies = await Promise.all([...actions, ...actions, ...actions].map((action) => act(id, action)));
@@ -129,7 +129,7 @@ describe("test-configuration", () => {
     });
   });
 
-  test("tells heartbeats and failures as they were reported, and changes nothing", async () => {
+  test("shows reported heartbeats and failures, and changes nothing", async () => {
     const id = await makeId("gateway", tenant.client);
     const lastOnline = ago(10);
     await reportHeartbeat(server, tenant.id, id, { lastOnline, deployedOn: ago(900) });

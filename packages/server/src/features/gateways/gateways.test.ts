@@ -25,7 +25,7 @@ async function connect(resourceId: string, gatewayIds: readonly string[]): Promi
 }
 
 describe("creating a gateway", () => {
-  test("answers the whole record, and where it is", async () => {
+  test("answers with the complete record and its location", async () => {
     const name = unique("Gateway");
     const made = await client.post("/tenants/gateways", {
       name: `  ${name}\t`,
@@ -62,12 +62,12 @@ describe("creating a gateway", () => {
     expect(made).not.toHaveProperty("endpoint");
   });
 
-  test("leaves out optional fields without a value", async () => {
+  test("omits optional fields without a value", async () => {
     const made = await makeGateway({ description: "" });
     for (const field of ["description", "endpoint", "error", "lastOnline"]) expect(made).not.toHaveProperty(field);
   });
 
-  test("gives each gateway a token of its own", async () => {
+  test("generates a different token for each gateway", async () => {
     const [one, two] = await Promise.all([makeGateway(), makeGateway()]);
     expect(one.token).not.toBe(two.token);
   });
@@ -92,7 +92,7 @@ describe("creating a gateway", () => {
     expect(replies.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409]);
   });
 
-  test("lets two tenants use one name", async () => {
+  test("allows the same name in two tenants", async () => {
     const { name } = await makeGateway();
     const other = await server.newTenant();
     expect(await other.client.post("/tenants/gateways", { name, wireguardPort: "51820" })).toMatchObject({
@@ -159,7 +159,7 @@ describe("reading gateways", () => {
     expect(new Set(body.map(({ id }: { id: string }) => id)).size).toBe(501);
   });
 
-  test("leaves the resources out where a resource embeds its gateways", async () => {
+  test("omits the resources of gateways that a resource embeds", async () => {
     const gateway = await makeGateway();
     const resource = await make("resource", client);
     await connect(resource.id, [gateway.id]);
@@ -168,7 +168,7 @@ describe("reading gateways", () => {
     expect(body.gateways).toEqual([embedded]);
   });
 
-  test("answers 404 for an id that is nobody's or another tenant's, 400 for what is no id", async () => {
+  test("answers 404 for an unknown id or another tenant's, and 400 for an invalid id", async () => {
     const foreign = await makeId("gateway", (await server.newTenant()).client);
     for (const id of [unknownId, foreign]) {
       expect(await client.get(`/tenants/gateways/${id}`)).toMatchObject({ status: 404, body: { code: "not_found" } });
@@ -176,7 +176,7 @@ describe("reading gateways", () => {
     expect(await client.get("/tenants/gateways/7")).toMatchObject({ status: 400, body: { code: "invalid_parameter" } });
   });
 
-  test("refuses query parameters, since the list takes none", async () => {
+  test("refuses query parameters, because the list has none", async () => {
     expect(await client.get("/tenants/gateways?limit=5")).toMatchObject({ status: 400 });
   });
 });
@@ -188,7 +188,7 @@ async function keyOf(owner: TestClient, ...permissions: string[]): Promise<strin
 }
 
 describe("updating a gateway", () => {
-  test("changes what is named and leaves the rest, its token included", async () => {
+  test("changes given fields and keeps the rest, including its token", async () => {
     const made = await makeGateway({ description: "Rack 4", endpoint: "gateway.example.com" });
     const reply = await client.put(`/tenants/gateways/${made.id}`, { wireguardPort: "443" });
     expect(reply).toMatchObject({ status: 200, headers: { etag: '"2"' } });
@@ -246,7 +246,7 @@ describe("updating a gateway", () => {
     expect(reply).toMatchObject({ status: 409, body: { code: "name_taken" } });
   });
 
-  test("refuses an endpoint that is no single host", async () => {
+  test("refuses an endpoint that is not a single host", async () => {
     const { id } = await makeGateway();
     const reply = await client.put(`/tenants/gateways/${id}`, { endpoint: "192.0.2.0/24" });
     expect(reply).toMatchObject({ status: 422, body: { code: "invalid_address", errors: [{ pointer: "/endpoint" }] } });
@@ -263,7 +263,7 @@ describe("updating a gateway", () => {
     expect(await client.put(`/tenants/gateways/${id}`, {}, { "if-match": '"9", "1"' })).toMatchObject({ status: 200 });
   });
 
-  test("lets exactly one of several writers with the same ETag through", async () => {
+  test("accepts exactly one of several concurrent writes with the same ETag", async () => {
     const { id } = await makeGateway();
     const replies = await Promise.all(
       Array.from({ length: 6 }, (_, index) =>

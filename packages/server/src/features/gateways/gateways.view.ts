@@ -24,7 +24,7 @@ export interface GatewayJson {
   readonly endpoint: string;
   readonly public_key: string;
   readonly agent_version: string;
-  /** In base64; null unless it was asked for. */
+  /** In base64; null unless requested. */
   readonly token: string | null;
 }
 
@@ -32,7 +32,7 @@ export interface GatewayJson {
  * SQL for a gateway as one json value.
  *
  * @param alias the name of the row of `gateways`
- * @param withToken the placeholder of a boolean: whether the caller may see tokens
+ * @param withToken the SQL of a boolean: whether the caller may see tokens
  */
 export function gatewayJson(alias: string, withToken: string): string {
   const fields = [
@@ -55,19 +55,19 @@ export function gatewayJson(alias: string, withToken: string): string {
   return `json_build_object(${[...fields, token].join(", ")})`;
 }
 
-/** Shows the tokens of gateways to callers who may see them, and a placeholder to all others. */
+/** Shows the tokens of gateways to callers that may see them, and a placeholder to others. */
 export interface TokenViewer {
-  /** Whether tokens need be fetched at all. */
+  /** Whether tokens have to be read at all. */
   readonly maySee: boolean;
   show(gatewayId: string, sealed: string | null): string;
 }
 
-/** What a token's ciphertext is bound to, so that it decrypts in its own row only. */
+/** The associated data of a token's ciphertext, which makes it decrypt in its own row only. */
 export function tokenContext(tenantId: string, gatewayId: string): string {
   return `gateway:${tenantId}:${gatewayId}`;
 }
 
-/** @param caller whose permissions decide, and the tenant whose gateways they are */
+/** @param caller its permissions decide; the tenant is that of the gateways */
 export function tokenViewer(caller: {
   readonly permissions: ReadonlySet<Permission>;
   readonly tenantId: string;
@@ -83,10 +83,10 @@ export function tokenViewer(caller: {
   };
 }
 
-/** A viewer that shows no token: for the audit record. */
+/** A viewer that shows no tokens, for the audit record. */
 export const noTokens: TokenViewer = { maySee: false, show: () => redactedToken };
 
-/** A gateway as other records embed it: without its resources (docs/decisions/0008-embedded-gateways.md). */
+/** A gateway as other records embed it, without its resources (docs/decisions/0008-embedded-gateways.md). */
 export function embeddedGatewayView(row: GatewayJson, tokens: TokenViewer): Gateway {
   return {
     id: row.id,
@@ -108,7 +108,7 @@ export function embeddedGatewayView(row: GatewayJson, tokens: TokenViewer): Gate
   };
 }
 
-/** A gateway as its own record: with the resources reachable through it. */
+/** A gateway as its own record, with the resources that it serves. */
 export function gatewayView(
   row: { readonly gateway: GatewayJson; readonly resources: GatewayResource[] | null },
   tokens: TokenViewer,

@@ -1,4 +1,4 @@
-/** Putting a user into a group gives the user its roles, so nobody does it who could not give these. */
+/** A membership grants the roles of the group, so the caller must hold their permissions. */
 import type { Permission } from "@gatehouse/contract/permissions";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { holdsEverything, refuseGrantsBeyond } from "../roles/roles.api.ts";

@@ -16,10 +16,10 @@ const insertDefault = statement<never, [tenantId: string, id: string, at: Date, 
 );
 
 /**
- * Makes the tenant's default group, which is its SAML default group too at first, and records it.
+ * Inserts the tenant's default group, which is also the first SAML default group, and records it.
  *
- * @param roleId the role that its members inherit
- * @returns its id
+ * @param roleId the role that members inherit
+ * @returns the id of the group
  */
 export async function createDefaultGroup(
   tx: CommandTx,

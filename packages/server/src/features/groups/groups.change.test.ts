@@ -38,7 +38,7 @@ async function defaultGroup() {
 }
 
 describe("updateGroup", () => {
-  test("changes what is given, clears what is empty, keeps the rest", async () => {
+  test("changes given fields, clears empty ones, and keeps the rest", async () => {
     const [support, basic] = [await roleId("SUPPORT"), await roleId("BASIC")];
     const group = await newGroup({ description: "First", roles: [support], maxDevices: 2, idpMapping: ["desk"] });
     const path = `/tenants/groups/${group.id}`;
@@ -61,7 +61,7 @@ describe("updateGroup", () => {
     });
   });
 
-  test("answers the group where everything is as it should be, and records nothing", async () => {
+  test("answers with the group without a difference, and records nothing", async () => {
     const fields = { roles: [await roleId("SUPPORT"), await roleId("BASIC")], idpMapping: ["desk"], maxDevices: 3 };
     const group = await newGroup(fields);
     const path = `/tenants/groups/${group.id}`;
@@ -73,7 +73,7 @@ describe("updateGroup", () => {
     expect(await eventsOf(group.id)).toHaveLength(1);
   });
 
-  test("changes which roles members inherit, without a new version of theirs", async () => {
+  test("changes the roles that members inherit, without new versions of the members", async () => {
     const group = await newGroup();
     const { id } = await newUser(group.id);
     await client.put(`/tenants/groups/${group.id}`, { roles: [await roleId("AUDITOR")] });
@@ -95,7 +95,7 @@ describe("updateGroup", () => {
     });
   });
 
-  test("gives no rights that the calling key does not hold: by roles, or by a way into the group", async () => {
+  test("grants no rights that the calling key lacks: by roles, or by a path into the group", async () => {
     const weak = server.client(await tenant.keyWith("groups:write", "groups:read", "roles:read"));
     const [admin, standard] = [await roleId("ADMIN"), await roleId("DEFAULT")];
     const strong = await newGroup({ roles: [admin], idpMapping: ["admins"] });
@@ -105,7 +105,7 @@ describe("updateGroup", () => {
     expect(await weak.put(`/tenants/groups/${plain.id}`, { roles: [admin] })).toMatchObject(refusal);
     expect(await weak.put(`/tenants/groups/${strong.id}`, { isSamlDefaultGroup: true })).toMatchObject(refusal);
     expect(await weak.put(`/tenants/groups/${strong.id}`, { idpMapping: ["admins", "all"] })).toMatchObject(refusal);
-    // What gives nothing is for every holder of groups:write.
+    // Changes that grant nothing need groups:write only.
     for (const body of [{ roles: [admin, standard], name: unique("Renamed") }, { idpMapping: [] }, { roles: [] }]) {
       expect((await weak.put(`/tenants/groups/${strong.id}`, body)).status).toBe(200);
     }
@@ -139,7 +139,7 @@ describe("the SAML default group", () => {
     expect((await client.put(`/tenants/groups/${next.id}`, { isSamlDefaultGroup: true })).headers.etag).toBe('"2"');
   });
 
-  test("is one also when many are made it at once, some of which are being renamed or deleted", async () => {
+  test("stays unique under concurrent marks, renames and deletions", async () => {
     for (let round = 0; round < 3; round += 1) {
       const groups = await Promise.all(Array.from({ length: 8 }, () => newGroup()));
       const { id: first } = await defaultGroup();
@@ -158,7 +158,7 @@ describe("the SAML default group", () => {
 });
 
 describe("deleteGroup", () => {
-  test("takes the group off its members, who keep their versions, and records who left", async () => {
+  test("removes the group from its members, who keep their versions, and records it", async () => {
     const [gone, stays] = [await newGroup({ roles: [await roleId("BILLING")] }), await newGroup()];
     const { id, email } = await newUser(gone.id, stays.id);
     expect(await client.delete(`/tenants/groups/${gone.id}`, { "if-match": '"1"' })).toMatchObject({
@@ -179,7 +179,7 @@ describe("deleteGroup", () => {
     expect((await client.get("/tenants/groups")).body.total).toBe(2);
   });
 
-  test("takes it out of policies, which then apply to nobody rather than to everybody, and records each", async () => {
+  test("removes it from policies, which then apply to nobody rather than to everybody, and records each", async () => {
     const [gone, stays] = [await newGroup(), await newGroup()];
     const policy = async (groups: string[]) =>
       (await client.post("/tenants/policies", { name: unique("Policy"), type: "PRIVATE", action: true, groups })).body;
@@ -213,7 +213,7 @@ describe("deleteGroup", () => {
     }
   });
 
-  test("refuses a group that is some user's only one, and names some of those", async () => {
+  test("refuses to delete the only group of a user, and names such users", async () => {
     const [group, other] = [await newGroup(), await newGroup()];
     const alone = [];
     for (let index = 0; index < 7; index += 1) alone.push(await newUser(group.id));

@@ -17,7 +17,7 @@ async function roleId(of: TestTenant, type: string): Promise<string> {
 }
 
 describe("createGroup", () => {
-  test("makes a group with five devices a member, no roles and no members where nothing else is said", async () => {
+  test("defaults to five devices per member, no roles and no members", async () => {
     const made = await tenant.client.post("/tenants/groups", { name: " Engineering " });
     expect(made).toMatchObject({
       status: 201,
@@ -66,7 +66,7 @@ describe("createGroup", () => {
     });
   });
 
-  test("refuses roles that do not exist, and those of another tenant", async () => {
+  test("refuses roles that do not exist or belong to another tenant", async () => {
     const stranger = await server.newTenant();
     const roles = [await roleId(tenant, "ADMIN"), unknownId, await roleId(stranger, "ADMIN")];
     expect(await tenant.client.post("/tenants/groups", { name: "Lost", roles })).toMatchObject({
@@ -85,7 +85,7 @@ describe("createGroup", () => {
 });
 
 describe("the SAML default group", () => {
-  test("is one: a new one takes the mark off the one before, which is recorded too", async () => {
+  test("is unique: a new one takes the mark from the previous one, which is recorded too", async () => {
     const { client } = await server.newTenant();
     const { body: before } = await client.get("/tenants/groups?filter[isSamlDefaultGroup]=true");
     expect(before).toMatchObject({ total: 1, data: [{ name: "Default", deleteable: false }] });
@@ -93,7 +93,7 @@ describe("the SAML default group", () => {
     expect(made.body).toMatchObject({ isSamlDefaultGroup: true, deleteable: false });
     const [{ id }] = before.data;
     const released = await client.get(`/tenants/groups/${id}`);
-    // Still the tenant's own default group, and so not deleteable.
+    // The group is still the tenant's default group, so it cannot be deleted.
     expect(released).toMatchObject({
       headers: { etag: '"2"' },
       body: { isSamlDefaultGroup: false, deleteable: false },
@@ -106,7 +106,7 @@ describe("the SAML default group", () => {
     expect(events.data[0].after).not.toHaveProperty("users");
   });
 
-  test("is one also when many ask at once", async () => {
+  test("stays unique under concurrent requests", async () => {
     const { client } = await server.newTenant();
     const replies = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>

@@ -88,15 +88,15 @@ export function groupView(row: WholeGroup): Group {
   return {
     ...policyGroupView(row.group),
     roles: rolesView(row.roles),
-    // New users go into the one, those from single sign-on into the other: both must be there.
+    // New users join the default group, users from single sign-on the SAML default group. Both must exist.
     deleteable: !row.is_default && !row.group.is_saml_default_group,
     users: (row.users ?? []).map(groupMemberView),
   };
 }
 
 /**
- * A group as the audit record shows it: without its members. There may be thousands, and who joined or left stands in the
- * entries of the users.
+ * A group as the audit record stores it, without its members: there may be thousands, and the entries of the users
+ * record memberships.
  */
 export function auditedGroup(row: WholeGroup): Omit<Group, "users"> {
   const { users: _users, ...group } = groupView({ ...row, users: null });

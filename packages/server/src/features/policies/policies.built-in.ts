@@ -15,7 +15,7 @@ const insertDefault = statement<never, [tenantId: string, id: string, at: Date, 
 );
 
 /**
- * Makes the tenant's default internet policy, and records it.
+ * Inserts the tenant's default internet policy, and records it.
  *
  * @param ruleId the built-in rule ALLOW
  */

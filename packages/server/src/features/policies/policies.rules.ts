@@ -9,7 +9,7 @@ import { canonicalIds } from "../references/references.api.ts";
 export const policyLists = ["groups", "users", "devices", "resources", "gateways"] as const;
 export type PolicyList = (typeof policyLists)[number];
 
-/** What an administrator sets of a policy; its type is set once. */
+/** The settings that administrators give a policy. Its type is set once. */
 export interface PolicySettings extends Readonly<Record<PolicyList, readonly string[]>> {
   readonly name: string;
   readonly action: boolean;
@@ -23,10 +23,10 @@ export interface PolicySettings extends Readonly<Record<PolicyList, readonly str
   readonly description: string;
 }
 
-/** The settings as a request gives them: those to set, the others absent. */
+/** The settings in a request. Missing fields do not change. */
 export type RequestedSettings = BodyOf<typeof updatePolicy>;
 
-/** What a new policy has where its request says nothing. */
+/** The settings of a new policy that its request does not give. */
 export function initialSettings(name: string, action: boolean, ruleId: string): PolicySettings {
   return {
     name,
@@ -48,9 +48,10 @@ export function initialSettings(name: string, action: boolean, ruleId: string): 
 }
 
 /**
- * The settings with what a request sets of them. Lists of records are sets, kept in order of id; gateways keep their order.
+ * Merges the settings of a request into the current ones. Lists of records are sets in order of id; gateways keep their
+ * order.
  *
- * @param requested its sourceIps in canonical form
+ * @param requested with sourceIps in canonical form
  */
 export function mergeSettings(
   type: PolicyType,
@@ -78,39 +79,42 @@ export function mergeSettings(
   };
 }
 
-/** An INTERNET policy that allows says what traffic does: it stays on the device's own connection unless told otherwise. */
+/** The mode of a policy. An INTERNET policy that allows traffic keeps it on the device's own connection by default. */
 function modeOf(type: PolicyType, action: boolean, mode: PolicyMode | "REMOTE" | null): PolicyMode | null {
   if (mode === "REMOTE") return "INTERNET_ACCESS_POINT";
   return mode ?? defaultMode(type, action);
 }
 
-/** The mode of a policy that is given none; null where it has none. */
+/** The default mode of a policy; null if policies of this kind have none. */
 export function defaultMode(type: PolicyType, action: boolean): PolicyMode | null {
   return type === "INTERNET" && action ? "LOCAL" : null;
 }
 
-/** What the default policy lets be changed; everything else makes it the policy that decides whatever is left. */
+/**
+ * The fields of the default policy that can be changed. The others make it the policy that decides all remaining
+ * traffic.
+ */
 const changeableOfDefault: ReadonlySet<string> = new Set(["mode", "gateways", "description"]);
 
-/** Fields of the default policy that a change must leave as they are, and does not; named as in requests. */
+/** Fixed fields of the default policy that a change would modify, named as in requests. */
 export function fixedFieldsChanged(before: PolicySettings, after: PolicySettings): readonly string[] {
   return changedFields(before, after)
     .filter((field) => !changeableOfDefault.has(field))
     .map((field) => (field === "ruleId" ? "rule" : field));
 }
 
-/** The settings in which two differ. */
+/** The fields in which two settings differ. */
 export function changedFields(before: PolicySettings, after: PolicySettings): readonly (keyof PolicySettings)[] {
   const fields = Object.keys(after) as (keyof PolicySettings)[]; // the keys of an object of this type
-  // Settings are texts, flags and lists of texts.
+  // Settings are strings, booleans and lists of strings.
   return fields.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]));
 }
 
 /**
- * The rules between fields that the settings would break.
+ * Violations of the combination rules between fields.
  *
- * @param requested what the request gives of the settings: problems point to it
- * @param ruleType of the rule that the settings name
+ * @param requested the part that the request gives; problems point into it
+ * @param ruleType the type of the policy's admission rule
  */
 export function combinationProblems(
   type: PolicyType,
@@ -131,7 +135,7 @@ export function combinationProblems(
     }
   }
   if (!settings.action && ruleType !== "ALLOW") {
-    const message = "a policy that denies may carry only the built-in rule ALLOW: it denies at once";
+    const message = "a policy that denies can use only the built-in rule ALLOW";
     problems.push({ pointer: requested.rule === undefined ? "/action" : "/rule", message });
   }
   return problems;

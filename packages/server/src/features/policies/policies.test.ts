@@ -39,14 +39,14 @@ async function builtInRule(type: "ALLOW" | "DENY") {
   return body.find((rule: { type: string }) => rule.type === type);
 }
 
-/** An answer that refuses, for these fields. */
+/** The expected refusal, with the fields that it lists. */
 const refused = (status: number, code: string, ...pointers: string[]) => ({
   status,
   body: { code, ...(pointers.length === 0 ? {} : { errors: pointers.map((pointer) => ({ pointer })) }) },
 });
 
 describe("createPolicy", () => {
-  test("answers with the whole record, its lists in order, and where it is", async () => {
+  test("answers with the complete record, ordered lists and its location", async () => {
     const [firstUser, secondUser] = [await makeUser(), await makeUser()];
     const [group, resource, rule] = [await makeGroup(), await makeResource(), await makeRule()];
     const device = await makeDevice();
@@ -92,7 +92,7 @@ describe("createPolicy", () => {
     expect(read.body).toEqual(reply.body);
   });
 
-  test("without rule, flags and lists: unrestricted, for nobody, to nothing", async () => {
+  test("without rule, flags and lists has no restrictions, principals or destinations", async () => {
     const policy = await makePolicy();
     expect(policy).toMatchObject({ allGroups: false, allUsers: false, allDevices: false, allResources: false });
     expect(policy).toMatchObject({ groups: [], users: [], devices: [], resources: [], gateways: [], sourceIps: [] });
@@ -100,7 +100,7 @@ describe("createPolicy", () => {
     expect(policy).not.toHaveProperty("description");
   });
 
-  test("puts a policy last of its type, before the default one", async () => {
+  test("places a policy last in its type, before the default policy", async () => {
     expect(await defaultPolicy()).toMatchObject({ order: 1, isDefault: true, mode: "LOCAL" });
     expect(await makePolicy({ type: "INTERNET" })).toMatchObject({ order: 1 });
     expect(await makePolicy({ type: "SAAS" })).toMatchObject({ order: 1 });
@@ -108,7 +108,7 @@ describe("createPolicy", () => {
     expect(await defaultPolicy()).toMatchObject({ order: 3 });
   });
 
-  test("only INTERNET policies have a mode; one that allows is LOCAL unless told otherwise", async () => {
+  test("only INTERNET policies have a mode; LOCAL is the default if they allow", async () => {
     expect(await makePolicy({ type: "INTERNET" })).toMatchObject({ mode: "LOCAL" });
     expect(await makePolicy({ type: "INTERNET", action: false })).not.toHaveProperty("mode");
     expect(await makePolicy({ type: "INTERNET", mode: "RESTRICTED" })).toMatchObject({ mode: "RESTRICTED" });
@@ -150,7 +150,7 @@ describe("createPolicy", () => {
     expect(reply).toMatchObject(refused(422, "invalid_address", "/sourceIps/1", "/sourceIps/2"));
   });
 
-  test("SITETOSITE takes no sources", async () => {
+  test("SITETOSITE has no sources", async () => {
     const [user, group] = [await makeUser(), await makeGroup()];
     const device = await makeDevice();
     const reply = await client.post(policies, {
@@ -169,7 +169,7 @@ describe("createPolicy", () => {
     expect(await makePolicy({ type: "SITETOSITE", users: [], allUsers: false })).toMatchObject({ order: 1 });
   });
 
-  test("may name resources of any type: which list decides is up to the resource", async () => {
+  test("may list resources of any type, which determines the policy list that is evaluated", async () => {
     const resource = await makeResource();
     for (const type of ["PRIVATE", "SAAS", "INTERNET", "SITETOSITE"]) {
       expect(await makePolicy({ type, resources: [resource.id] })).toMatchObject({ resources: [{ type: "PRIVATE" }] });
@@ -239,7 +239,7 @@ describe("listPolicies", () => {
 });
 
 describe("updatePolicy", () => {
-  test("changes what is given, leaves what is absent, and empties what is given empty", async () => {
+  test("changes given fields, keeps missing ones, and clears empty ones", async () => {
     const [user, other, group] = [await makeUser(), await makeUser(), await makeGroup()];
     const [gateway, spare] = [await makeGateway(), await makeGateway()];
     const policy = await makePolicy({
@@ -282,7 +282,7 @@ describe("updatePolicy", () => {
     expect(await client.patch(`${policies}/${unknownId}`, {})).toMatchObject({ status: 404 });
   });
 
-  test("a change that changes nothing leaves version and record as they are", async () => {
+  test("a write without changes keeps version and record", async () => {
     const [user, other] = [await makeUser(), await makeUser()];
     const policy = await makePolicy({ users: [user.id, other.id], sourceIps: ["192.0.2.1"] });
     const same = { name: policy.name, type: "PRIVATE", users: [other.id, user.id], sourceIps: ["192.0.2.1"] };
@@ -293,7 +293,7 @@ describe("updatePolicy", () => {
     }
   });
 
-  test("keeps the rules between fields, whichever of them changes", async () => {
+  test("enforces the combination rules, whichever field changes", async () => {
     const custom = await makeRule();
     const ruled = `${policies}/${(await makePolicy({ rule: custom.id })).id}`;
     const denying = `${policies}/${(await makePolicy({ action: false })).id}`;
@@ -395,7 +395,7 @@ describe("deactivating and reactivating", () => {
     expect(await client.post(`${policies}/${unknownId}/reactivate`)).toMatchObject({ status: 404 });
   });
 
-  test("an inactive policy does not hold its resources; one that becomes active meanwhile does", async () => {
+  test("an inactive policy does not block deleting its resources; activating it concurrently does", async () => {
     for (let round = 0; round < 10; round += 1) {
       const resource = await makeResource();
       const policy = await makePolicy({ resources: [resource.id] });
@@ -412,8 +412,8 @@ describe("deactivating and reactivating", () => {
   });
 });
 
-describe("what a policy names", () => {
-  test("goes from it when it is deleted, which widens nothing; a gateway cannot go", async () => {
+describe("records that a policy lists", () => {
+  test("disappear from it when deleted, which grants nothing; a listed gateway cannot be deleted", async () => {
     const [user, resource, gateway] = [await makeUser(), await makeResource(), await makeGateway()];
     const policy = await makePolicy({ users: [user.id], resources: [resource.id], gateways: [gateway.id] });
     await client.patch(`${policies}/${policy.id}/deactivate`);

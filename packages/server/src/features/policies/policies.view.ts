@@ -7,7 +7,7 @@ import { policyResourceView } from "../resources/resources.api.ts";
 import { policyUserView } from "../users/users.api.ts";
 import type { WholePolicyRow } from "./policies.queries.ts";
 
-/** @param now what the status of the policy's devices is seen from */
+/** @param now the time for which the status of the policy's devices is computed */
 export function policyView(row: WholePolicyRow, tokens: TokenViewer, now: Date): Policy {
   return {
     id: row.id,

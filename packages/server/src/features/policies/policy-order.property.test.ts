@@ -1,4 +1,4 @@
-/** Whatever is done to policies, one after the other, their order is that of a plain list. */
+/** After any sequence of operations, the order of policies equals that of a plain list. */
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
 import { sharedTestServer, type TestClient, type TestReply, type TestServer } from "../../testing/test-server.ts";
@@ -13,14 +13,14 @@ beforeAll(async () => {
   server = await sharedTestServer();
 });
 
-/** A policy as the list knows it. */
+/** A policy in the reference list. */
 interface Expected {
   readonly id: string;
   name: string;
   active: boolean;
 }
 
-/** Which policy a step is about: a fraction of the list as it is then. */
+/** The policy of a step, as a fraction of the present list. */
 const place = fc.double({ min: 0, max: 0.999, noNaN: true });
 const type = fc.constantFrom<PolicyType>(...types);
 
@@ -49,7 +49,7 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-/** What the server should hold: for each type a list, without the default policy. */
+/** The expected state of the server: a list for each type, without the default policy. */
 class Model {
   readonly lists: Record<PolicyType, Expected[]> = { INTERNET: [], PRIVATE: [] };
   readonly #client: TestClient;

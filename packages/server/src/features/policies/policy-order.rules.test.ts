@@ -7,7 +7,7 @@ function policiesOf(...ids: string[]): PlacedPolicy[] {
 }
 
 describe("planOrder", () => {
-  test("moves only those whose place changes", () => {
+  test("moves only policies whose position changes", () => {
     expect(planOrder(policiesOf("a", "b", "c"), ["b", "a", "c"])).toEqual({
       ok: true,
       moved: [
@@ -19,7 +19,7 @@ describe("planOrder", () => {
     expect(planOrder([], [])).toEqual({ ok: true, moved: [] });
   });
 
-  test("the default policy may be left out or last", () => {
+  test("the default policy may be missing or last", () => {
     const moved = [
       { id: "b", name: "B", from: 2, order: 1 },
       { id: "a", name: "A", from: 1, order: 2 },
@@ -32,20 +32,20 @@ describe("planOrder", () => {
     });
   });
 
-  test("takes ids in either letter case, and says what is unknown, repeated or missing", () => {
+  test("accepts ids in either letter case, and reports unknown, repeated and missing ones", () => {
     expect(planOrder(policiesOf("a", "b", "c"), ["A", "x", "a"])).toEqual({
       ok: false,
-      detail: "The list leaves out 2 of the type's policies, and has 2 entries that do not belong.",
+      detail: "The list is missing 2 policies of this type and has 2 invalid entries.",
       errors: [
         { pointer: "/policies/1", message: 'no policy of this type has the id "x"' },
-        { pointer: "/policies/2", message: "A stands earlier in the list already" },
+        { pointer: "/policies/2", message: "A is already in the list" },
         { pointer: "/policies", message: "B is missing, id b" },
         { pointer: "/policies", message: "C is missing, id c" },
       ],
     });
   });
 
-  test("reports 50 problems, of both kinds where there are both", () => {
+  test("reports 50 problems, of both kinds if both occur", () => {
     const ids = Array.from({ length: 100 }, (_, index) => `p${index}`);
     const strangers = ids.map((id) => `x${id}`);
     const plan = planOrder(policiesOf(...ids), strangers);

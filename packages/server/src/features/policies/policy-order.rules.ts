@@ -1,7 +1,7 @@
 import type { ProblemField } from "@gatehouse/contract/problem";
 import type { PlacedPolicy } from "./policy-order.queries.ts";
 
-/** A policy that gets another place. */
+/** A policy with a new position. */
 export interface MovedPolicy {
   readonly id: string;
   readonly name: string;
@@ -13,12 +13,12 @@ export type OrderPlan =
   | { readonly ok: true; readonly moved: readonly MovedPolicy[] }
   | { readonly ok: false; readonly detail: string; readonly errors: readonly ProblemField[] };
 
-/** Fields that one answer lists at most. */
+/** The number of fields that one answer lists at most. */
 const reportedFields = 50;
 
 /**
- * Reads a list of ids as the new order of a type's policies: each exactly once, the default policy left out or last
- * (contract, reorder).
+ * Validates a list of ids as the new order of a type. It must name each policy once; the default policy is last or left
+ * out (contract, reorder).
  *
  * @param current all policies of the type
  */
@@ -32,7 +32,7 @@ export function planOrder(current: readonly PlacedPolicy[], requested: readonly 
     if (policy === undefined) {
       wrong.push({ pointer, message: `no policy of this type has the id ${JSON.stringify(id)}` });
     } else if (wanted.has(policy)) {
-      wrong.push({ pointer, message: `${policy.name} stands earlier in the list already` });
+      wrong.push({ pointer, message: `${policy.name} is already in the list` });
     } else {
       if (policy.is_default && index < requested.length - 1) {
         wrong.push({ pointer, message: `${policy.name} is the default policy, which is always last` });
@@ -44,9 +44,9 @@ export function planOrder(current: readonly PlacedPolicy[], requested: readonly 
   if (wrong.length + missing.length > 0) {
     return {
       ok: false,
-      detail: `The list leaves out ${missing.length} of the type's policies, and has ${wrong.length} entries that do not belong.`,
+      detail: `The list is missing ${missing.length} policies of this type and has ${wrong.length} invalid entries.`,
       errors: [
-        // Half of the room for each, so that neither kind hides the other.
+        // Each kind of problem gets half of the room, so that neither hides the other.
         ...wrong.slice(0, Math.max(reportedFields / 2, reportedFields - missing.length)),
         ...missing.map(({ id, name }) => ({ pointer: "/policies", message: `${name} is missing, id ${id}` })),
       ].slice(0, reportedFields),

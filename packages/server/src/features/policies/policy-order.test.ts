@@ -35,7 +35,7 @@ const namesOf = async (type: string) => (await placed(type)).map(({ name }) => n
 const reorder = (type: string, ids: readonly string[]) => client.post(`${policies}/reorder`, { type, policies: ids });
 
 describe("reorderPolicies", () => {
-  test("puts the policies of a type into the order given, and raises the versions of those that move", async () => {
+  test("applies the order to the policies of a type, and increments the versions of moved ones", async () => {
     const [a = "", b = "", c = ""] = await makePolicies("PRIVATE", "A", "B", "C");
     await makePolicies("SAAS", "S");
     const reply = await reorder("PRIVATE", [b, a, c]);
@@ -60,7 +60,7 @@ describe("reorderPolicies", () => {
     ]);
   });
 
-  test("keeps the default policy last, named or not", async () => {
+  test("keeps the default policy last, whether listed or not", async () => {
     const [a = "", b = ""] = await makePolicies("INTERNET", "A", "B");
     const last = (await placed("INTERNET")).at(-1);
     expect(last).toMatchObject({ isDefault: true, order: 3 });
@@ -72,7 +72,7 @@ describe("reorderPolicies", () => {
     expect(await reorder("INTERNET", [id, a, b])).toMatchObject({ status: 422, body: { code: "incomplete_order" } });
   });
 
-  test("refuses a list that is not the complete one of the type, and changes nothing", async () => {
+  test("refuses an incomplete list of the type, and changes nothing", async () => {
     const [a = "", b = ""] = await makePolicies("PRIVATE", "A", "B");
     const [other = ""] = await makePolicies("SAAS", "S");
     const mine = client;

@@ -1,4 +1,4 @@
-/** The requests of a preview: found, allowed and well-formed, before any is performed; and refused as they would be. */
+/** Validates all requests of a preview before any of them is performed, with the errors of the requests themselves. */
 import type { previewAccess } from "@gatehouse/contract/operations/previews.operations";
 import type { ProblemField } from "@gatehouse/contract/problem";
 import { AppError, bodyField } from "../../platform/app-error.ts";
@@ -6,7 +6,7 @@ import { authorize } from "../../platform/authorization/granted.ts";
 import type { Call, FoundRequest, RequestText } from "../../platform/call.ts";
 import type { Rehearsal } from "../../platform/rehearsal.ts";
 
-/** A request that may be performed. */
+/** A validated request. */
 export interface PreparedChange {
   readonly index: number;
   readonly change: RequestText;
@@ -17,9 +17,10 @@ export interface PreparedChange {
 type PreviewCall = Call<typeof previewAccess>;
 
 /**
- * In the order of checks of any request, over all changes: what the caller may not do at all is said first.
+ * Validates all changes in the order in which requests are checked: missing permissions are reported first.
  *
- * @throws AppError permission_denied, invalid_body, invalid_json, invalid_parameter, not_previewable; pointing to the change
+ * @throws AppError permission_denied, invalid_body, invalid_json, invalid_parameter, not_previewable; pointing to the
+ * change
  */
 export function preparedChanges(call: PreviewCall): readonly PreparedChange[] {
   const changes = call.body.changes.map((change, index) => ({
@@ -40,12 +41,12 @@ export function preparedChanges(call: PreviewCall): readonly PreparedChange[] {
   return checked.map((prepared) => {
     const { index, change, found } = prepared;
     if (found !== undefined && prepared.checked !== undefined) return { ...prepared, found, checked: prepared.checked };
-    const message = `${change.method} ${change.path.slice(0, 200)} is no request that can be previewed`;
+    const message = `${change.method} ${change.path.slice(0, 200)} cannot be previewed: only requests that can change access can`;
     throw new AppError("not_previewable", { errors: [bodyField(`/changes/${index}`, message)] });
   });
 }
 
-/** @throws AppError as the request itself would be answered, pointing to the change */
+/** @throws AppError like the request itself, pointing to the change */
 export async function performChange(
   call: PreviewCall,
   { index, change, found, checked }: PreparedChange,
@@ -66,7 +67,7 @@ function atChange<T>(index: number, change: RequestText, work: () => T): T {
   }
 }
 
-/** The refusal of a change as that of the preview; whatever is no refusal, as it is. */
+/** The refusal of a change as a refusal of the preview. Other errors are returned unchanged. */
 function refusalAt(index: number, { method, path }: RequestText, error: unknown): unknown {
   if (!(error instanceof AppError) || error.status >= 500) return error;
   const pointer = `/changes/${index}`;
@@ -77,7 +78,10 @@ function refusalAt(index: number, { method, path }: RequestText, error: unknown)
   });
 }
 
-/** Errors point into the body, name a parameter of the path, or name other records by their paths. */
+/**
+ * A field of a nested request, as a field of the preview. Pointers may refer to the body, to a path parameter, or to
+ * another record by its path.
+ */
 function within(pointer: string, { pointer: inner, message }: ProblemField): ProblemField {
   if (inner.startsWith("/tenants/")) return { pointer: inner, message };
   return { pointer: inner === "" || inner.startsWith("/") ? `${pointer}/body${inner}` : `${pointer}/path`, message };

@@ -21,7 +21,7 @@ export async function previewAccess(call: Call<typeof operations.previewAccess>)
   const { context = {}, page: { limit = defaultPreviewRows, offset = 0 } = {} } = call.body;
   const changes = preparedChanges(call);
   const circumstances: OpenCircumstances = circumstancesOf(readCircumstances(context));
-  // Nobody else may change the tenant meanwhile, so that it is over as soon as everything was read.
+  // No other command of the tenant can run meanwhile, so end the transaction as soon as everything was read.
   const { look, tests } = await call.rehearse(async (rehearsal) => {
     for (const change of changes) await performChange(call, change, rehearsal);
     const [read, questions] = await Promise.all([rehearsal.look(), readQuestions(rehearsal.tx, "all")]);
@@ -38,7 +38,7 @@ export async function previewAccess(call: Call<typeof operations.previewAccess>)
     rows: [...accessRows(difference, before, after, { limit, offset })],
     brokenTests: broken.map((test) => testView(test, after)),
   };
-  // A command may hold the last connection, so the answer is there before it begins.
+  // Another command may hold the last database connection, so compute the answer before the command starts.
   return call.idempotency === undefined ? report(body) : call.command(async () => report(body));
 }
 

@@ -51,14 +51,14 @@ const refusedAt = (index: number, status: number, code: string) => ({
   body: { code, errors: expect.arrayContaining([expect.objectContaining({ pointer: `/changes/${index}` })]) },
 });
 
-test("takes exactly the operations that can change access in a tenant", () => {
+test("accepts exactly the operations that can change access in a tenant", () => {
   const wanted = operations.filter(isPreviewable).map(({ id }) => id);
   expect(wanted.length).toBeGreaterThan(40);
   expect(previewableOperations.map(({ id }) => id).sort()).toEqual(wanted.sort());
 });
 
-describe("who gains and who loses", () => {
-  test("is told of one change, by name", async () => {
+describe("gained and lost access", () => {
+  test("lists the effect of one change by name", async () => {
     const { ann, bob, git, denying } = network;
     const body = await previewed([{ method: "PATCH", path: `/tenants/policies/${denying.id}/deactivate` }]);
     const subject = {
@@ -78,7 +78,7 @@ describe("who gains and who loses", () => {
     expect(JSON.stringify(body)).not.toContain(ann.id);
   });
 
-  test("is told of circumstances that are given", async () => {
+  test("applies the given circumstances", async () => {
     const change: Change = { method: "PATCH", path: `/tenants/policies/${network.denying.id}/deactivate` };
     const early = await previewed([change], { context: { time: "2026-01-31T12:00:00Z" } });
     expect(early.rows).toMatchObject([{ before: "never", after: "always" }]);
@@ -90,10 +90,10 @@ describe("who gains and who loses", () => {
     });
   });
 
-  test("is told of all changes together, each seeing those before it", async () => {
+  test("covers all changes together, each of which sees the previous ones", async () => {
     const { ann, bob, engineers } = network;
     const removal: Change = { method: "DELETE", path: `/tenants/users/${ann.id}/groups/${engineers.id}` };
-    // The last group of a user cannot be taken away; here it is not the last any more.
+    // The last group of a user cannot be removed, but here it is no longer the last one.
     const other = await makeId("group", client);
     expect(await preview([removal])).toMatchObject(refusedAt(0, 409, "last_group"));
     const addition: Change = { method: "POST", path: `/tenants/users/${ann.id}/groups`, body: { groupId: other } };
@@ -103,14 +103,14 @@ describe("who gains and who loses", () => {
       ["gained", bob.device],
       ["lost", ann.device],
     ]);
-    // What one gains by the one and loses by the other is neither.
+    // A gain by one change and a loss by the other cancel out.
     expect(
       (await previewed([deactivation, { method: "POST", path: `/tenants/policies/${network.denying.id}/reactivate` }]))
         .rows,
     ).toEqual([]);
   });
 
-  test("is told page by page, and in counts", async () => {
+  test("has pages and exact counts", async () => {
     const policy = { name: unique("Policy"), type: "PRIVATE", action: true, allUsers: true, allResources: true };
     const change: Change = { method: "POST", path: "/tenants/policies", body: policy };
     const whole = await previewed([change], { page: { limit: 1_000 } });
@@ -217,7 +217,7 @@ describe("a change is refused", () => {
     expect(reply.body.detail).toContain(refused.path);
   });
 
-  test("as a record of another tenant, like one that does not exist", async () => {
+  test("treats a record of another tenant like a missing one", async () => {
     const other = await server.newTenant();
     const foreign = await makeId("group", other.client);
     const refusal = async (id: string) => {
@@ -246,7 +246,7 @@ describe("a change is refused", () => {
     expect((await preview([first()], {}, writer)).status).toBe(403);
   });
 
-  test("where it would give more than the caller holds", async () => {
+  test("refuses to grant more than the caller holds", async () => {
     const key = server.client(await tenant.keyWith("decisions:read", "users:write"));
     const roles = (await client.get("/tenants/roles")).body;
     const admin = roles.find(({ type }: { type: string }) => type === "ADMIN").id;
@@ -325,7 +325,7 @@ describe("nothing is stored", () => {
       expect(await rowCounts(server.database, id)).toEqual(before);
       expect((await ours.get("/tenants/events?limit=1")).body.total).toBe(events);
 
-      // And then it is done, and does what was previewed.
+      // Performing the changes has the previewed effect.
       const done = await callerOf(operation, world.ours).send(operation.method, change.path, request.body);
       expect(done.status, done.text).toBe(operation.success.status);
       const event = done.headers["gatehouse-event"];
@@ -337,15 +337,15 @@ describe("nothing is stored", () => {
   );
 });
 
-/** What a preview and an effect have in common; what is made by each has an id of its own. */
+/** The common part of a preview and an effect. Created records have different ids. */
 function withoutNewIds({ gained, lost, groupCount, groups }: Record<string, unknown>) {
   return JSON.parse(
     JSON.stringify({ gained, lost, groupCount, groups }).replaceAll(/"id":"[0-9a-f-]{36}"/g, '"id":""'),
   );
 }
 
-describe("beside those who write", () => {
-  test("a preview neither sees half of a change, nor keeps anybody waiting for ever", async () => {
+describe("concurrent writes", () => {
+  test("a preview does not see half of a change and does not block writers for long", async () => {
     const other = await server.newTenant();
     const { client: writer } = other;
     const group = await make("group", writer);
@@ -401,7 +401,7 @@ test("a configuration can be previewed as a whole", async () => {
   expect((await other.client.get("/tenants/configuration")).body).toEqual(document);
 });
 
-test("new people and devices are named, though nobody can ask for them", async () => {
+test("names new users and devices, although no request can refer to them", async () => {
   const other = await server.newTenant();
   const policy = { name: "All", type: "PRIVATE", action: true, allUsers: true, allResources: true };
   await other.client.post("/tenants/policies", policy);

@@ -48,7 +48,7 @@ describe("network protocols", () => {
     });
   });
 
-  test("are listed once where they are the same in canonical form, in the order given", () => {
+  test("lists entries that are equal in canonical form once, in the order given", () => {
     const requested: RequestedNetworkProtocol[] = [
       { protocol: "UDP", port: 53 },
       { protocol: "TCP", port: "53" },
@@ -80,13 +80,13 @@ describe("a name made from the content", () => {
 
   const long = Array.from({ length: 100 }, (_, index) => ({ protocol: "TCP", port: String(10_000 + index) }) as const);
 
-  test("is shortened to what a name may have", () => {
+  test("is shortened to the maximum length of a name", () => {
     const name = nameFromContent(long);
     expect(name).toHaveLength(120);
     expect(name).toMatch(/^TCP\/10000, .*…$/);
   });
 
-  test("is numbered from 2 on where it is taken, and takes the first free number", () => {
+  test("gets the first free number from 2 if it is taken", () => {
     expect(numberedName("TCP/1", new Set())).toBe("TCP/1");
     expect(numberedName("TCP/1", new Set(["TCP/1"]))).toBe("TCP/1 (2)");
     expect(numberedName("TCP/1", new Set(["TCP/1", "TCP/1 (2)", "TCP/1 (4)"]))).toBe("TCP/1 (3)");

@@ -10,7 +10,7 @@ export type Result<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly errors: readonly ProblemField[] };
 
-/** Ports as they are stored: a range goes from lower to higher, and one of a single port is that port. */
+/** Ports in canonical form: ranges are ascending, and a range of one port is that port. */
 function canonicalPort(port: string | number): string | { readonly problem: string } {
   const bounds = String(port).split("-").map(Number);
   const [low = 0, high = low] = bounds;
@@ -18,7 +18,7 @@ function canonicalPort(port: string | number): string | { readonly problem: stri
   return low === high ? String(low) : `${low}-${high}`;
 }
 
-/** Checks what the schema cannot tell, and brings every entry into the form that is stored. */
+/** Validates network protocols beyond their schema, and returns them in canonical form. */
 export function canonicalNetworkProtocols(requested: readonly RequestedNetworkProtocol[]): Result<NetworkProtocol[]> {
   const errors: ProblemField[] = [];
   const canonical = new Map<string, NetworkProtocol>();
@@ -39,7 +39,7 @@ export function canonicalNetworkProtocols(requested: readonly RequestedNetworkPr
 
 const longestName = 120;
 
-/** A name made from the content: "TCP/8443", "TCP/80, TCP/443", "ICMP". Shortened when it would be too long. */
+/** A name generated from the content: "TCP/8443", "TCP/80, TCP/443", "ICMP". Long names are shortened. */
 export function nameFromContent(networkProtocols: readonly NetworkProtocol[]): string {
   const name = networkProtocols
     .map(({ protocol, port }) => (port === undefined ? protocol : `${protocol}/${port}`))
@@ -47,14 +47,14 @@ export function nameFromContent(networkProtocols: readonly NetworkProtocol[]): s
   return shortened(name, "");
 }
 
-/** The name itself where it is free, else the first of "name (2)", "name (3)" … that is. */
+/** The name if it is free, or the first free one of "name (2)", "name (3)" and so on. */
 export function numberedName(name: string, taken: ReadonlySet<string>): string {
   let free = name;
   for (let number = 2; taken.has(free); number += 1) free = shortened(name, ` (${number})`);
   return free;
 }
 
-/** The part of a name that every numbered form of it starts with, whatever the number. */
+/** The common prefix of all numbered forms of a name. */
 export function stemOf(name: string): string {
   return name.slice(0, longestName - " (999999)…".length);
 }

@@ -75,7 +75,7 @@ describe("creating a protocol", () => {
     expect(read.body).toEqual(reply.body);
   });
 
-  test("makes a name from the content, and numbers it where it is taken", async () => {
+  test("generates a name from the content, with a number if it is taken", async () => {
     const networkProtocols = [{ protocol: "TCP", port: "18443" }];
     const made = [];
     for (let count = 0; count < 3; count += 1) made.push(await client.post("/tenants/protocols", { networkProtocols }));
@@ -87,7 +87,7 @@ describe("creating a protocol", () => {
     expect(body.name).toBe("ICMP (2)");
   });
 
-  test("gives 20 of the same content, made at once, 20 names", async () => {
+  test("gives 20 concurrently created protocols of the same content different names", async () => {
     const networkProtocols = [{ protocol: "UDP", port: "28443" }];
     const replies = await Promise.all(
       Array.from({ length: 20 }, () => client.post("/tenants/protocols", { networkProtocols })),
@@ -166,7 +166,7 @@ describe("creating a protocol", () => {
     expect(reply.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toContain("/networkProtocols/0/port");
   });
 
-  test("is done once for one Idempotency-Key", async () => {
+  test("is created once per Idempotency-Key", async () => {
     const body = { networkProtocols: [{ protocol: "TCP", port: "38443" }] };
     const headers = { "idempotency-key": unique("key") };
     const first = await client.post("/tenants/protocols", body, headers);
@@ -187,7 +187,7 @@ describe("reading protocols", () => {
     expect(headers.etag).toBeUndefined();
   });
 
-  test("answers 404 for an id that is nobody's or another tenant's, 400 for what is no id", async () => {
+  test("answers 404 for an unknown id or another tenant's, and 400 for an invalid id", async () => {
     const foreign = await makeId("protocol", (await server.newTenant()).client);
     for (const id of [unknownId, foreign]) {
       expect(await client.get(`/tenants/protocols/${id}`)).toMatchObject({ status: 404 });
@@ -226,7 +226,7 @@ describe("deleting a protocol", () => {
     expect(await client.delete(path)).toMatchObject({ status: 204 });
   });
 
-  test("races with using it: either it is kept, or the resource is refused", async () => {
+  test("of deleting and using it concurrently, one is refused", async () => {
     for (let round = 0; round < 6; round += 1) {
       const id = await makeId("protocol", client);
       const [deleted, used] = await Promise.all([

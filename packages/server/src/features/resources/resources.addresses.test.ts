@@ -76,7 +76,7 @@ describe("adding an address to a resource", () => {
     expect((await client.get(`/tenants/resources/${id}`)).headers.etag).toBe('"1"');
   });
 
-  test("takes a public address for types other than PRIVATE, and one that stands in another resource", async () => {
+  test("accepts a public address for types other than PRIVATE, and an address of another resource", async () => {
     const [saas, internet] = [await makeResource("SAAS", ["8.8.8.8"]), await makeResource("INTERNET")];
     expect(await add(internet.id, "8.8.8.8")).toMatchObject({ status: 201, body: { type: "INTERNET", isIp: true } });
     expect(await add(saas.id, "*.example.com")).toMatchObject({ status: 201, body: { type: "SAAS" } });
@@ -89,7 +89,7 @@ describe("adding an address to a resource", () => {
     expect(await add(id, "b.example.com", [], { "if-match": '"1"' })).toMatchObject({ status: 412 });
   });
 
-  test("is refused beyond as many as creating one allows", async () => {
+  test("is refused beyond the limit of creation", async () => {
     const texts = Array.from({ length: 499 }, (_, index) => `host-${index}.example.com`);
     const { id } = await makeResource("PRIVATE", texts);
     const replies = await Promise.all([add(id, "last.example.com"), add(id, "beyond.example.com")]);

@@ -77,7 +77,7 @@ describe("creating a resource", () => {
     expect(body).toMatchObject({ type, addresses: [{ type }] });
   });
 
-  test("takes a name of 120 characters, however many bytes they are, and no more", async () => {
+  test("accepts a name of up to 120 characters, whatever their size in bytes", async () => {
     const end = unique("");
     const fill = (character: string, length: number) => character.repeat(length - end.length) + end;
     expect(await create({ name: fill("é", 120) })).toMatchObject({ status: 201 });
@@ -86,7 +86,7 @@ describe("creating a resource", () => {
     expect(await create({ name: fill("x", 121) })).toMatchObject({ status: 400 });
   });
 
-  test("refuses a name that is taken, but not one in another letter case", async () => {
+  test("refuses a name that is taken, but accepts it in another letter case", async () => {
     const name = unique("Wiki");
     expect(await create({ name })).toMatchObject({ status: 201 });
     const again = await create({ name: ` ${name} ` });
@@ -94,7 +94,7 @@ describe("creating a resource", () => {
     expect(await create({ name: name.toUpperCase() })).toMatchObject({ status: 201 });
   });
 
-  test("makes one of several that ask for a name at once, and nothing of the others", async () => {
+  test("of concurrent requests with one name, one succeeds and the others write nothing", async () => {
     const { client: own } = await server.newTenant();
     const body = { name: "Contested", type: "PRIVATE", addresses: [{ address: "10.0.0.1", protocols: [] }] };
     const replies = await Promise.all(Array.from({ length: 6 }, () => own.post("/tenants/resources", body)));
@@ -149,7 +149,7 @@ describe("creating a resource", () => {
     expect(await create({ type: "INTERNET", addresses: addresses.slice(0, -1) })).toMatchObject({ status: 201 });
   });
 
-  test("refuses an address that stands in it twice once in canonical form", async () => {
+  test("refuses addresses that are equal in canonical form", async () => {
     const twice = (one: string, two: string) =>
       create({ addresses: [one, two].map((address) => ({ address, protocols: [] })) });
     for (const [one, two] of [
@@ -162,7 +162,7 @@ describe("creating a resource", () => {
       expect(reply).toMatchObject({ status: 422, body: { code: "duplicate_address" } });
       expect(pointers(reply)).toEqual(["/addresses/1/address"]);
     }
-    // A wildcard and what it covers, or an address and its full-length block, are different texts.
+    // A wildcard and a name that it covers, or an address and its full-length block, are different texts.
     expect(await twice("*.example.com", "git.example.com")).toMatchObject({ status: 201 });
     expect(await twice("10.0.0.1", "10.0.0.1/32")).toMatchObject({ status: 201 });
   });
@@ -182,7 +182,7 @@ describe("creating a resource", () => {
     expect(await create({ name })).toMatchObject({ status: 201 });
   });
 
-  test("takes a protocol named in two letter cases once", async () => {
+  test("accepts a protocol in two letter cases as one", async () => {
     const reply = await create({ addresses: [{ address: "10.0.0.1", protocols: [ssh.toUpperCase(), ssh, https] }] });
     expect(reply.body.addresses[0].protocols.map(({ id }: { id: string }) => id)).toEqual([ssh, https]);
   });

@@ -46,7 +46,7 @@ describe("connecting a gateway to a resource", () => {
     ]);
   });
 
-  test("again leaves order, version and record as they are, but checks If-Match", async () => {
+  test("repeated keeps order, version and record, but checks If-Match", async () => {
     const id = await makeId("resource", client);
     const gateways = await makeGateways(2);
     for (const gateway of gateways) await connect(id, gateway);
@@ -67,7 +67,7 @@ describe("connecting a gateway to a resource", () => {
     expect((await client.get(`/tenants/resources/${id}`)).headers.etag).toBe('"5"');
   });
 
-  test("closes the gaps that disconnected and deleted gateways left", async () => {
+  test("closes the gaps of disconnected and deleted gateways", async () => {
     const id = await makeId("resource", client);
     const [a = "", b = "", c = "", d = "", e = ""] = await makeGateways(5);
     for (const gateway of [a, b, c, d]) await connect(id, gateway);
@@ -92,11 +92,11 @@ describe("connecting a gateway to a resource", () => {
     const replies = await Promise.all([last, beyond].map((gateway) => without.put(pathOf(id, gateway))));
     expect(replies.map(({ status }) => status).sort()).toEqual([204, 409]);
     expect(replies.find(({ status }) => status === 409)?.body.code).toBe("resource_full");
-    // One that is connected already stays so.
+    // A connected gateway keeps its connection.
     expect(await without.put(pathOf(id, gateways[0] ?? ""))).toMatchObject({ status: 204 });
   });
 
-  /** Rows without a real token cannot be shown to those who see tokens. */
+  /** Rows without a valid token cannot be shown to callers that may see tokens. */
   async function keyWithoutTokens(): Promise<string> {
     const permissions = ["gateways:read", "resources:read", "resources:write"];
     return (await client.post("/tenants/api-keys", { name: "Without tokens", permissions })).body.key;
@@ -104,7 +104,7 @@ describe("connecting a gateway to a resource", () => {
 });
 
 describe("disconnecting a gateway from a resource", () => {
-  test("leaves the others in their order, and does not find one that is not connected", async () => {
+  test("keeps the order of the others, and answers 404 for a gateway that is not connected", async () => {
     const { id } = await make("resource", client);
     const [a = "", b = "", c = ""] = await makeGateways(3);
     for (const gateway of [a, b, c]) await connect(id, gateway);
@@ -118,7 +118,7 @@ describe("disconnecting a gateway from a resource", () => {
     expect(body.data).toMatchObject([{ before: { gateways: [{ id: a }, { id: b }, { id: c }] }, after: { id } }]);
   });
 
-  test("and connecting the same one at once leaves it connected or not, and never an error", async () => {
+  test("and connecting the same gateway concurrently causes no error", async () => {
     const id = await makeId("resource", client);
     const [stays = "", moves = ""] = await makeGateways(2);
     await connect(id, stays);

@@ -10,7 +10,7 @@ const gateways: string[] = [];
 let protocol: string;
 let policy: string;
 
-/** Sorted without regard to case, ties by id: the order of creation. */
+/** Sorted regardless of letter case, ties by id, which is the order of creation. */
 const byName = ["10% off", "alpha", "Alpha", "ALPHA", "beta_one", "betaXone", "Émile", "émile zola"];
 const creation = ["betaXone", "alpha", "émile zola", "Alpha", "10% off", "ALPHA", "beta_one", "Émile"];
 const types: Readonly<Record<string, string>> = { alpha: "SAAS", Alpha: "SAAS", "10% off": "INTERNET" };
@@ -109,7 +109,7 @@ describe("paging", () => {
     expect((await list(Object.fromEntries(renamed))).body).toEqual(body);
   });
 
-  test("takes both spellings of one thing when they agree, and mixed ones", async () => {
+  test("accepts equal and mixed spellings of a parameter", async () => {
     const agreed = await list({ limit: "3", "page[limit]": "3", "page[offset]": "2" });
     expect(agreed.body).toMatchObject({ limit: 3, page: 0, hasPrevious: true });
     for (const parameters of [
@@ -154,13 +154,13 @@ describe("sorting", () => {
     expect(await namesOf({ sort })).toEqual(names);
   });
 
-  test("takes the parameter several times", async () => {
+  test("accepts the parameter several times", async () => {
     const { body } = await client.get("/tenants/resources?sort=-name&sort=-id");
     const names = body.data.map(({ name }: { name: string }) => name);
     expect(names).toEqual([...reversed.slice(0, 4), "ALPHA", "Alpha", "alpha", "10% off"]);
   });
 
-  test("gives pages that never overlap, ties or not", async () => {
+  test("has pages that never overlap, even with ties", async () => {
     for (const sort of ["name", "-name"]) {
       const pages = await Promise.all(
         Array.from({ length: 4 }, (_, index) => list({ sort, limit: "2", offset: String(2 * index) })),
@@ -175,7 +175,7 @@ describe("sorting", () => {
     expect(reply).toMatchObject({ status: 400, body: { code: "invalid_parameter", errors: [{ pointer: "sort" }] } });
   });
 
-  test("names the sortable fields where it refuses one", async () => {
+  test("lists the sortable fields in a refusal", async () => {
     expect((await list({ sort: "status" })).body.detail).toContain("id, name");
   });
 });
@@ -229,12 +229,12 @@ describe("filters", () => {
     expect(await namesOf({ "filter[id][nin]": some })).toHaveLength(6);
   });
 
-  test("by gateways, where any of a resource's gateways counts", async () => {
+  test("filters by any of a resource's gateways", async () => {
     const [one = "", two = ""] = gateways;
     expect(await namesOf({ "filter[gateways.id]": one })).toEqual(["alpha", "Alpha"]);
     expect(await namesOf({ "filter[gateways.id][in]": `${one},${two}` })).toEqual(["alpha", "Alpha", "beta_one"]);
     expect(await namesOf({ "filter[gateways.id][gt]": one })).toEqual(["Alpha", "beta_one"]);
-    // None of them is it: also those that have none at all.
+    // Resources without any gateway also match a negated filter.
     const withoutTwo = creation.filter((name) => name !== "Alpha" && name !== "beta_one");
     expect(await namesOf({ "filter[gateways.id][ne]": two })).toEqual(withoutTwo);
     expect(await namesOf({ "filter[gateways.id][nin]": `${one},${two}` })).toHaveLength(5);
@@ -275,7 +275,7 @@ describe("filters", () => {
     expect(reply).toMatchObject({ status: 400, body: { code: "invalid_parameter" } });
   });
 
-  test("take 100 values and no more", async () => {
+  test("accepts at most 100 values", async () => {
     const values = (count: number) => Array.from({ length: count }, (_, index) => `name ${index}`).join(",");
     expect((await list({ "filter[name][in]": values(100) })).status).toBe(200);
     expect((await list({ "filter[name][in]": values(101) })).status).toBe(400);

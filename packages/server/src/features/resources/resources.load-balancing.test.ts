@@ -48,7 +48,7 @@ describe("configuring load balancing", () => {
     expect(await balance(id, { ...same, loadBalancingMode: "AUTOMATIC" })).toMatchObject({ headers: { etag: '"3"' } });
   });
 
-  test("sets the mode, which it needs", async () => {
+  test("sets the mode, which is required", async () => {
     const id = await makeId("resource", client);
     await balance(id, { loadBalancingMode: "AUTOMATIC", gateways });
     const { body } = await client.get(`/tenants/resources/${id}`);
@@ -59,7 +59,7 @@ describe("configuring load balancing", () => {
     });
   });
 
-  test("leaves the gateways' own versions", async () => {
+  test("keeps the versions of the gateways", async () => {
     const id = await makeId("resource", client);
     const gateway = await makeId("gateway", client);
     await balance(id, { loadBalancingMode: "MANUAL", gateways: [gateway] });
@@ -79,7 +79,7 @@ describe("configuring load balancing", () => {
     expect(reply).toMatchObject({ status: 400, body: { code: "invalid_body", errors: [{ pointer }] } });
   });
 
-  test("refuses unknown gateways, another tenant's, and texts that are no ids, naming each", async () => {
+  test("refuses unknown gateways, another tenant's, and invalid ids, listing each", async () => {
     const id = await makeId("resource", client);
     await balance(id, { loadBalancingMode: "MANUAL", gateways });
     const foreign = await makeId("gateway", (await server.newTenant()).client);
@@ -98,7 +98,7 @@ describe("configuring load balancing", () => {
     expect(await connected(id)).toEqual(gateways);
   });
 
-  test("takes one gateway in two letter cases once, at its first place", async () => {
+  test("accepts a gateway in two letter cases once, at its first position", async () => {
     const id = await makeId("resource", client);
     const [a = "", b = ""] = gateways;
     const reply = await balance(id, { loadBalancingMode: "MANUAL", gateways: [b.toUpperCase(), a, b] });
@@ -113,10 +113,10 @@ describe("configuring load balancing", () => {
     expect(await balance(id, body, { "if-match": '"1"' })).toMatchObject({ status: 422 });
   });
 
-  test("of one resource by many at once leaves one of their lists, whole", async () => {
+  test("of concurrent writes to one resource, one list is stored completely", async () => {
     const id = await makeId("resource", client);
     const [a = "", b = "", c = "", d = ""] = gateways;
-    await balance(id, { loadBalancingMode: "MANUAL", gateways: [a] }); // so that each of the lists changes something
+    await balance(id, { loadBalancingMode: "MANUAL", gateways: [a] }); // so that each list is a change
     const orders = [[a, b, c], [c, b, a], [d], [b, d], [d, c, b, a], []];
     const replies = await Promise.all(
       orders.map((order) => balance(id, { loadBalancingMode: "MANUAL", gateways: order })),
@@ -128,7 +128,7 @@ describe("configuring load balancing", () => {
 });
 
 describe("a resource's status", () => {
-  test("is ONLINE while one of its gateways is, and never raises its version", async () => {
+  test("is ONLINE while one of its gateways is, without a new version", async () => {
     const tenant = await server.newTenant();
     const own = tenant.client;
     const resource = await make("resource", own);

@@ -18,7 +18,7 @@ function create(fields: object = {}): Promise<TestReply> {
 }
 
 describe("reading a resource", () => {
-  test("answers 404 for an id that is nobody's or another tenant's, 400 for what is no id", async () => {
+  test("answers 404 for an unknown id or another tenant's, and 400 for an invalid id", async () => {
     const foreign = await makeId("resource", (await server.newTenant()).client);
     for (const id of [unknownId, foreign]) {
       for (const reply of [
@@ -42,7 +42,7 @@ describe("reading a resource", () => {
     expect(read).toMatchObject({ status: 200, body: { id: body.id } });
   });
 
-  test("tells of it by its id in lower case, however a command spelled it", async () => {
+  test("shows its id in lower case, however a request spells it", async () => {
     const tenant = await server.newTenant();
     const { id } = await make("resource", tenant.client);
     await tenant.client.patch(`/tenants/resources/${id.toUpperCase()}`, { name: unique("Resource") });
@@ -123,7 +123,7 @@ describe("updating a resource", () => {
     expect(await client.patch(path, fine, { "if-match": "3" })).toMatchObject({ status: 412 });
   });
 
-  test("lets exactly one of several writers with the same ETag through", async () => {
+  test("accepts exactly one of several concurrent writes with the same ETag", async () => {
     const { body } = await create();
     const replies = await Promise.all(
       Array.from({ length: 6 }, () =>
@@ -135,7 +135,7 @@ describe("updating a resource", () => {
 });
 
 describe("deleting a resource", () => {
-  test("takes its addresses and connections with it, and frees its name", async () => {
+  test("deletes its addresses and connections, and frees its name", async () => {
     const resource = await make("resource", client);
     const gateway = await makeId("gateway", client);
     await client.post(`/tenants/resources/${resource.id}/loadBalancing`, {
@@ -153,7 +153,7 @@ describe("deleting a resource", () => {
     expect(await create({ name: resource.name })).toMatchObject({ status: 201 });
   });
 
-  test("is refused while active policies name it, and those are listed by name", async () => {
+  test("is refused while active policies list it, with their names", async () => {
     const { body: resource } = await create();
     const policies: { id: string; name: string }[] = [];
     for (const name of [unique("zeta"), unique("Alpha")]) {
@@ -176,7 +176,7 @@ describe("deleting a resource", () => {
     }
   });
 
-  test("records, and tells in the outbox, which policies lose it, and leaves what else they name", async () => {
+  test("records and publishes which policies lose it, and keeps the rest of the policies", async () => {
     const tenant = await server.newTenant();
     const [gone, stays] = [await make("resource", tenant.client), await make("resource", tenant.client)];
     const fields = { name: "Forge", type: "PRIVATE", action: true, resources: [gone.id, stays.id] };
@@ -203,7 +203,7 @@ describe("deleting a resource", () => {
     expect(await client.delete(`/tenants/resources/${body.id}`)).toMatchObject({ status: 204 });
   });
 
-  test("races with a policy that begins to name it: one of the two is refused", async () => {
+  test("of deleting it and listing it in a policy concurrently, one is refused", async () => {
     for (let round = 0; round < 6; round += 1) {
       const { body: resource } = await create();
       const fields = { name: unique("Policy"), type: "PRIVATE", action: true, resources: [resource.id] };

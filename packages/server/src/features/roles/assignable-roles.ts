@@ -1,4 +1,4 @@
-/** Who may give whom which role: nobody gives rights that they do not hold, and nobody assigns the owner's role. */
+/** Rules for granting roles: callers grant only permissions that they hold, and nobody assigns the owner's role. */
 import type { Permission, RoleType } from "@gatehouse/contract/permissions";
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -7,7 +7,8 @@ import { existingRoleTypes } from "./roles.queries.ts";
 import { permissionsBeyond } from "./roles.rules.ts";
 
 /**
- * @param what starts the sentence that says what would give too much: `The role SUPPORT`
+ * @param what the subject of the sentence that reports the excess: `The role SUPPORT`
+ *
  * @param held the caller's permissions
  * @throws AppError grants_exceed_caller
  */
@@ -15,16 +16,16 @@ export function refuseGrantsBeyond(what: string, types: Iterable<RoleType>, held
   const beyond = permissionsBeyond(types, held);
   if (beyond.length === 0) return;
   throw new AppError("grants_exceed_caller", {
-    detail: `${what} grants ${beyond.join(", ")}, which the calling key does not hold itself.`,
+    detail: `${what} grants ${beyond.join(", ")}, which the calling key does not hold.`,
   });
 }
 
-/** Roles that a field of a body names, to be given to a user or to a group. */
+/** Roles in a field of a body, to be granted to a user or a group. */
 export interface AskedRoles {
   /** JSON Pointer of the list. */
   readonly pointer: string;
   readonly ids: readonly string[];
-  /** Ids of roles that are held already: whoever leaves them where they are gives nothing. */
+  /** Ids of roles that are already held. Leaving them unchanged grants nothing. */
   readonly present: ReadonlySet<string>;
 }
 

@@ -1,4 +1,4 @@
-/** What other features may ask of roles. */
+/** The face of this feature: roles. */
 export { refuseGrantsBeyond, requireAssignable } from "./assignable-roles.ts";
 export { createSystemRoles } from "./roles.built-in.ts";
 export { readRole, roleIdsByType } from "./roles.queries.ts";

@@ -4,7 +4,7 @@ import { statement } from "../../platform/db/statement.ts";
 import { newId } from "../../platform/ids.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
-/** The system roles of every tenant; what they grant stands in the contract's permissions. */
+/** The system roles of every tenant. The contract's permissions list their grants. */
 const systemRoles: Readonly<Record<RoleType, { readonly name: string; readonly description: string }>> = {
   OWNER: { name: "Owner", description: "Owns the tenant. There is exactly one." },
   ADMIN: { name: "Administrator", description: "Administers everything." },
@@ -32,7 +32,7 @@ const insertAll = statement<
    FROM unnest($3::uuid[], $4::text[], $5::text[], $6::text[]) AS role (id, type, name, description)`,
 );
 
-/** Makes the tenant's system roles. Returns the id of each. */
+/** Inserts the tenant's system roles. Returns the id of each. */
 export async function createSystemRoles(
   tx: TenantTx,
   _granted: Granted<"roles:write">,

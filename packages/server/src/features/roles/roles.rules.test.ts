@@ -6,7 +6,7 @@ import { holdsEverything, permissionsBeyond } from "./roles.rules.ts";
 const someRoles = fc.subarray([...roleTypes]);
 const somePermissions = fc.subarray([...permissions]).map((held) => new Set<Permission>(held));
 
-test("what roles grant beyond what is held is exactly what is granted and not held", () => {
+test("exceeding permissions are those that are granted and not held", () => {
   fc.assert(
     fc.property(someRoles, somePermissions, (types, held) => {
       const beyond = permissionsBeyond(types, held);
@@ -18,7 +18,7 @@ test("what roles grant beyond what is held is exactly what is granted and not he
   );
 });
 
-test("nothing is beyond a caller who holds everything, and only then nothing could be", () => {
+test("no role exceeds a caller with all permissions, and only such a caller", () => {
   expect(holdsEverything(new Set(permissions))).toBe(true);
   expect(permissionsBeyond(roleTypes, new Set(permissions))).toEqual([]);
   for (const missing of permissions) {

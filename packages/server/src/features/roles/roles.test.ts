@@ -10,7 +10,7 @@ beforeAll(async () => {
   tenant = await server.newTenant();
 });
 
-test("a tenant has one system role of each type", async () => {
+test("a tenant has one system role per type", async () => {
   const { body } = await tenant.client.get("/tenants/roles");
   expect(body.map(({ type }: { type: string }) => type)).toEqual(roleTypes);
   expect(body.every(({ deleteable }: { deleteable: boolean }) => !deleteable)).toBe(true);

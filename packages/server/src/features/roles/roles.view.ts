@@ -35,7 +35,7 @@ export function roleView(row: RoleJson): Role {
   };
 }
 
-/** Roles as records embed them: the most privileged first. */
+/** Roles as records embed them, the most privileged first. */
 export function rolesView(rows: readonly RoleJson[] | null): Role[] {
   const place = (row: RoleJson) => rolesByPrivilege.indexOf(row.type);
   return [...(rows ?? [])].sort((one, two) => place(one) - place(two)).map(roleView);

@@ -1,4 +1,4 @@
-/** What the rest of the server may ask of the console's sessions. */
+/** The face of this feature: the console's sessions. */
 import type { Caller, SessionInfo, Sessions } from "../../http/caller.ts";
 import { AppError } from "../../platform/app-error.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -9,7 +9,7 @@ import type { ApiKeyAuthenticator } from "../api-keys/api-keys.api.ts";
 import * as queries from "./sessions.queries.ts";
 import { idleMs, isOver, sessionExpiry, wantsTouch } from "./sessions.rules.ts";
 
-/** Sessions of one key at most; the oldest give way. */
+/** The number of sessions per key at most. A new session replaces the oldest. */
 const sessionsOfKey = 100;
 
 export interface ConsoleSessionsOptions {
@@ -19,8 +19,8 @@ export interface ConsoleSessionsOptions {
 }
 
 /**
- * Sessions stand for a key: each request asks the database for the session, and is then judged by the key as it is now.
- * Nothing of them is remembered, so signing out holds on every replica at once.
+ * Sessions of the console. A session stands for a key: each request reads the session and authorizes its key again.
+ * Nothing is cached, so signing out takes effect on every replica at once.
  */
 export class ConsoleSessions implements Sessions {
   readonly #options: ConsoleSessionsOptions;
@@ -30,8 +30,9 @@ export class ConsoleSessions implements Sessions {
   }
 
   /**
-   * @param key a tenant's key, which `caller` has just proved to hold
-   * @returns what the cookie is to hold, shown this once
+   * @param key the tenant's key that `caller` authenticated with
+   *
+   * @returns the content of the cookie, which is shown once
    */
   async begin(caller: Caller, key: string): Promise<{ readonly token: string; readonly info: SessionInfo }> {
     const { database, clock } = this.#options;
@@ -53,22 +54,22 @@ export class ConsoleSessions implements Sessions {
   }
 
   /**
-   * Who a session's token stands for.
+   * Resolves the caller of a session.
    *
-   * @throws AppError session_ended; what the key is refused with, when it has expired or comes from elsewhere
+   * @throws AppError session_ended; source_address_not_allowed, database_unavailable
    */
   async authenticate(token: string, sourceAddress: string): Promise<Caller> {
     return (await this.#find(token, sourceAddress)).caller;
   }
 
-  /** @throws AppError as `authenticate` does */
+  /** @throws AppError like `authenticate` */
   async describe(token: string, sourceAddress: string): Promise<SessionInfo> {
     const { caller, row } = await this.#find(token, sourceAddress);
     const times = { createdAt: new Date(row.created_at), expiresAt: new Date(row.expires_at) };
     return this.#describe(caller, row.tenant_id, times);
   }
 
-  /** Ends the session wherever it is used. Nothing happens where it is over. */
+  /** Ends the session on all replicas. Does nothing if it has ended. */
   async end(token: string): Promise<void> {
     const { database } = this.#options;
     const row = await queries.findPresentedSession(database, hashToken(token));
@@ -83,7 +84,7 @@ export class ConsoleSessions implements Sessions {
       throw new AppError("session_ended");
     }
     const caller = await apiKeys.authenticateByHash(row.key_hash, sourceAddress).catch((error: unknown) => {
-      // Of a key that was revoked or has expired nobody needs to hear more than that.
+      // Do not tell the holder of a session whether its key was revoked or expired.
       if (error instanceof AppError && error.code === "invalid_api_key") throw new AppError("session_ended");
       throw error;
     });

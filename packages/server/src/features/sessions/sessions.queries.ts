@@ -1,7 +1,7 @@
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
 
-/** The row of a presented session, and the tenant it belongs to. */
+/** The row of a presented session, and its tenant. */
 export interface SessionRow {
   readonly tenant_id: string;
   readonly id: string;
@@ -53,7 +53,7 @@ const selectTenantName = statement<{ name: string }, [tenantId: string]>(
   "SELECT name FROM tenants WHERE id = $1",
 );
 
-/** Finds the session with a hash, whichever tenant it belongs to. Row-level security shows the presenter that row alone. */
+/** Finds the session with a hash in any tenant. Row-level security shows the caller only this row. */
 export async function findPresentedSession(database: Database, tokenHash: Buffer): Promise<SessionRow | undefined> {
   const scope = { kind: "presented-session", tokenHash: tokenHash.toString("hex") } as const;
   const rows = await database.snapshot(scope, (transaction: Transaction) =>
@@ -62,7 +62,7 @@ export async function findPresentedSession(database: Database, tokenHash: Buffer
   return rows[0];
 }
 
-/** Stores a session, and clears away those of the tenant that are over and those of the key beyond `kept`. */
+/** Stores a session. Deletes the tenant's ended sessions, and sessions of the key beyond `kept`. */
 export async function storeSession(
   database: Database,
   tenantId: string,

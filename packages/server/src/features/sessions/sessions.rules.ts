@@ -1,21 +1,21 @@
-/** How long sessions live (docs/decisions/0041-sessions.md). */
+/** The lifetime of sessions (docs/decisions/0041-sessions.md). */
 
 const minuteMs = 60_000;
 
-/** A session that is not used for this long is over, in milliseconds. */
+/** The idle time after which a session ends, in milliseconds. */
 export const idleMs = 60 * minuteMs;
-/** A session is over after this long, however much it is used, in milliseconds. */
+/** The maximum lifetime of a session, in milliseconds. */
 export const longestMs = 12 * 60 * minuteMs;
-/** Its last use is written down this often at most, in milliseconds. */
+/** The minimum time between two stores of the last use, in milliseconds. */
 const touchEveryMs = minuteMs;
 
 export interface SessionTimes {
-  /** Timestamps, as stored. */
+  /** A timestamp as stored. */
   readonly lastUsedAt: string;
   readonly expiresAt: string;
 }
 
-/** @param keyExpiresAt when the key that signs in expires; null for never */
+/** @param keyExpiresAt when the key expires; null for never */
 export function sessionExpiry(now: Date, keyExpiresAt: string | null): Date {
   const keyEndsMs = keyExpiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(keyExpiresAt);
   return new Date(Math.min(now.getTime() + longestMs, keyEndsMs));

@@ -54,7 +54,7 @@ describe("signing in", () => {
     expect((await users(cookieOf(reply))).status).toBe(200);
   });
 
-  test("takes the keys that the API takes, and not the operator's", async () => {
+  test("accepts API keys, and refuses the operator's key", async () => {
     const wrong = generateToken(tokenPrefixes.apiKey);
     for (const key of [wrong, server.operatorKey, generateToken(tokenPrefixes.session)]) {
       const { status, body, headers } = await server.client(key).post(session, undefined, fromPage);
@@ -64,7 +64,7 @@ describe("signing in", () => {
     expect((await server.client(undefined).post(session, undefined, fromPage)).body.code).toBe("missing_api_key");
   });
 
-  test("is no way from a session to a longer one", async () => {
+  test("cannot be extended by signing in with a session", async () => {
     const cookie = await signIn(tenant.key);
     expect((await call("POST", session, cookie)).body.code).toBe("missing_api_key");
   });
@@ -82,8 +82,8 @@ describe("signing in", () => {
   });
 });
 
-describe("who one is", () => {
-  test("is told by key, tenant, permissions and times, and by no secret", async () => {
+describe("the session's description", () => {
+  test("has key, tenant, permissions and times, and no secrets", async () => {
     const key = await tenant.keyWith("users:read");
     const { status, body } = await call("GET", session, await signIn(key));
     expect(status).toBe(200);
@@ -97,7 +97,7 @@ describe("who one is", () => {
     });
   });
 
-  test("is nobody without a session, and that is no error", async () => {
+  test("is empty without a session, which is not an error", async () => {
     expect((await call("GET", session, "other=1")).status).toBe(204);
     const over = await call("GET", session, `gatehouse_session=${generateToken(tokenPrefixes.session)}`);
     expect(over.status).toBe(204);
@@ -106,7 +106,7 @@ describe("who one is", () => {
 });
 
 describe("a session", () => {
-  test("may what its key may, is recorded as the key, and no more", async () => {
+  test("has the permissions of its key, and is recorded as the key", async () => {
     const cookie = await signIn(await tenant.keyWith("groups:read", "groups:write", "events:read"));
     const made = await call("POST", "/tenants/groups", cookie);
     expect(made.status, made.text).toBe(201);
@@ -142,7 +142,7 @@ describe("a session", () => {
     expect((await users(cookie)).body.code).toBe("session_ended");
   });
 
-  test("lives no longer than its key, also where that was cut short after signing in", async () => {
+  test("ends with its key at the latest, even if the key's expiry moved after signing in", async () => {
     const expiresAt = new Date(clock.now().getTime() + 10 * minuteMs).toISOString();
     const made = await tenant.client.post("/tenants/api-keys", {
       name: "Brief",
@@ -161,7 +161,7 @@ describe("a session", () => {
     expect((await users(cookie)).body.code).toBe("session_ended");
   });
 
-  test("is used from where its key may be used", async () => {
+  test("can be used from the addresses of its key", async () => {
     const body = { name: "Placed", permissions: ["users:read"], sourceIps: ["127.0.0.1"] };
     const { body: made } = await tenant.client.post("/tenants/api-keys", body);
     const cookie = await signIn(made.key);
@@ -222,7 +222,7 @@ describe("requests that a cookie speaks for", () => {
   });
 });
 
-test("too many failed sign-ins close the address to others, and not to who is signed in there", async () => {
+test("too many failed sign-ins block the address, except for existing sessions", async () => {
   const limited = await startTestServer({ settings: { rateLimits: { perMinute: 0, authFailures: 3, shared: false } } });
   try {
     const { key, client } = await limited.newTenant();

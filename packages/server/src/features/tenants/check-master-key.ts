@@ -6,7 +6,7 @@ import { readFact, storeFact } from "./installation.queries.ts";
 const checkText = "gatehouse";
 const checkContext = "installation";
 
-/** The database's secrets were encrypted with another master key than this start has. */
+/** The secrets in the database were encrypted with another master key. */
 export class WrongMasterKeyError extends StartError {
   constructor() {
     super(
@@ -18,8 +18,8 @@ export class WrongMasterKeyError extends StartError {
 }
 
 /**
- * Finds a wrong master key at the start, not at the first secret that cannot be read: a known text is encrypted when the
- * database is new, and decrypted at each start after.
+ * Detects a wrong master key at start-up, not at the first unreadable secret. A known text is encrypted in a new
+ * database and decrypted at each start.
  *
  * @throws WrongMasterKeyError
  */
@@ -32,6 +32,6 @@ export async function checkMasterKey(transaction: Transaction, box: SecretBox): 
   try {
     box.open(sealed, checkContext);
   } catch {
-    throw new WrongMasterKeyError(); // why decryption fails says nothing more
+    throw new WrongMasterKeyError(); // the reason of the failed decryption adds nothing
   }
 }

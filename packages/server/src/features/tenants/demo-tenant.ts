@@ -1,4 +1,4 @@
-/** Lets the first tenant be filled with example records once, through the API, with a key that lives only that long. */
+/** Access for filling the first tenant with example records once, through the API, with a temporary key. */
 import { permissions } from "@gatehouse/contract/permissions";
 import { grantedToSystem } from "../../platform/authorization/granted.ts";
 import type { Origin } from "../../platform/change.ts";
@@ -9,17 +9,17 @@ import { type IssuedApiKey, issueApiKey } from "../api-keys/api-keys.api.ts";
 import { readFact, storeFact } from "./installation.queries.ts";
 import { firstTenant } from "./tenants.queries.ts";
 
-/** Should filling be interrupted, the key is of no use soon after. In milliseconds. */
+/** The validity of the key, in milliseconds. It limits the key if filling is interrupted. */
 const keyLifetimeMs = 10 * 60_000;
 
 interface DemoTenant {
   readonly key: string;
   readonly keyId: string;
-  /** Remembers that it was done, so that what an administrator deletes does not come back. */
+  /** Stores that the tenant was filled, so that deleted examples do not come back. */
   markFilled(): Promise<void>;
 }
 
-/** @returns undefined when it was filled before */
+/** @returns undefined if the tenant was filled before */
 export async function openDemoTenant(runner: CommandRunner, now: Date): Promise<DemoTenant | undefined> {
   const [filled, tenantId] = await runner.database.snapshot({ kind: "operator" }, (tx) =>
     Promise.all([readFact(tx, "demo-tenant"), firstTenant(tx)]),
@@ -42,7 +42,7 @@ export async function openDemoTenant(runner: CommandRunner, now: Date): Promise<
     });
     return empty();
   });
-  if (issued === undefined) throw new Error("the key for the example records was not made");
+  if (issued === undefined) throw new Error("the key for the example records was not created");
   return {
     key: issued.key,
     keyId: issued.row.id,

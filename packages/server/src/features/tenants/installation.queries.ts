@@ -1,7 +1,7 @@
 import type { Transaction } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
 
-/** Any number, as long as every replica uses the same: one of them sets the installation up. */
+/** An arbitrary number that all replicas share. The replica with the lock sets up the installation. */
 const setUpLock = 7_226_410_774;
 
 const lock = statement<never, [lock: number]>("installation.lock", "SELECT pg_advisory_xact_lock($1)");
@@ -14,14 +14,14 @@ const insert = statement<never, [name: string, value: Buffer]>(
   "INSERT INTO installation (name, value) VALUES ($1, $2)",
 );
 
-/** Waits until no other replica is setting the installation up, and keeps them waiting until the transaction ends. */
+/** Locks the set-up of the installation until the transaction ends. */
 export async function lockInstallation(transaction: Transaction): Promise<void> {
   await transaction.query(lock, setUpLock);
 }
 
 /**
- * Facts about the installation, each written once: the SHA-256 of the operator key that was made at the first start; a
- * known text under the master key; the id of the tenant that was filled with example records.
+ * Facts about the installation, each written once: the SHA-256 of the generated operator key, a known text encrypted
+ * with the master key, and the id of the tenant that was filled with example records.
  */
 export type InstallationFact = "operator-key-sha256" | "master-key-check" | "demo-tenant";
 

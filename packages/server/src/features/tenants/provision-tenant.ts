@@ -1,4 +1,4 @@
-/** Makes a tenant with everything that a tenant always has. */
+/** Creates a tenant with its built-in records. */
 import { permissions } from "@gatehouse/contract/permissions";
 import { grantedToSystem } from "../../platform/authorization/granted.ts";
 import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -15,12 +15,13 @@ import { tenantView } from "./tenants.view.ts";
 export interface NewTenantSettings {
   readonly name: string;
   readonly ownerEmail: string;
-  /** The value of the first key, where configuration sets it. */
+  /** The value of the first key, if the configuration sets it. */
   readonly key?: string | undefined;
 }
 
 /**
- * @param tx inside the new tenant, whose id it carries
+ * @param tx a transaction in the scope of the new tenant
+ *
  * @throws AppError name_taken
  */
 export async function provisionTenant(

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createDatabase } from "../../testing/test-database.ts";
 import { startTestServer } from "../../testing/test-server.ts";
 
-test("the first start leaves one entry of the first tenant in the operator's record, and later starts none", async () => {
+test("the first start records the first tenant in the operator's record, and later starts record nothing", async () => {
   const { connection, drop } = await createDatabase();
   for (let start = 0; start < 2; start += 1) await (await startTestServer({ connection })).close();
   const owner = new pg.Client(connection);

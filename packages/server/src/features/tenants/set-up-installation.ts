@@ -1,4 +1,4 @@
-/** What the first start on an empty database makes: the operator's key, the first tenant, its key. */
+/** Creates the operator's key, the first tenant and its key at the first start on an empty database. */
 import type { Origin } from "../../platform/change.ts";
 import { type CommandRunner, runCommand } from "../../platform/command.ts";
 import type { Transaction } from "../../platform/db/database.ts";
@@ -12,9 +12,9 @@ import { appendOperatorEvent, hasTenants } from "./tenants.queries.ts";
 import { tenantView } from "./tenants.view.ts";
 
 export interface SetUpSettings {
-  /** From the configuration; where absent, one is made at the first start. */
+  /** From the configuration; undefined to generate a key at the first start. */
   readonly operatorKey: string | undefined;
-  /** From the configuration: the value of the first tenant's key. */
+  /** The value of the first tenant's key, from the configuration. */
   readonly bootstrapApiKey: string | undefined;
   readonly tenantName: string;
   readonly ownerEmail: string;
@@ -22,15 +22,15 @@ export interface SetUpSettings {
 
 export interface Installation {
   readonly operatorKeyHash: Buffer;
-  /** What was made at this start, and is never shown again. */
+  /** The key that this start generated; it is not shown again. */
   readonly operatorKey: string | undefined;
   readonly firstApiKey: string | undefined;
 }
 
 /**
- * Safe to call at every start, and by several replicas at once.
+ * Safe to run at every start, and on several replicas at once.
  *
- * @throws WrongMasterKeyError when the stored secrets are encrypted with another master key
+ * @throws WrongMasterKeyError if the stored secrets are encrypted with another master key
  */
 export async function setUpInstallation(
   runner: CommandRunner,
@@ -75,7 +75,7 @@ export async function setUpInstallation(
   return made;
 }
 
-/** One is only made when it can be shown: a configured key leaves no unknown one behind. */
+/** Generates an operator key only if it can be shown. With a configured key, no unknown key is left behind. */
 async function operatorKey(
   transaction: Transaction,
   configured: string | undefined,

@@ -1,4 +1,4 @@
-/** What the rest of the server may ask of tenants. */
+/** The face of this feature: tenants. */
 import { timingSafeEqual } from "node:crypto";
 import type { Caller } from "../../http/caller.ts";
 import { AppError } from "../../platform/app-error.ts";
@@ -15,7 +15,7 @@ const operator: Caller = {
   tenantId: undefined,
 };
 
-/** @returns a check of the operator's key that takes the same time whatever is presented */
+/** @returns a check of the operator's key in constant time */
 export function operatorAuthenticator(operatorKeyHash: Buffer): (key: string) => Caller {
   return (key) => {
     if (!timingSafeEqual(hashToken(key), operatorKeyHash)) throw new AppError("invalid_api_key");

@@ -42,7 +42,7 @@ export async function deleteTenant(call: Call<typeof operations.deleteTenant>): 
     call.requireVersion(row.version);
     const before = tenantView(row);
     await appendEvent(tx, call.origin, tenantId, { before });
-    // The tenant's own audit record goes with it; that it is gone, replicas learn from the outbox, which stays.
+    // Deleting the tenant deletes its audit record. Replicas learn of the deletion from the outbox, which remains.
     await queries.announceDeletion(tx, call.now);
     await queries.deleteTenant(tx);
     return empty();

@@ -45,8 +45,8 @@ const selectForChange = statement<TenantRow, [id: string]>(
   "tenants.lock",
   `SELECT ${columns} FROM tenants WHERE id = $1 FOR UPDATE`,
 );
-// What keeps one record of the tenant from being deleted must not keep the whole tenant: the order of cascades is the
-// database's.
+// Constraints that protect single records must not block the deletion of the tenant: the database chooses the order of
+// cascades.
 const deferConstraints = statement<never, []>("tenants.defer_constraints", "SET CONSTRAINTS ALL DEFERRED");
 const remove = statement<never, [id: string]>("tenants.delete", "DELETE FROM tenants WHERE id = $1");
 const selectAny = statement<{ exists: boolean }, []>("tenants.any", "SELECT EXISTS (SELECT FROM tenants)");
@@ -81,7 +81,7 @@ const appendEvent = statement<
 export async function insertTenant(tx: TenantTx, at: Date, name: string, ownerEmail: string): Promise<TenantRow> {
   const nameTaken = () =>
     new AppError("name_taken", {
-      detail: `A tenant is already called ${JSON.stringify(name)}.`,
+      detail: `Another tenant has the name ${JSON.stringify(name)}. Choose another name.`,
       errors: [{ pointer: "/name", message: "is taken" }],
     });
   const rows = await withConstraints(
@@ -99,7 +99,7 @@ export async function lockTenant(transaction: Transaction, id: string): Promise<
   return (await transaction.query(selectForChange, id))[0];
 }
 
-/** Deletes the tenant; every table of its follows by foreign key. */
+/** Deletes the tenant. Foreign keys delete the rows in all other tables. */
 export async function deleteTenant(tx: TenantTx): Promise<void> {
   await Promise.all([tx.query(deferConstraints), tx.query(remove, tx.tenantId)]);
 }
@@ -108,7 +108,7 @@ export async function hasTenants(transaction: Transaction): Promise<boolean> {
   return (await transaction.query(selectAny))[0]?.exists === true;
 }
 
-/** The id of the tenant that was made first. */
+/** The id of the oldest tenant. */
 export async function firstTenant(transaction: Transaction): Promise<string | undefined> {
   return (await transaction.query(selectFirst))[0]?.id;
 }
@@ -134,13 +134,13 @@ const announce = statement<never, [tenantId: string, at: Date, changes: string]>
    INSERT INTO outbox (tenant_id, generation, created_at, changes) SELECT $1, generation, $2, $3::jsonb FROM bumped`,
 );
 
-/** Tells every replica, through the outbox, that the tenant is about to be gone. */
+/** Announces the deletion of the tenant to all replicas, through the outbox. */
 export async function announceDeletion(tx: TenantTx, at: Date): Promise<void> {
   const changes = JSON.stringify([{ type: "tenant", id: tx.tenantId, change: "deleted" }]);
   await tx.query(announce, tx.tenantId, at, changes);
 }
 
-/** What the operator did, in a record that outlives the tenant. */
+/** Records an action of the operator in the installation's record, which outlives the tenant. */
 export async function appendOperatorEvent(
   transaction: Transaction,
   event: {

@@ -1,4 +1,4 @@
-/** What the commands that change one user have in common: the lock, the If-Match, the audit entry. */
+/** The shared part of commands that change one user: the lock, If-Match and the audit entry. */
 import type { User } from "@gatehouse/contract/records/user";
 import { AppError } from "../../platform/app-error.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -30,9 +30,9 @@ export async function lockForChange(call: ChangingCall, tx: TenantTx, id: string
 }
 
 /**
- * Changes a user whom the caller has locked and found to be of the right version, and records it.
+ * Changes a locked user whose version was checked, and records the change.
  *
- * @param change changes the user and raises the version; false when everything already is as it should be
+ * @param change changes the user and increments the version; returns false if nothing is to be changed
  */
 export async function changeLockedUser(
   call: ChangingCall,
@@ -50,7 +50,7 @@ export async function changeLockedUser(
 }
 
 /**
- * Locks a user, checks the If-Match, and changes the user as `changeLockedUser` does.
+ * Locks a user, checks If-Match, and changes the user like `changeLockedUser`.
  *
  * @throws AppError not_found, precondition_failed
  */

@@ -1,4 +1,4 @@
-/** What enrolling a device asks of the user whom it is for. */
+/** The part of enrolling a device that concerns its user. */
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -8,7 +8,7 @@ import { userView } from "./users.view.ts";
 
 export type EnrollingUser = Pick<queries.UserRow, "id" | "email" | "status" | "max_devices" | "invitation_expires_at">;
 
-/** Enrolments of one user wait for each other here, so that none of them counts devices that another is about to add. */
+/** Locks the user. Enrolments of one user wait here, so that none misses a device that a concurrent one adds. */
 export function lockUserForEnrolment(tx: TenantTx, id: string): Promise<EnrollingUser | undefined> {
   return queries.lockUser(tx, id);
 }
@@ -24,7 +24,7 @@ export function requireEnrollable({ email, status, invitation_expires_at: expire
   }
 }
 
-/** Makes a pending user active, and records it. */
+/** Activates a pending user, and records the change. */
 export async function activateUser(
   tx: CommandTx,
   granted: Granted<"devices:write">,
@@ -34,7 +34,7 @@ export async function activateUser(
   const [before] = await queries.readUsers(tx, [id]);
   await queries.updateUserStatus(tx, granted, id, { status: "active", status_before: null }, at);
   const [after] = await queries.readUsers(tx, [id]);
-  if (before === undefined || after === undefined) throw new Error(`the user ${id} is gone although it was locked`);
+  if (before === undefined || after === undefined) throw new Error(`the user ${id} is missing although it was locked`);
   tx.record({
     type: "user",
     id,

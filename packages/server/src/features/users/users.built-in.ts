@@ -20,7 +20,7 @@ const insertOwner = statement<
    INSERT INTO user_roles (tenant_id, user_id, role_id) SELECT tenant_id, id, $6 FROM made`,
 );
 
-/** Makes the user who owns a new tenant, and records it. */
+/** Inserts the owner of a new tenant, and records it. */
 export async function createOwner(
   tx: CommandTx,
   _granted: Granted<"users:write">,

@@ -7,7 +7,7 @@ test.each(["pending", "active"] as const)("reactivation restores a user who was 
   expect(inactive && reactivated(inactive)).toEqual({ status, status_before: null });
 });
 
-test("an inactive user cannot be deactivated again, which would lose what to restore", () => {
+test("an inactive user cannot be deactivated again, which would lose the previous status", () => {
   expect(deactivated({ status: "inactive", status_before: "active" })).toBeUndefined();
 });
 
@@ -18,7 +18,7 @@ test.each(["pending", "active"] as const)("a user who is %s cannot be reactivate
 test.each([
   [null, false],
   ["2026-01-31T12:00:00.001Z", false],
-  // At its very end an invitation is over.
+  // An invitation has expired at its exact expiry.
   ["2026-01-31T12:00:00.000Z", true],
   ["2026-01-31T11:59:59.999Z", true],
 ])("an invitation until %s has expired at noon: %s", (expiresAt, expected) => {

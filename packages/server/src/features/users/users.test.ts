@@ -67,7 +67,7 @@ describe("updateUserProfile", () => {
     expect((await client.get(`/tenants/users/${id}`)).body).toEqual(second.body);
   });
 
-  test("refuses what is no part of the profile", async () => {
+  test("refuses fields outside of the profile", async () => {
     const { id } = await newUser();
     expect(await client.put(`/tenants/users/${id}`, { email: "other@example.com" })).toMatchObject({
       status: 400,
@@ -91,7 +91,7 @@ describe("updateUserSettings", () => {
   });
 });
 
-test("a write of what is there already answers the record, and records nothing", async () => {
+test("a write without changes answers with the record and records nothing", async () => {
   const { id } = await newUser();
   const path = `/tenants/users/${id}`;
   const profile = { firstName: "Ann", lastName: "Lee", image: "/ann.png" };
@@ -114,7 +114,7 @@ test("a write of what is there already answers the record, and records nothing",
 });
 
 describe("deactivateUser and reactivateUser", () => {
-  test("restore a pending user to pending, and an active one to active", async () => {
+  test("restores the previous status, pending or active", async () => {
     const [pending, active] = [await newUser(), await newUser("ben@example.com")];
     await newDevice(active.id);
     for (const [{ id }, status] of [
@@ -147,7 +147,7 @@ describe("deactivateUser and reactivateUser", () => {
     expect(restored.body.devices).toMatchObject([{ status: "Offline", active: true }]);
   });
 
-  test("reactivating a user who is not deactivated is refused", async () => {
+  test("refuses to reactivate a user who is not deactivated", async () => {
     const { id } = await newUser();
     expect(await client.post(`/tenants/users/${id}/reactivate`)).toMatchObject({
       status: 409,
@@ -157,7 +157,7 @@ describe("deactivateUser and reactivateUser", () => {
 });
 
 describe("deleteUser", () => {
-  test("keeps the devices as records, deactivated and without user, and records each change", async () => {
+  test("deactivates the devices and removes their user, and records each change", async () => {
     const { id } = await newUser();
     const devices = [await newDevice(id), await newDevice(id)];
     expect(await client.delete(`/tenants/users/${id}`)).toMatchObject({ status: 204, text: "" });
@@ -180,7 +180,7 @@ describe("deleteUser", () => {
     expect((await client.get("/tenants/devices")).body.total).toBe(2);
   });
 
-  test("records which policies lose the user, and leaves what else they name", async () => {
+  test("records which policies lose the user, and keeps the rest of the policies", async () => {
     const [gone, stays] = [await newUser(), await newUser("ben@example.com")];
     const fields = { type: "PRIVATE", action: true, users: [gone.id, stays.id] };
     const policies = [];
@@ -211,7 +211,7 @@ describe("deleteUser", () => {
   });
 });
 
-describe("every operation on one user", () => {
+describe("all operations on a single user", () => {
   const each: [string, (path: string, headers?: Record<string, string>) => ReturnType<TestClient["get"]>][] = [
     ["updateUserProfile", (path, headers) => client.put(path, { firstName: "Ann" }, headers)],
     ["updateUserSettings", (path, headers) => client.patch(path, { maxDevices: 1 }, headers)],
@@ -239,7 +239,7 @@ describe("listUsers", () => {
     return body.data.map(({ email }: { email: string }) => email);
   };
 
-  test("sorts without regard to case; those without a value come last", async () => {
+  test("sorts regardless of letter case; users without a value come last", async () => {
     const ann = await newUser("Zoe.Ann@example.com");
     const ben = await newUser("ben@example.com");
     await client.put(`/tenants/users/${ann.id}`, { firstName: "ann", lastName: "Zimmer" });

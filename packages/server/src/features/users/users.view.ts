@@ -84,7 +84,7 @@ function userGroupView(row: UserGroupJson): User["groups"][number] {
   };
 }
 
-/** Of users who have accepted, or are deactivated, an invitation says nothing any more. */
+/** The invitation of a pending user. Active and deactivated users show none. */
 function invitationView(
   { user, invitation_expires_at: expiresAt }: WholeUser,
   now: Date,
@@ -97,14 +97,14 @@ function invitationView(
 export interface WholeUser {
   readonly user: PolicyUserJson;
   readonly attributes: User["attributes"];
-  /** ISO 8601; null for a user whom nobody invited. */
+  /** ISO 8601; null for a user without an invitation. */
   readonly invitation_expires_at: string | null;
   readonly roles: RoleJson[] | null;
   readonly groups: UserGroupJson[] | null;
   readonly devices: DeviceJson[] | null;
 }
 
-/** @param now what the state of the user's invitation and devices is seen from */
+/** @param now the time for which the states of the invitation and of devices are computed */
 export function userView(row: WholeUser, now: Date): User {
   return {
     ...policyUserView(row.user),

@@ -31,7 +31,9 @@ describe("a filter", () => {
     (filter) => expect(unknownFilters(["user.*", filter])).toMatchObject([{ pointer: "/events/1" }]),
   );
 
-  test("that is nearly right is told what it may mean", () => {
-    expect(unknownFilters(["user.create"])[0]?.message).toBe('"user.create" is no event; did you mean user.created?');
+  test("with a typing error gets a suggestion", () => {
+    expect(unknownFilters(["user.create"])[0]?.message).toBe(
+      '"user.create" is not an event type; did you mean user.created?',
+    );
   });
 });

@@ -37,7 +37,7 @@ describe("the time until the next attempt", () => {
     );
   });
 
-  test("adds up to most of a day, and no more than one, whatever chance does", () => {
+  test("lasts most of a day but at most one, with any jitter", () => {
     fc.assert(
       fc.property(fc.array(chance, { minLength: 10, maxLength: 10 }), (randoms) => {
         const delays = randoms.map((random, index) => retryDelayMs(index + 1, undefined, random) ?? 0);

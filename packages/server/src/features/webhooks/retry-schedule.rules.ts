@@ -1,10 +1,10 @@
-/** When a message is tried again, and when it is given up. */
+/** The schedule of retries for a message, until it is given up. */
 
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 
-/** The longest time from each failed attempt to the next, in milliseconds: about a day together. */
+/** The maximum delays after each failed attempt, in milliseconds. Together they last about a day. */
 export const retryDelaysMs: readonly number[] = [
   5 * secondMs,
   30 * secondMs,
@@ -18,17 +18,18 @@ export const retryDelaysMs: readonly number[] = [
   8 * hourMs,
 ];
 
-/** The share of a delay that is left to chance, so that messages that failed together do not return together. */
+/** The random share of a delay, so that messages that failed together are not retried together. */
 const jitter = 0.2;
 
-/** A receiver may ask for a longer pause, up to this, in milliseconds. */
+/** The longest pause that a receiver may request, in milliseconds. */
 export const longestRetryAfterMs = hourMs;
 
 /**
- * @param failures attempts that have failed so far, the latest included: 1 or more
- * @param retryAfterMs what the receiver asked for, in milliseconds; undefined where it did not
+ * @param failures the number of failed attempts, including the latest: 1 or more
+ *
+ * @param retryAfterMs the pause that the receiver requested, in milliseconds; undefined for none
  * @param random from 0 to below 1
- * @returns the time until the next attempt, in milliseconds; undefined when there is none
+ * @returns the time until the next attempt, in milliseconds; undefined if the message is given up
  */
 export function retryDelayMs(failures: number, retryAfterMs: number | undefined, random: number): number | undefined {
   const longest = retryDelaysMs[failures - 1];
@@ -37,14 +38,14 @@ export function retryDelayMs(failures: number, retryAfterMs: number | undefined,
   return Math.max(delay, Math.min(retryAfterMs ?? 0, longestRetryAfterMs));
 }
 
-/** Statuses whose Retry-After counts (RFC 9110, section 10.2.3; RFC 6585, section 4). */
+/** Statuses that use Retry-After (RFC 9110, section 10.2.3; RFC 6585, section 4). */
 const statusesWithRetryAfter = new Set([429, 503]);
 
 /**
- * Reads Retry-After: seconds, or a date.
+ * Parses Retry-After: seconds, or a date.
  *
- * @returns milliseconds from now, 0 for a moment that is over; undefined when there is none, it cannot be read, or the
- *   status gives it no meaning
+ * @returns milliseconds from now, 0 for a time in the past; undefined if it is missing or invalid, or the status does
+ * not use it
  */
 export function retryAfterMs(statusCode: number, header: string | undefined, now: Date): number | undefined {
   if (header === undefined || !statusesWithRetryAfter.has(statusCode)) return undefined;
@@ -57,13 +58,13 @@ export function retryAfterMs(statusCode: number, header: string | undefined, now
 
 export type Verdict =
   | { readonly kind: "delivered" }
-  /** To be tried again, in so many milliseconds. */
+  /** Retry after this time, in milliseconds. */
   | { readonly kind: "again"; readonly delayMs: number }
   | { readonly kind: "given-up" }
-  /** The receiver wants no more messages at all. */
+  /** The receiver refuses all further messages. */
   | { readonly kind: "gone" };
 
-/** What an attempt's answer means for the message. `statusCode` is undefined where no answer came. */
+/** The consequence of an attempt for the message. `statusCode` is undefined if there was no response. */
 export function judge(
   attempt: { readonly statusCode: number | undefined; readonly retryAfter: string | undefined },
   failuresBefore: number,
@@ -78,7 +79,7 @@ export function judge(
   return delayMs === undefined ? { kind: "given-up" } : { kind: "again", delayMs };
 }
 
-/** Whether a webhook whose attempts have all failed since then is to be disabled. */
+/** Whether a webhook is disabled, since all its attempts failed for too long. */
 export function hasFailedTooLong(failingSince: string, now: Date, disableAfterMs: number): boolean {
   return now.getTime() - new Date(failingSince).getTime() >= disableAfterMs;
 }

@@ -44,7 +44,7 @@ const source: ListSource = {
     status: { value: "item.status" },
     type: { value: "item.type" },
     eventId: { value: "item.event_id" },
-    // Not a filter of the API: it is in the path.
+    // Internal filter: the webhook's id is part of the path.
     webhookId: { value: "item.webhook_id" },
   },
 };
@@ -76,7 +76,7 @@ const giveUp = statement<never, [tenantId: string, webhookId: string, at: Date]>
    WHERE tenant_id = $1 AND webhook_id = $2 AND status = 'PENDING'`,
 );
 
-/** A page of a webhook's deliveries. */
+/** One page of a webhook's deliveries. */
 export async function listDeliveries(
   tx: TenantTx,
   webhookId: string,
@@ -97,12 +97,12 @@ export async function readDelivery(tx: TenantTx, webhookId: string, id: string):
   return (await tx.query(selectOne, tx.tenantId, webhookId, id))[0];
 }
 
-/** Reads the delivery and keeps others from changing it until the transaction ends. Lock its webhook before. */
+/** Reads the delivery. Nobody else can change it before the transaction ends. The webhook must be locked first. */
 export async function lockDelivery(tx: TenantTx, webhookId: string, id: string): Promise<DeliveryRow | undefined> {
   return (await tx.query(selectForChange, tx.tenantId, webhookId, id))[0];
 }
 
-/** Makes a message that tells of no event, due at once. */
+/** Inserts a test message without an event, due at once. */
 export async function insertTestDelivery(
   tx: TenantTx,
   _granted: Granted<"webhooks:write">,
@@ -113,7 +113,7 @@ export async function insertTestDelivery(
   return only(await tx.query(insertTest, tx.tenantId, webhookId, id, at));
 }
 
-/** Makes a delivery due at once, with all its attempts ahead. A job that is about to make one finds that it is not its. */
+/** Makes a delivery due at once, with all attempts available again. A job that already holds the delivery loses it. */
 export async function restartDelivery(
   tx: TenantTx,
   _granted: Granted<"webhooks:write">,
@@ -123,7 +123,7 @@ export async function restartDelivery(
   return only(await tx.query(restart, tx.tenantId, id, at));
 }
 
-/** Ends every delivery of a webhook that is still to be made. */
+/** Ends all pending deliveries of a webhook. */
 export async function giveUpDeliveries(
   tx: TenantTx,
   _granted: Granted<"webhooks:write">,
@@ -135,6 +135,6 @@ export async function giveUpDeliveries(
 
 function only(rows: readonly DeliveryRow[]): DeliveryRow {
   const [row] = rows;
-  if (row === undefined) throw new Error("a delivery that was written is not there");
+  if (row === undefined) throw new Error("the updated delivery was not returned");
   return row;
 }

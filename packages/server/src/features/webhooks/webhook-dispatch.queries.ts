@@ -1,4 +1,4 @@
-/** What becomes of events on their way: deliveries that are made, handed to jobs, attempted, and cleared away. */
+/** The states of deliveries: created, assigned to jobs, attempted, deleted. */
 import type { DeliveryStatus, WebhookAttempt } from "@gatehouse/contract/records/webhook";
 import type { Database } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
@@ -6,7 +6,7 @@ import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { endOfGeneration, type FeedPosition } from "../events/events.api.ts";
 import type { DeliveryRow } from "./webhook-deliveries.queries.ts";
 
-/** Where a webhook stands that has seen all of a generation. */
+/** The position of a webhook that has read a whole generation. */
 const { eventId: highestId } = endOfGeneration(0);
 
 const selectTenantsWithWork = statement<{ tenant_id: string }, [now: Date]>(
@@ -30,7 +30,7 @@ const selectTenants = statement<{ tenant_id: string }, []>(
   "SELECT DISTINCT tenant_id FROM webhooks",
 );
 
-/** A webhook that has not seen all of its tenant's events yet. */
+/** A webhook with unread events of its tenant. */
 export interface FollowingWebhook {
   readonly id: string;
   readonly events: readonly string[];
@@ -40,7 +40,7 @@ export interface FollowingWebhook {
 
 const lockFollowing = statement<FollowingWebhook, [tenantId: string, generation: number, eventId: string]>(
   "webhook_dispatch.lock_following",
-  // Another replica that has a webhook locked is doing just this.
+  // A locked webhook is being processed by another replica.
   `SELECT id, events, cursor_generation, cursor_event_id FROM webhooks
    WHERE tenant_id = $1 AND active AND (cursor_generation, cursor_event_id) < ($2, $3::uuid)
    ORDER BY id FOR UPDATE SKIP LOCKED`,
@@ -68,7 +68,7 @@ const moveCursors = statement<never, [tenantId: string, ids: readonly string[], 
 );
 const lockDue = statement<{ id: string }, [tenantId: string, now: Date, perWebhook: number]>(
   "webhook_dispatch.lock_due",
-  // So many at a time for each webhook: a slow receiver keeps nobody else waiting.
+  // The limit applies per webhook, so that a slow receiver does not delay others.
   `SELECT due.id FROM webhooks AS webhook
    CROSS JOIN LATERAL (
      SELECT item.id FROM webhook_deliveries AS item
@@ -138,7 +138,7 @@ const clearOld = statement<{ id: string }, [tenantId: string, before: Date, limi
    RETURNING id`,
 );
 
-/** Tenants with events that a webhook has not seen, or with deliveries that are due and not in anybody's hands. */
+/** Tenants with events that a webhook has not read, or with due deliveries that no job holds. */
 export async function tenantsWithWork(database: Database, now: Date): Promise<readonly string[]> {
   const rows = await database.snapshot({ kind: "operator" }, (tx) => tx.query(selectTenantsWithWork, now));
   return rows.map(({ tenant_id: id }) => id);
@@ -150,7 +150,7 @@ export async function tenantsWithWebhooks(database: Database): Promise<readonly 
   return rows.map(({ tenant_id: id }) => id);
 }
 
-/** The active webhooks that stand before a place in the record, but for those that another replica is at. */
+/** The active webhooks before a position in the record, except for those that another replica processes. */
 export function lockFollowingWebhooks(tx: TenantTx, position: FeedPosition): Promise<FollowingWebhook[]> {
   return tx.query(lockFollowing, tx.tenantId, position.generation, position.eventId);
 }
@@ -175,12 +175,12 @@ export async function insertDeliveries(tx: TenantTx, made: readonly NewDelivery[
   );
 }
 
-/** Notes how far webhooks have seen; none of them goes back. */
+/** Stores the positions of webhooks, which never move back. */
 export async function moveWebhooks(tx: TenantTx, ids: readonly string[], position: FeedPosition): Promise<void> {
   await tx.query(moveCursors, tx.tenantId, ids, position.generation, position.eventId);
 }
 
-/** Deliveries that are due and in nobody's hands, so many for each webhook that no more than `perWebhook` are. */
+/** Due deliveries that no job holds, so that each webhook has at most `perWebhook` jobs. */
 export async function lockDueDeliveries(tx: TenantTx, now: Date, perWebhook: number): Promise<readonly string[]> {
   return (await tx.query(lockDue, tx.tenantId, now, perWebhook)).map(({ id }) => id);
 }
@@ -190,14 +190,14 @@ export interface Assignment {
   readonly jobId: string;
 }
 
-/** Puts deliveries into the hands of jobs, until a moment by which these should have been done. */
+/** Assigns deliveries to jobs until a deadline. */
 export async function assignDeliveries(tx: TenantTx, assigned: readonly Assignment[], until: Date): Promise<void> {
   const ids = assigned.map(({ deliveryId }) => deliveryId);
   const jobIds = assigned.map(({ jobId }) => jobId);
   await tx.query(assignJobs, tx.tenantId, ids, jobIds, until);
 }
 
-/** @returns the delivery, if the job still has it; nobody else takes it before `until` */
+/** @returns the delivery if the job still holds it; no other job gets it before `until` */
 export async function claimDelivery(
   tx: TenantTx,
   { deliveryId, jobId }: Assignment,
@@ -206,7 +206,7 @@ export async function claimDelivery(
   return (await tx.query(claim, tx.tenantId, deliveryId, jobId, until))[0];
 }
 
-/** Gives a delivery back unattempted. */
+/** Returns a delivery without an attempt. */
 export async function releaseDelivery(tx: TenantTx, { deliveryId, jobId }: Assignment): Promise<void> {
   await tx.query(release, tx.tenantId, deliveryId, jobId);
 }
@@ -217,21 +217,21 @@ export interface AttemptResult {
   readonly attempts: readonly WebhookAttempt[];
   readonly failures: number;
   readonly nextAttemptAt: Date | null;
-  /** Whether the attempt tells anything of the receiver, and what. */
+  /** The evidence of the attempt about the receiver. */
   readonly receiver: "fine" | "failing" | "unasked";
 }
 
-/** Writes down what came of an attempt, unless the delivery is in other hands by now. */
+/** Stores the result of an attempt, unless another job holds the delivery by now. */
 export async function storeAttempt(tx: TenantTx, assigned: Assignment, result: AttemptResult, at: Date): Promise<void> {
   const { webhookId, status, attempts, failures, nextAttemptAt } = result;
-  // The webhook before the delivery, as commands lock them.
+  // Lock the webhook before the delivery, like commands do.
   if (result.receiver === "fine") await tx.query(noteSuccess, tx.tenantId, webhookId);
   if (result.receiver === "failing") await tx.query(noteFailure, tx.tenantId, webhookId, at);
   const { deliveryId, jobId } = assigned;
   await tx.query(store, tx.tenantId, deliveryId, jobId, at, status, JSON.stringify(attempts), failures, nextAttemptAt);
 }
 
-/** @returns how many were cleared; as many as `limit` when there may be more */
+/** @returns the number of deleted deliveries; `limit` if there may be more */
 export async function clearDeliveries(tx: TenantTx, before: Date, limit: number): Promise<number> {
   return (await tx.query(clearOld, tx.tenantId, before, limit)).length;
 }

@@ -1,8 +1,8 @@
 /**
- * Turns audit entries into deliveries, and deliveries that are due into jobs.
+ * Creates deliveries from audit entries, and jobs from due deliveries.
  *
- * Every step is one transaction inside one tenant, and finds by itself what is to be done: a step that did not happen
- * happens at the next run, on any replica. So nothing is lost, whatever is killed.
+ * Each step is one transaction in one tenant and derives its work from the database. A step that is interrupted runs
+ * again later, on any replica, so no event is lost.
  */
 import { changeKinds } from "@gatehouse/contract/event-types";
 import type { Clock } from "../../platform/clock.ts";
@@ -15,14 +15,14 @@ import { endOfGeneration, eventsAfter, type FeedPosition } from "../events/event
 import { eventType, isWanted } from "./event-filters.rules.ts";
 import * as queries from "./webhook-dispatch.queries.ts";
 
-/** Entries that one transaction looks at. */
+/** The number of entries that one transaction reads. */
 const entriesAtOnce = 500;
-/** Attempts at one webhook at the same time, over all replicas. */
+/** The number of concurrent attempts per webhook, over all replicas. */
 const jobsPerWebhook = 4;
-/** How long a job may wait and take before another is made for its delivery, in milliseconds. */
-export const jobTrustedForMs = 120_000;
-/** How long the log is kept, in milliseconds. */
-const logKeptForMs = 30 * 24 * 60 * 60 * 1000;
+/** The time that a job may wait and run before its delivery gets another job, in milliseconds. */
+export const jobTimeoutMs = 120_000;
+/** The retention of the delivery log, in milliseconds. */
+const logRetentionMs = 30 * 24 * 60 * 60 * 1000;
 const clearedAtOnce = 5_000;
 
 export interface WebhookDispatcherOptions {
@@ -38,28 +38,28 @@ export class WebhookDispatcher {
     this.#options = options;
   }
 
-  /** Does everything that is to be done at present, for all tenants. */
+  /** Does all pending work of all tenants. */
   async run(): Promise<void> {
     const { database, clock, jobs } = this.#options;
     let failure: unknown;
     for (const tenantId of await queries.tenantsWithWork(database, clock.now())) {
       try {
         while (await this.#follow(tenantId)) {
-          // As many transactions as there are batches.
+          // One transaction per batch.
         }
         if (await this.#assign(tenantId)) jobs.wake();
       } catch (error) {
-        // One tenant's trouble is not another's.
+        // An error in one tenant must not stop the others.
         failure ??= error;
       }
     }
     if (failure !== undefined) throw failure;
   }
 
-  /** Clears deliveries that are over out of the log once they are old. */
+  /** Deletes finished deliveries from the log after the retention time. */
   async clearLog(): Promise<void> {
     const { database, clock } = this.#options;
-    const before = new Date(clock.now().getTime() - logKeptForMs);
+    const before = new Date(clock.now().getTime() - logRetentionMs);
     for (const tenantId of await queries.tenantsWithWebhooks(database)) {
       let cleared = clearedAtOnce;
       while (cleared === clearedAtOnce) {
@@ -72,7 +72,7 @@ export class WebhookDispatcher {
   async #follow(tenantId: string): Promise<boolean> {
     const now = this.#options.clock.now();
     return this.#inside(tenantId, async (tx) => {
-      // Read first: the entries of every generation up to it are then there to be read.
+      // Read the generation first: the entries of all generations up to it are visible afterwards.
       const generation = (await readGeneration(tx)) ?? 0;
       const webhooks = await queries.lockFollowingWebhooks(tx, endOfGeneration(generation));
       const [start] = webhooks.map(positionOf).sort(byPosition);
@@ -105,14 +105,14 @@ export class WebhookDispatcher {
     });
   }
 
-  /** @returns whether there are new jobs */
+  /** @returns whether jobs were added */
   async #assign(tenantId: string): Promise<boolean> {
     const now = this.#options.clock.now();
     return this.#inside(tenantId, async (tx) => {
       const due = await queries.lockDueDeliveries(tx, now, jobsPerWebhook);
       if (due.length === 0) return false;
       const assigned = due.map((deliveryId) => ({ deliveryId, jobId: newId() }));
-      await queries.assignDeliveries(tx, assigned, new Date(now.getTime() + jobTrustedForMs));
+      await queries.assignDeliveries(tx, assigned, new Date(now.getTime() + jobTimeoutMs));
       const jobs = assigned.map(({ deliveryId, jobId }) => ({ id: jobId, content: { tenantId, deliveryId } }));
       await this.#options.jobs.enqueue(tx, "webhook-deliveries", jobs);
       return true;

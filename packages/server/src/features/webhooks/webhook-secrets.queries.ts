@@ -26,13 +26,13 @@ const expire = statement<never, [tenantId: string, webhookId: string, expiresAt:
   "UPDATE webhook_secrets SET expires_at = $3 WHERE tenant_id = $1 AND webhook_id = $2",
 );
 
-/** The secrets that sign at a moment, the present one first. */
+/** The secrets that sign at a time, the current one first. */
 export function signingSecrets(tx: TenantTx, webhookId: string, now: Date): Promise<WebhookSecretRow[]> {
   return tx.query(selectSigning, tx.tenantId, webhookId, now);
 }
 
 /**
- * Makes a secret the present one. The one before goes on until `formerUntil`; any older one ends.
+ * Replaces the current secret. The previous secret stays valid until `formerUntil`; older ones end.
  *
  * @param secret sealed for its webhook and id
  */

@@ -1,4 +1,4 @@
-/** Does the jobs: makes one attempt at one delivery, and writes down what came of it. */
+/** Runs the jobs: makes one attempt at one delivery and stores its result. */
 import type { DisabledReason, WebhookAttempt } from "@gatehouse/contract/records/webhook";
 import { eventView } from "../../platform/audit/entry.ts";
 import { grantedToSystem } from "../../platform/authorization/granted.ts";
@@ -14,31 +14,31 @@ import { readEvent } from "../events/events.api.ts";
 import { hasFailedTooLong, judge, type Verdict } from "./retry-schedule.rules.ts";
 import { type DeliveryRow, giveUpDeliveries } from "./webhook-deliveries.queries.ts";
 import * as queries from "./webhook-dispatch.queries.ts";
-import { jobTrustedForMs } from "./webhook-dispatcher.ts";
+import { jobTimeoutMs } from "./webhook-dispatcher.ts";
 import { signingSecrets } from "./webhook-secrets.queries.ts";
 import { secretContext, signedHeaders } from "./webhook-signatures.ts";
 import { lockWebhook, readWebhook, updateWebhook, type WebhookRow } from "./webhooks.queries.ts";
 import { webhookView } from "./webhooks.view.ts";
 
-/** For a whole attempt, in milliseconds. */
+/** The time limit of an attempt, in milliseconds. */
 const defaultTimeoutMs = 10_000;
-/** Attempts that a delivery remembers: the latest. */
-const rememberedAttempts = 30;
+/** The number of attempts that a delivery stores: the latest ones. */
+const storedAttempts = 30;
 
 export interface WebhookSenderOptions {
   readonly runner: CommandRunner;
   readonly clock: Clock;
-  /** A webhook whose attempts have all failed for so long is disabled, in milliseconds. */
+  /** The time of continuous failures after which a webhook is disabled, in milliseconds. */
   readonly disableAfterMs: number;
   readonly timeoutMs?: number;
   readonly resolveHost?: ResolveHost;
   /** From 0 to below 1. */
   readonly random?: () => number;
-  /** Told of each attempt. */
+  /** Called after each attempt. */
   readonly attempted?: ((result: AttemptResult) => void) | undefined;
 }
 
-/** A message, ready to be sent. */
+/** A message that is ready to send. */
 interface Prepared {
   readonly delivery: DeliveryRow;
   readonly webhook: WebhookRow;
@@ -54,10 +54,10 @@ export class WebhookSender {
     this.#options = options;
   }
 
-  /** @param job with the ids of the tenant and the delivery */
+  /** @param job names the tenant and the delivery */
   async perform(job: Job, signal: AbortSignal): Promise<void> {
     const { tenantId, deliveryId } = job.content;
-    if (tenantId === undefined || deliveryId === undefined) throw new Error("the job names no delivery");
+    if (tenantId === undefined || deliveryId === undefined) throw new Error("the job has no delivery");
     const assigned: queries.Assignment = { deliveryId, jobId: job.id };
     const prepared = await this.#inside(tenantId, (tx) => this.#prepare(tx, assigned));
     if (prepared === undefined) return;
@@ -80,11 +80,11 @@ export class WebhookSender {
     await this.#settle(tenantId, assigned, prepared, outcome, at);
   }
 
-  /** @returns undefined when there is nothing to send: the delivery is in other hands, or over */
+  /** @returns undefined if there is nothing to send: another job holds the delivery, or it has ended */
   async #prepare(tx: TenantTx, assigned: queries.Assignment): Promise<Prepared | undefined> {
     const { clock, runner } = this.#options;
     const now = clock.now();
-    const until = new Date(now.getTime() + jobTrustedForMs);
+    const until = new Date(now.getTime() + jobTimeoutMs);
     const delivery = await queries.claimDelivery(tx, assigned, until);
     if (delivery === undefined) return undefined;
     const [webhook, secrets, event] = await Promise.all([
@@ -93,7 +93,7 @@ export class WebhookSender {
       delivery.event_id === null ? undefined : readEvent(tx, delivery.event_id),
     ]);
     if (webhook === undefined || !webhook.active || (delivery.event_id !== null && event === undefined)) {
-      const error = webhook?.active === true ? "the event is no longer kept" : "the webhook is not active";
+      const error = webhook?.active === true ? "the event was pruned" : "the webhook is not active";
       const attempts = remember(delivery.attempts, { at: now.toISOString(), error, durationMs: 0 });
       const over = { status: "FAILED", nextAttemptAt: null, failures: delivery.failures, receiver: "unasked" } as const;
       await queries.storeAttempt(tx, assigned, { ...over, webhookId: delivery.webhook_id, attempts }, now);
@@ -152,7 +152,7 @@ export class WebhookSender {
     }
   }
 
-  /** As a command of the system's: with an audit entry, so that administrators and other webhooks hear of it. */
+  /** Runs as a command of the system with an audit entry, so that administrators and other webhooks are notified. */
   async #disable(tenantId: string, webhookId: string, reason: DisabledReason, at: Date): Promise<void> {
     const { runner, disableAfterMs } = this.#options;
     const origin = {
@@ -165,7 +165,7 @@ export class WebhookSender {
     await runCommand(runner, command, async (tx) => {
       const row = await lockWebhook(tx, webhookId);
       if (row === undefined || !row.active) return empty();
-      // Somebody may have got through, or made it active anew, meanwhile.
+      // Meanwhile an attempt may have succeeded, or an administrator may have activated the webhook again.
       const since = row.failing_since;
       if (reason === "FAILING" && (since === null || !hasFailedTooLong(since, at, disableAfterMs))) return empty();
       const disabled = { ...row, active: false, disabled_reason: reason, disabled_at: at.toISOString() };
@@ -190,7 +190,7 @@ export class WebhookSender {
 }
 
 function remember(attempts: readonly WebhookAttempt[], attempt: WebhookAttempt): readonly WebhookAttempt[] {
-  return [...attempts, attempt].slice(-rememberedAttempts);
+  return [...attempts, attempt].slice(-storedAttempts);
 }
 
 function problemWithStatus(statusCode: number, verdict: Verdict): string | undefined {

@@ -1,23 +1,24 @@
-/** Secrets of webhooks, and what is signed with them (https://www.standardwebhooks.com). */
+/** Secrets of webhooks and signatures (https://www.standardwebhooks.com). */
 import { randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 
-/** The specification asks for 24 to 64. */
+/** The specification requires 24 to 64 bytes. */
 const secretBytes = 32;
 
-/** Makes a secret as receivers configure it: `whsec_` and the key in base64. */
+/** Generates a secret in the form that receivers configure: `whsec_` and the key in base64. */
 export function generateWebhookSecret(): string {
   return `whsec_${randomBytes(secretBytes).toString("base64")}`;
 }
 
-/** What a secret's ciphertext is bound to, so that it decrypts in its own row only. */
+/** The associated data of a secret's ciphertext, which makes it decrypt in its own row only. */
 export function secretContext(tenantId: string, webhookId: string, secretId: string): string {
   return `webhook:${tenantId}:${webhookId}:${secretId}`;
 }
 
 /**
- * @param secrets one signature each, in this order, in one header
- * @param at the time of this attempt, which receivers compare with theirs
+ * @param secrets each adds a signature to the header, in this order
+ *
+ * @param at the time of the attempt, which receivers compare with their clocks
  */
 export function signedHeaders(
   messageId: string,

@@ -25,11 +25,11 @@ describe("a URL is taken, in canonical form", () => {
 
 describe("a URL is refused, with the reason", () => {
   test.each([
-    ["", "is no URL"],
-    ["hooks.example.com", "is no URL"],
-    ["/hook", "is no URL"],
-    ["https://", "is no URL"],
-    ["https://exa mple.com/", "is no URL"],
+    ["", "is not a URL"],
+    ["hooks.example.com", "is not a URL"],
+    ["/hook", "is not a URL"],
+    ["https://", "is not a URL"],
+    ["https://exa mple.com/", "is not a URL"],
     ["ftp://hooks.example.com/", "is ftp: and not https"],
     ["file:///etc/passwd", "is file: and not https"],
     ["javascript:alert(1)", "is javascript: and not https"],

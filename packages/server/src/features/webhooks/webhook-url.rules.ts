@@ -3,21 +3,21 @@ import { type AllowedNetworks, literalAddress, mayConnect } from "../../platform
 export type UrlCheck =
   | {
       readonly ok: true;
-      /** As the URL parser writes it: addresses and host names in their one canonical form. */
+      /** As the URL parser writes it: addresses and host names in canonical form. */
       readonly url: URL;
     }
   | { readonly ok: false; readonly message: string };
 
-/** Room for what the parser adds to 2,000 characters. */
+/** Leaves room for characters that the parser escapes; the contract allows 2,000. */
 const longestUrl = 6_000;
 
 /**
- * Checks where messages are to be posted. Which addresses a host name has is checked with every attempt, since it may
- * change; an address in its place is checked here as well, for the message.
+ * Validates the URL of a webhook. The addresses of a host name are checked with every attempt, because they may change.
+ * A literal address is also checked here, for a clear message.
  */
 export function checkWebhookUrl(text: string, networks: AllowedNetworks): UrlCheck {
   const refuse = (message: string): UrlCheck => ({ ok: false, message });
-  if (!URL.canParse(text)) return refuse("is no URL; write one such as https://hooks.example.com/gatehouse");
+  if (!URL.canParse(text)) return refuse("is not a URL; use one such as https://hooks.example.com/gatehouse");
   const url = new URL(text);
   if (url.href.length > longestUrl) return refuse("is too long");
   if (url.protocol !== "https:" && url.protocol !== "http:") return refuse(`is ${url.protocol} and not https`);

@@ -1,4 +1,4 @@
-/** What the server starts of webhooks, beside their operations. */
+/** The face of this feature: the delivery of webhooks. */
 import type { Clock } from "../../platform/clock.ts";
 import type { CommandRunner } from "../../platform/command.ts";
 import type { JobQueue } from "../../platform/jobs/job-queue.ts";
@@ -7,12 +7,12 @@ import type { OutboxFollower } from "../../platform/outbox/outbox-follower.ts";
 import { WebhookDispatcher } from "./webhook-dispatcher.ts";
 import { WebhookSender, type WebhookSenderOptions } from "./webhook-sender.ts";
 
-/** Attempts at the same time, on each replica. */
+/** The number of concurrent attempts on each replica. */
 const concurrency = 16;
 
 export interface WebhookDeliverySettings
   extends Pick<WebhookSenderOptions, "timeoutMs" | "resolveHost" | "random" | "attempted"> {
-  /** A webhook whose attempts have all failed for so long is disabled, in milliseconds. */
+  /** The time of continuous failures after which a webhook is disabled, in milliseconds. */
   readonly disableAfterMs: number;
 }
 
@@ -26,9 +26,10 @@ export interface DeliverWebhooksOptions {
 }
 
 /**
- * Begins to attempt what is in the queue. The dispatcher is to be run now and then, and whenever `changed` is called.
+ * Starts the delivery of queued messages. The caller runs the dispatcher periodically, and whenever `changed` is
+ * called.
  *
- * @param changed there may be work for the dispatcher
+ * @param changed called if there may be work for the dispatcher
  */
 export function deliverWebhooks(options: DeliverWebhooksOptions, changed: () => void): WebhookDispatcher {
   const { runner, jobs, follower, clock, settings } = options;

@@ -21,8 +21,8 @@ import { checkWebhookUrl } from "./webhook-url.rules.ts";
 import * as queries from "./webhooks.queries.ts";
 import { newWebhookView, webhookView } from "./webhooks.view.ts";
 
-/** Webhooks of a tenant at most. */
-const mostWebhooks = 20;
+/** The number of webhooks per tenant. */
+const maxWebhooks = 20;
 
 const longestName = 120;
 
@@ -44,11 +44,13 @@ export async function createWebhook(call: Call<typeof operations.createWebhook>)
   return call.command(async (tx) => {
     const url = canonicalUrl(body.url, call.webhookNetworks);
     const { name = new URL(url).hostname.slice(0, longestName), events = [], active = true, description = "" } = body;
-    requireKnownFilters(events);
-    // Held until the end, so that nobody else passes the limit, and the webhook begins right after this very command.
+    requireValidFilters(events);
+    // Hold the lock until the end: nobody else can exceed the limit, and the webhook starts right after this command.
     const generation = await lockGeneration(tx);
-    if ((await queries.countWebhooks(tx)) >= mostWebhooks) {
-      throw new AppError("webhook_limit_reached", { detail: `The tenant has ${mostWebhooks} webhooks already.` });
+    if ((await queries.countWebhooks(tx)) >= maxWebhooks) {
+      throw new AppError("webhook_limit_reached", {
+        detail: `The tenant already has ${maxWebhooks} webhooks, which is the limit.`,
+      });
     }
     const id = newId();
     const position = endOfGeneration(generation + 1);
@@ -70,7 +72,7 @@ export async function updateWebhook(
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, call.parameters.id);
     const url = body.url === undefined ? row.url : canonicalUrl(body.url, call.webhookNetworks);
-    requireKnownFilters(body.events ?? []);
+    requireValidFilters(body.events ?? []);
     const active = body.active ?? row.active;
     const settings: queries.WebhookRow = {
       ...row,
@@ -79,7 +81,7 @@ export async function updateWebhook(
       events: [...(body.events ?? row.events)],
       description: body.description ?? row.description,
       active,
-      // Whoever makes it active again gives it as many days as a new one.
+      // Activation restarts the time after which a failing webhook is disabled.
       ...(active ? { disabled_reason: null, disabled_at: null } : {}),
       ...(active && !row.active ? { failing_since: null } : {}),
     };
@@ -121,7 +123,7 @@ export async function rotateWebhookSecret(call: Call<typeof operations.rotateWeb
   });
 }
 
-/** Makes the webhook's new secret and stores it sealed. */
+/** Generates a new secret for the webhook and stores it sealed. */
 async function issueSecret(
   tx: TenantTx,
   granted: Granted<"webhooks:write">,
@@ -137,7 +139,8 @@ async function issueSecret(
 }
 
 /**
- * Who says where events go, and which, reads them there: nobody gives rights that they do not hold (0015).
+ * Requires the permission to read events: a webhook sends them to any receiver, and callers grant only rights that they
+ * hold (0015).
  *
  * @throws AppError permission_denied
  */
@@ -153,7 +156,7 @@ function canonicalUrl(text: string, networks: AllowedNetworks): string {
 }
 
 /** @throws AppError unknown_event_type */
-function requireKnownFilters(events: readonly string[]): void {
+function requireValidFilters(events: readonly string[]): void {
   const unknown = unknownFilters(events);
   if (unknown.length > 0) throw new AppError("unknown_event_type", { errors: unknown });
 }

@@ -55,7 +55,7 @@ describe("an event", () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  test("of before the webhook was made is not delivered, nor that it was made", async () => {
+  test("before the creation of the webhook is not delivered, nor is the creation", async () => {
     await makeNews(tenant);
     const { id } = await createWebhook(tenant, receiver.url);
     await makeNews(tenant);
@@ -63,7 +63,7 @@ describe("an event", () => {
     expect(await deliveriesOf(tenant, id)).toHaveLength(1);
   });
 
-  test("goes to the webhooks whose `events` it fits, and to those without any", async () => {
+  test("is sent to webhooks whose `events` match, and to those without filters", async () => {
     const filters = [
       [],
       ["protocol.created"],
@@ -76,7 +76,7 @@ describe("an event", () => {
     for (const events of filters) ids.push((await createWebhook(tenant, receiver.url, { events })).id);
     const protocol = await makeNews(tenant);
     await tenant.client.delete(`/tenants/protocols/${protocol}`);
-    // The first webhook is also told that the others were made.
+    // The first webhook also receives the creation of the others.
     await received(2 + 1 + 2 + 1 + 0 + 1 + (filters.length - 1));
     const types = await Promise.all(
       ids.map(async (id) => (await deliveriesOf(tenant, id)).map(({ type }: { type: string }) => type)),

@@ -97,7 +97,7 @@ export async function readWebhook(tx: TenantTx, id: string): Promise<WebhookRow 
   return (await tx.query(selectOne, tx.tenantId, id))[0];
 }
 
-/** Reads the webhook and keeps others from changing it until the transaction ends. */
+/** Reads the webhook. Nobody else can change it before the transaction ends. */
 export async function lockWebhook(tx: TenantTx, id: string): Promise<WebhookRow | undefined> {
   return (await tx.query(selectForChange, tx.tenantId, id))[0];
 }
@@ -106,10 +106,10 @@ export async function countWebhooks(tx: TenantTx): Promise<number> {
   return (await tx.query(countAll, tx.tenantId))[0]?.count ?? 0;
 }
 
-/** What administrators set of a webhook. */
+/** The settings that administrators give a webhook. */
 export type WebhookSettings = Pick<WebhookRow, "name" | "url" | "events" | "active" | "description">;
 
-/** @param position where it begins to follow the tenant's events */
+/** @param position the position from which it follows the tenant's events */
 export async function insertWebhook(
   tx: TenantTx,
   _granted: Granted<"webhooks:write">,
@@ -133,11 +133,11 @@ export async function insertWebhook(
     generation,
     eventId,
   );
-  if (row === undefined) throw new Error("a webhook that was inserted is not there");
+  if (row === undefined) throw new Error("the inserted webhook was not returned");
   return row;
 }
 
-/** The row is locked, hence there. */
+/** Updates a locked webhook. */
 export async function updateWebhook(
   tx: TenantTx,
   _granted: Granted<"webhooks:write">,
@@ -160,11 +160,11 @@ export async function updateWebhook(
     disabledAt,
     failingSince,
   );
-  if (updated === undefined) throw new Error("a webhook that was locked is not there");
+  if (updated === undefined) throw new Error("the updated webhook was not returned");
   return updated;
 }
 
-/** Lets the webhook follow the tenant's events from another place on. */
+/** Moves the webhook to another position in the tenant's events. */
 export async function moveWebhook(
   tx: TenantTx,
   _granted: Granted<"webhooks:write">,

@@ -32,7 +32,7 @@ beforeEach(async () => {
   receiver = await WebhookReceiver.start();
 });
 afterEach(async () => {
-  // What is left would be attempted in later tests, whose clock goes on.
+  // Pending deliveries would be attempted in later tests, whose clock continues.
   for (const { id } of (await tenant.client.get("/tenants/webhooks")).body) {
     await tenant.client.delete(`/tenants/webhooks/${id}`);
   }
@@ -49,7 +49,7 @@ type Delivery = {
 const attempted = (times: number) => (delivery: Delivery) => delivery.attempts.length === times;
 const isDelivered = ({ status }: Delivery) => status === "DELIVERED";
 const hasFailed = ({ status }: Delivery) => status === "FAILED";
-/** How many attempts the metrics tell of, by what came of them. */
+/** The number of attempts in the metrics, by result. */
 async function attemptsCounted(): Promise<Record<string, number>> {
   const text = (await world.server.metrics?.text()) ?? "";
   const lines = text.matchAll(/^gatehouse_webhook_attempts_total\{result="(.+)"\} (\d+)$/gm);
@@ -57,7 +57,7 @@ async function attemptsCounted(): Promise<Record<string, number>> {
 }
 const readWebhook = async (id: string) => (await tenant.client.get(`/tenants/webhooks/${id}`)).body;
 
-/** Answers in turn; the last answer is repeated. */
+/** Answers in turn, and repeats the last answer. */
 function inTurn(...answers: readonly Answer[]): Answer {
   let next = 0;
   return (response, request) => answers[Math.min(next++, answers.length - 1)]?.(response, request);
@@ -94,7 +94,7 @@ describe("a message that is not taken", () => {
     await makeNews(tenant);
     await onlyDelivery(tenant, id, attempted(1));
     world.clock.advance(4_999);
-    // A message that is due shows that the dispatcher has looked.
+    // A due message shows that the dispatcher has run.
     const other = await createWebhook(tenant, receiver.url, { events: ["user.*"] });
     await tenant.client.post(`/tenants/webhooks/${other.id}/test`);
     await onlyDelivery(tenant, other.id, isDelivered);
@@ -139,7 +139,7 @@ describe("a message that is not taken", () => {
     await onlyDelivery(tenant, id, isDelivered);
   });
 
-  test("because its name leads inside is not sent there, and the log does not tell where", async () => {
+  test("is not sent to a name that resolves to an internal address, and the log hides the address", async () => {
     const guarded = await createWebhookWorld({
       networks: [],
       resolveHost: async () => [{ address: "127.0.0.1", family: 4 }],
@@ -199,7 +199,7 @@ describe("a webhook", () => {
     await watcher.close();
   });
 
-  test("that got one message through is not disabled for failures before it", async () => {
+  test("is not disabled for failures before a success", async () => {
     receiver.answer = inTurn(answering(500), answering(204), answering(500));
     const { id } = await createWebhook(tenant, receiver.url);
     await makeNews(tenant);
@@ -213,7 +213,7 @@ describe("a webhook", () => {
     expect(await readWebhook(id)).toMatchObject({ active: true, failingSince: world.clock.now().toISOString() });
   });
 
-  test("that is made active again begins at the present, and has its days anew", async () => {
+  test("that is activated again starts at the present, with a new failure time", async () => {
     receiver.answer = inTurn(answering(410), answering(500));
     const { id } = await createWebhook(tenant, receiver.url);
     await makeNews(tenant);
@@ -232,12 +232,12 @@ describe("a webhook", () => {
 });
 
 describe("a redelivery", () => {
-  test("has the same id and content, and its attempts begin anew", async () => {
+  test("has the same id and content, and all attempts again", async () => {
     receiver.answer = inTurn(answering(204), answering(500), answering(204));
     const { id } = await createWebhook(tenant, receiver.url);
     await makeNews(tenant);
     const delivered = await onlyDelivery(tenant, id, isDelivered);
-    // The webhook is told of redeliveries too; they are another matter.
+    // The webhook also receives redelivery events, which do not matter here.
     await tenant.client.patch(`/tenants/webhooks/${id}`, { events: ["protocol.created"] });
     const path = `/tenants/webhooks/${id}/deliveries/${delivered.id}`;
     const { body } = await tenant.client.post(`${path}/redeliver`);
@@ -271,8 +271,8 @@ describe("a rotation", () => {
     await until("it came", () => receiver.received.length > before);
   };
 
-  test("lets both secrets sign for the grace, and then the new one alone", async () => {
-    // The library compares timestamps with the machine's clock; in a world of its own, ours is right.
+  test("signs with both secrets for the grace, and then with the new one", async () => {
+    // The library compares timestamps with the machine's clock, so use it in a server of its own.
     const { server, clock, close } = await createWebhookWorld();
     const own = await server.newTenant();
     const { id, secret: first } = await createWebhook(own, receiver.url, { events: ["user.created"] });
@@ -299,7 +299,7 @@ describe("a rotation", () => {
   });
 });
 
-test("the log forgets what is over after thirty days, and nothing else", async () => {
+test("the log drops finished deliveries after thirty days, and nothing else", async () => {
   const { server, clock, connection, close } = await createWebhookWorld({ deliver: false });
   const own = await server.newTenant();
   const { id } = await createWebhook(own, receiver.url);
@@ -323,7 +323,7 @@ test("a message whose event is cleared before it is sent fails, and says why", a
   await insertStaleDelivery(server.database, own.id, id, randomUUID(), clock.now());
   await replica({ deliver: true });
   await until("it was looked at", async () => (await deliveriesOf(own, id))[0].status === "FAILED");
-  expect(await deliveriesOf(own, id)).toMatchObject([{ attempts: [{ error: "the event is no longer kept" }] }]);
+  expect(await deliveriesOf(own, id)).toMatchObject([{ attempts: [{ error: "the event was pruned" }] }]);
   expect((await own.client.get(`/tenants/webhooks/${id}`)).body).not.toHaveProperty("failingSince");
   expect(receiver.received).toEqual([]);
   await close();

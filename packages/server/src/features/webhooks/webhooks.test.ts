@@ -31,7 +31,7 @@ describe("a new webhook", () => {
     expect((await tenant.client.get("/tenants/webhooks")).body).toEqual([webhook]);
   });
 
-  test("has its URL's host as a name, and is told of everything, where nothing else is said", async () => {
+  test("defaults to the host of its URL as name, and to all events", async () => {
     const body = await createWebhook(tenant, "https://Hooks.Invalid:8443/a b");
     expect(body).toMatchObject({
       name: "hooks.invalid",
@@ -41,7 +41,7 @@ describe("a new webhook", () => {
     });
   });
 
-  test("leaves no trace of its secret outside the answer, nor in the clear", async () => {
+  test("shows its secret only in the answer, and stores it encrypted", async () => {
     const { id, secret } = await createWebhook(tenant, webhookUrl);
     const { body: rotated } = await tenant.client.post(`/tenants/webhooks/${id}/rotate-secret`);
     const sealed = await sealedSecrets(server.database, tenant.id, id);
@@ -52,7 +52,7 @@ describe("a new webhook", () => {
     }
   });
 
-  test("is not for keys that may not read events, nor is saying where and which events go", async () => {
+  test("requires the permission to read events for creation and for changes of URL or events", async () => {
     const client = server.client(await tenant.keyWith("webhooks:read", "webhooks:write"));
     const refused = {
       status: 403,
@@ -77,13 +77,15 @@ describe("a new webhook", () => {
     expect(body.errors).toMatchObject([{ pointer: "/url" }]);
   });
 
-  test("cannot wait for what never happens", async () => {
+  test("refuses unknown events", async () => {
     const { status, body } = await tenant.client.post("/tenants/webhooks", {
       url: webhookUrl,
       events: ["user.*", "usr.*"],
     });
     expect({ status, code: body.code }).toEqual({ status: 422, code: "unknown_event_type" });
-    expect(body.errors).toEqual([{ pointer: "/events/1", message: '"usr.*" is no event; did you mean user.*?' }]);
+    expect(body.errors).toEqual([
+      { pointer: "/events/1", message: '"usr.*" is not an event type; did you mean user.*?' },
+    ]);
   });
 
   test.each([
@@ -98,7 +100,7 @@ describe("a new webhook", () => {
     expect((await tenant.client.post("/tenants/webhooks", body)).status).toBe(400);
   });
 
-  test("is refused when there are twenty, also to those who ask at the same time", async () => {
+  test("is refused beyond twenty, also for concurrent requests", async () => {
     const replies = await Promise.all(
       Array.from({ length: 25 }, () => tenant.client.post("/tenants/webhooks", { url: webhookUrl })),
     );
@@ -124,7 +126,7 @@ describe("a change", () => {
     expect(event).toMatchObject({ target: { type: "webhook", id }, before: { description: "Old." }, after: body });
   });
 
-  test("that changes nothing leaves no entry and no new version", async () => {
+  test("without changes keeps version and record", async () => {
     const { id, url, name, events } = await createWebhook(tenant, webhookUrl);
     const before = await tenant.client.get(`/tenants/webhooks/${id}`);
     const after = await tenant.client.patch(`/tenants/webhooks/${id}`, { url, name, events, active: true });
@@ -132,7 +134,7 @@ describe("a change", () => {
     expect((await lastEvents(1))[0]).toMatchObject({ operation: "createWebhook" });
   });
 
-  test("is held to the same rules as a new one", async () => {
+  test("is validated like a new one", async () => {
     const { id } = await createWebhook(tenant, webhookUrl);
     const path = `/tenants/webhooks/${id}`;
     expect((await tenant.client.patch(path, { url: "https://10.0.0.1/" })).body.code).toBe("invalid_webhook_url");
@@ -142,7 +144,7 @@ describe("a change", () => {
 });
 
 describe("the delivery log", () => {
-  test("tells of tests, can be filtered and read, and is the webhook's own", async () => {
+  test("lists test messages, can be filtered and read, and belongs to the webhook", async () => {
     const webhook = await createWebhook(tenant, webhookUrl);
     const other = await createWebhook(tenant, webhookUrl);
     const path = `/tenants/webhooks/${webhook.id}`;
@@ -166,7 +168,7 @@ describe("the delivery log", () => {
     expect(status).toBe(404);
   });
 
-  test("goes with its webhook, and with its tenant", async () => {
+  test("is deleted with its webhook and with its tenant", async () => {
     for (const removed of ["webhook", "tenant"]) {
       const own = await server.newTenant();
       const { id } = await createWebhook(own, webhookUrl);
@@ -182,7 +184,7 @@ describe("the delivery log", () => {
   });
 });
 
-test("deactivating a webhook gives up what was not delivered, and refuses more", async () => {
+test("deactivating a webhook ends pending deliveries and refuses further ones", async () => {
   const { id } = await createWebhook(tenant, webhookUrl);
   const path = `/tenants/webhooks/${id}`;
   const { body: tested } = await tenant.client.post(`${path}/test`);

@@ -18,7 +18,7 @@ export function webhookView(row: WebhookRow): Webhook {
   };
 }
 
-/** With the secret, for the one answer that shows it. */
+/** A webhook with its secret, for the one answer that shows it. */
 export function newWebhookView(row: WebhookRow, secret: string): NewWebhook {
   return { ...webhookView(row), secret };
 }

@@ -1,4 +1,4 @@
-/** What commands do to access, as far as the platform has to know: it is worked out and stored in their transactions. */
+/** The effect of commands on access. The platform knows only this interface; features/access implements it. */
 import type { TargetType } from "@gatehouse/contract/event-types";
 import type { FactChange } from "@gatehouse/policy/model/facts";
 import type { Change } from "../change.ts";
@@ -7,50 +7,50 @@ import type { TenantTx } from "./tenant-tx.ts";
 
 export interface AccessLedger {
   /**
-   * Makes ready for a command that may change access. Not inside a transaction: it may need a connection.
+   * Prepares for a command that may change access. Call it outside of a transaction, because it may need a connection.
    *
    * @throws AppError database_unavailable
    */
-  open(tenantId: string): Promise<LedgerPage>;
+  open(tenantId: string): Promise<AccessImpact>;
 }
 
-/** What was true of a tenant's access some time before a command. */
-export interface LedgerPage {
+/** Evaluates the effect of a transaction, starting from a recent model of the tenant. */
+export interface AccessImpact {
   /**
-   * Works out what a command does to access. In its transaction, when its work is done: all other commands of the tenant
-   * wait from here on until it ends. May be called again where the transaction is tried again.
+   * Evaluates the effect of a command on access, in its transaction and after its work. All other commands of the tenant
+   * wait from here on until the transaction ends. A retried transaction calls this method again.
    *
    * @param changes at least one that concerns access
-   * @param overrideReason why access tests may be broken; undefined where they may not
-   * @throws AppError where the command may not go through
+   * @param overrideReason the caller's reason for breaking access tests; undefined if there is none
+   * @throws AppError if the command is refused
    */
-  weigh(tx: TenantTx, changes: readonly Change[], overrideReason: string | undefined): Promise<WeighedEffect>;
+  evaluate(tx: TenantTx, changes: readonly Change[], overrideReason: string | undefined): Promise<EvaluatedImpact>;
   /**
-   * Reads, as `weigh` does, what access is made from before and after what a transaction did so far.
+   * Reads the state before and after the changes of a transaction so far, like `evaluate`.
    *
-   * @param changes what the transaction recorded; none: before and after are the same
-   * @returns what works it out, which may take a while, and needs no transaction any more
+   * @param changes the changes that the transaction recorded; without any, both states are equal
+   * @returns computes the states; it may take a while and needs no transaction
    */
-  look(tx: TenantTx, changes: readonly Change[]): Promise<() => AccessChange>;
+  preview(tx: TenantTx, changes: readonly Change[]): Promise<() => AccessChange>;
 }
 
-/** What decisions are made from, before and after something. */
+/** The models before and after a change. */
 export interface AccessChange {
   readonly before: TenantModel;
   readonly after: TenantModel;
-  /** All that makes `after` of `before`. */
+  /** All changes from `before` to `after`. */
   readonly changes: readonly FactChange[];
 }
 
-/** What a command does to access. */
-export interface WeighedEffect {
-  /** Stores it; asks for its queries at once. They come before the command's audit entries. */
+/** The evaluated effect of a command on access. */
+export interface EvaluatedImpact {
+  /** Stores the effect, before the audit entries of the command. Starts all queries at once. */
   write(tx: TenantTx): Promise<unknown>;
-  /** To be called once the command was committed. */
+  /** Must be called after the command was committed. */
   committed(): void;
 }
 
-/** What decisions are made from, as audit entries call it. Protocols come with it where their content changes. */
+/** Types of audit targets that decisions depend on. A protocol counts only if its content changes. */
 const accessTypes: ReadonlySet<TargetType> = new Set([
   "address",
   "admission-rule",
@@ -63,7 +63,7 @@ const accessTypes: ReadonlySet<TargetType> = new Set([
   "user",
 ]);
 
-/** Whether changes may be changes of who may reach what. */
+/** Whether changes may change access. */
 export function concernsAccess(changes: readonly Pick<Change, "type" | "before" | "after">[]): boolean {
   return changes.some(
     ({ type, before, after }) =>

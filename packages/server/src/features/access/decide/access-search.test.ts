@@ -17,7 +17,7 @@ const action = { name: "connect" };
 
 const time = "2026-03-04T10:00:00Z";
 
-/** Ann asks for Git, from her device. */
+/** A question whether Ann can reach Git from her device. */
 function question(changes: object = {}) {
   return {
     subject: { type: "user", id: world.ann.email },
@@ -38,7 +38,7 @@ describe("a search", () => {
     expect(body.context.found).toMatchObject([{ id: world.ann.device, policy: world.allowing }]);
   });
 
-  test("finds users: without a device nobody, with one its owner, whatever id is given", async () => {
+  test("finds users: none without a device, and the owner with a device", async () => {
     const without = await search("subject", question({ subject: { type: "user", id: "ignored" }, context: { time } }));
     expect(without.body.results).toEqual([]);
     const owner = await search("subject", question({ subject: { type: "user", id: "ignored" } }));
@@ -86,7 +86,7 @@ describe("a search", () => {
     const found: string[] = [];
     let token = "";
     do {
-      // The limit may be told again or not.
+      // The limit may be repeated or omitted.
       const { body } = await read(token === "" ? { limit: 2 } : { token });
       expect(body.results.length).toBeLessThanOrEqual(2);
       found.push(...body.results.map(({ id }: { id: string }) => id));
@@ -105,7 +105,7 @@ describe("a search", () => {
       expect(reply.body).toMatchObject({ status: 400, errors: [{ pointer: "/page/token" }] });
     }
     expect((await read({ limit: -1 })).status).toBe(400);
-    // Infinite once it is read.
+    // JSON.parse reads this number as infinity.
     const text = JSON.stringify({ ...asked, context: { note: 0 } }).replace('"note":0', '"note":1e999');
     expect((await own.client.send("POST", "/access/v1/search/resource", text)).status).toBe(200);
   });

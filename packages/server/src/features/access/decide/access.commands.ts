@@ -5,54 +5,45 @@ import { decide } from "@gatehouse/policy/decisions/decide";
 import { explain } from "@gatehouse/policy/decisions/explain";
 import type { AccessRequest, Destination } from "@gatehouse/policy/decisions/request";
 import { possibleSubjects, resourceIds } from "@gatehouse/policy/decisions/search";
-import { AppError } from "../../../platform/app-error.ts";
 import type { Call } from "../../../platform/call.ts";
 import type { IdempotencyRequest } from "../../../platform/idempotency.queries.ts";
 import { type Outcome, report } from "../../../platform/outcome.ts";
 import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
 import { decisionView, refusalView } from "./decision.view.ts";
 import { explanationView } from "./explanation.view.ts";
-import { type FoundPage, type PageRequest, pageOf, readPage } from "./pages.rules.ts";
+import { type FoundPage, pageOf } from "./pages.rules.ts";
 import {
-  type ActionEntity,
   type Circumstances,
-  type ContextEntity,
   connect,
   deviceNamed,
-  type QuestionProblem,
-  type QuestionReason,
-  type ResourceEntity,
-  readCircumstances,
+  invalidBody,
+  mergeQuestion,
+  type PreparedQuestion,
+  prepareQuestion,
   readDestination,
   readSubject,
-  type SubjectEntity,
+  requireCircumstances,
+  requirePage,
+  requireValid,
 } from "./questions.rules.ts";
-
-/** One request for a decision, whole. */
-interface Question {
-  readonly subject: SubjectEntity;
-  readonly action: ActionEntity;
-  readonly resource: ResourceEntity;
-  readonly context?: ContextEntity | undefined;
-}
 
 export async function evaluateAccess(call: Call<typeof operations.evaluateAccess>): Promise<Outcome> {
   const tenant = await call.model();
-  return answer(call, decisionOn(prepared(call.body, "", call.now, tenant), tenant));
+  return answer(call, decisionOn(prepareQuestion(call.body, "", call.now, tenant), tenant));
 }
 
 export async function evaluateAccessBatch(call: Call<typeof operations.evaluateAccessBatch>): Promise<Outcome> {
   const tenant = await call.model();
   const { evaluations = [], options, ...defaults } = call.body;
   if (evaluations.length === 0) {
-    return answer(call, decisionOn(prepared(whole(defaults, {}, ""), "", call.now, tenant), tenant));
+    return answer(call, decisionOn(prepareQuestion(mergeQuestion(defaults, {}, ""), "", call.now, tenant), tenant));
   }
   const questions = evaluations.map((evaluation, index) => {
     const pointer = `/evaluations/${index}`;
-    return prepared(whole(evaluation, defaults, pointer), pointer, call.now, tenant);
+    return prepareQuestion(mergeQuestion(evaluation, defaults, pointer), pointer, call.now, tenant);
   });
   if (questions.filter(({ explain: isExplained }) => isExplained).length > maxExplanations) {
-    throw invalid("/context/explain", `may be asked for ${maxExplanations} evaluations at most`);
+    throw invalidBody("/context/explain", `may be asked for ${maxExplanations} evaluations at most`);
   }
   const last = lastOf[options?.evaluations_semantic ?? "execute_all"];
   const decisions: AccessDecision[] = [];
@@ -64,14 +55,14 @@ export async function evaluateAccessBatch(call: Call<typeof operations.evaluateA
   return answer(call, { evaluations: decisions });
 }
 
-/** The decision after which no more are made. */
+/** The decision that ends a batch. */
 const lastOf = { execute_all: undefined, deny_on_first_deny: false, permit_on_first_permit: true } as const;
 
 export async function searchSubjects(call: Call<typeof operations.searchSubjects>): Promise<Outcome> {
   const tenant = await call.model();
   const { subject, action, resource, context, page } = call.body;
   const circumstances = requireCircumstances(context, "", call.now);
-  const destination = requireSound(readDestination(resource, tenant), "/resource");
+  const destination = requireValid(readDestination(resource, tenant), "/resource");
   const start = requirePage(page, { subject: { ...subject, id: undefined }, action, resource, context });
   const { type } = subject;
   if (typeof destination === "string" || action.name !== connect || (type !== "user" && type !== "device")) {
@@ -88,7 +79,7 @@ export async function searchSubjects(call: Call<typeof operations.searchSubjects
   return answer(call, pageView(found, type));
 }
 
-/** With a device, only its owner can be found. */
+/** The candidates of a search. If the request names a device, only its owner can be found. */
 function candidates(
   type: "user" | "device",
   destination: Destination,
@@ -121,31 +112,12 @@ export async function searchResources(call: Call<typeof operations.searchResourc
 
 export async function searchActions(call: Call<typeof operations.searchActions>): Promise<Outcome> {
   const tenant = await call.model();
-  const { decision } = decisionOn(prepared({ ...call.body, action: { name: connect } }, "", call.now, tenant), tenant);
+  const { decision } = decisionOn(
+    prepareQuestion({ ...call.body, action: { name: connect } }, "", call.now, tenant),
+    tenant,
+  );
   const results = decision ? [{ name: connect }] : [];
   return answer(call, { page: { next_token: "", count: results.length }, results });
-}
-
-/** A question that is sound, as far as a request can be wrong. */
-interface PreparedQuestion {
-  readonly explain: boolean;
-  /** What is decided, or why nothing is. */
-  readonly asked: AccessRequest | QuestionReason;
-}
-
-/**
- * @param pointer to the question in the body
- * @throws AppError invalid_body
- */
-function prepared(question: Question, pointer: string, now: Date, tenant: TenantModel): PreparedQuestion {
-  const circumstances = requireCircumstances(question.context, pointer, now);
-  const destination = requireSound(readDestination(question.resource, tenant), `${pointer}/resource`);
-  const subject = readSubject(question.subject, circumstances, tenant);
-  const { explain, now: moment, sourceIp, country } = circumstances;
-  if (question.action.name !== connect) return { explain, asked: "unknown_action" };
-  if (typeof subject === "string") return { explain, asked: subject };
-  if (typeof destination === "string") return { explain, asked: destination };
-  return { explain, asked: { subject, destination, now: moment, sourceIp, country } };
 }
 
 function decisionOn({ asked, explain: isExplained }: PreparedQuestion, { model }: TenantModel): AccessDecision {
@@ -177,44 +149,8 @@ function pageView({ found, nextToken }: FoundPage<FoundAccess>, type: string): o
 }
 
 /**
- * @param defaults what holds where the question does not say otherwise
- * @throws AppError invalid_body
- */
-function whole(question: Partial<Question>, defaults: Partial<Question>, pointer: string): Question {
-  const { subject = defaults.subject, action = defaults.action, resource = defaults.resource } = question;
-  if (subject === undefined) throw invalid(`${pointer}/subject`, "is required");
-  if (action === undefined) throw invalid(`${pointer}/action`, "is required");
-  if (resource === undefined) throw invalid(`${pointer}/resource`, "is required");
-  return { subject, action, resource, context: question.context ?? defaults.context };
-}
-
-/** @throws AppError invalid_body */
-function requireCircumstances(context: ContextEntity | undefined, pointer: string, now: Date): Circumstances {
-  return requireSound(readCircumstances(context, now), `${pointer}/context`);
-}
-
-/** @throws AppError invalid_body */
-function requireSound<Value extends object | string>(value: Value | QuestionProblem, pointer: string): Value {
-  if (typeof value === "object" && "pointer" in value && "message" in value) {
-    throw invalid(pointer + value.pointer, value.message);
-  }
-  return value as Value; // it is no problem
-}
-
-/** @throws AppError invalid_body */
-function requirePage(page: PageRequest | undefined, asked: object) {
-  const start = readPage(page ?? {}, asked);
-  if (start === undefined) throw invalid("/page/token", "is not a next_token of this very request");
-  return start;
-}
-
-function invalid(pointer: string, message: string): AppError {
-  return new AppError("invalid_body", { detail: `${pointer}: ${message}.`, errors: [{ pointer, message }] });
-}
-
-/**
- * Tells an answer. One with an Idempotency-Key is kept, as that of every POST; a command may hold the last connection, so the
- * answer is there before it begins.
+ * Answers with a report, and stores it for a request with an Idempotency-Key, like the reply of every POST. Another command
+ * may hold the last database connection, so the answer is computed before the command starts.
  */
 async function answer(call: Repeatable, body: object): Promise<Outcome> {
   return call.idempotency === undefined ? report(body) : call.command(async () => report(body));

@@ -4,7 +4,7 @@ import { publicKey } from "../../../testing/operations/test-records.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 
 let server: TestServer;
-/** Over the same database. */
+/** A second replica over the same database. */
 let replica: TestServer;
 let tenant: TestTenant;
 let world: Awaited<ReturnType<typeof createAccessNetwork>>;
@@ -20,7 +20,7 @@ const action = { name: "connect" };
 
 const time = "2026-03-04T10:00:00Z";
 
-/** Ann asks for Git, from her device. */
+/** A question whether Ann can reach Git from her device. */
 function question(changes: object = {}) {
   return {
     subject: { type: "user", id: world.ann.email },
@@ -33,8 +33,8 @@ function question(changes: object = {}) {
 
 const evaluate = (body: object, client = tenant.client) => client.post("/access/v1/evaluation", body);
 
-describe("one evaluation", () => {
-  test("tells the reason, the policy, the gateways and until when it holds", async () => {
+describe("a single evaluation", () => {
+  test("returns the reason, the policy, the gateways and the expiry", async () => {
     const { body } = await evaluate(question());
     expect(body).toEqual({
       decision: true,
@@ -44,7 +44,7 @@ describe("one evaluation", () => {
         policy: world.allowing,
         resource: world.git,
         gateways: world.gateways,
-        // At the latest when the rule's time comes.
+        // The decision expires at the next boundary of the rule's time at the latest.
         validUntil: "2029-12-31T23:59:59.999Z",
       },
     });
@@ -101,12 +101,12 @@ describe("one evaluation", () => {
     });
   });
 
-  test("tells which policy denied", async () => {
+  test("names the policy that denied", async () => {
     const { body } = await evaluate(question({ subject: { type: "user", id: world.bob.id }, context: {} }));
     expect(body.context).toMatchObject({ policy: world.denying, gateways: [] });
   });
 
-  test("tells what becomes of internet traffic", async () => {
+  test("returns the handling of internet traffic", async () => {
     const { body } = await evaluate(question({ resource: { type: "address", id: "www.example.net" } }));
     expect(body).toMatchObject({ decision: true, context: { mode: "LOCAL", gateways: [] } });
   });
@@ -128,7 +128,7 @@ describe("one evaluation", () => {
     expect((await evaluate(question(changes()))).body.context.reason).toBe("no_policy_allows");
   });
 
-  test("lets a user's properties stand in for attributes of the same names, and only those", async () => {
+  test("replaces stored attributes by the properties of the user with the same names only", async () => {
     const own = await server.newTenant();
     const user = await created(own.client, "/tenants/users", { email: "ann@example.com" });
     await created(own.client, "/tenants/devices", {
@@ -154,11 +154,11 @@ describe("one evaluation", () => {
     expect(await ask({})).toBe(false);
     expect(await ask({ department: "Engineering" })).toBe(true);
     expect(await ask({ department: "Engineering", country: null })).toBe(false);
-    // No directory, and no caller, poses as an account by an attribute's name.
+    // An attribute cannot impersonate the built-in property of the account.
     expect(await ask({ department: "Engineering", status: "inactive" })).toBe(true);
   });
 
-  test("explains a denial with names, what rules saw and the nearest miss", async () => {
+  test("explains a denial with names, the values that rules read, and the nearest miss", async () => {
     const subject = { type: "device", id: world.ann.device, properties: { diskEncrypted: false } };
     const { body } = await evaluate(question({ subject, context: { time, explain: true } }));
     expect(body.context.explanation).toEqual({
@@ -263,7 +263,7 @@ describe("a batch", () => {
   });
 });
 
-describe("malformed requests are refused, and told what is wrong:", () => {
+describe("malformed requests are refused with the problem:", () => {
   test.each([
     ["no subject", { subject: undefined }, "/subject"],
     ["a subject without id", { subject: { type: "user" } }, "/subject/id"],
@@ -337,7 +337,7 @@ test("a change counts for the very next decision, on every replica", async () =>
   }
 });
 
-test("the metadata tells where the endpoints are, to anybody", async () => {
+test("the metadata lists the endpoints without authentication", async () => {
   const reply = await server
     .client(undefined)
     .get("/.well-known/authzen-configuration", { host: "pdp.example.com:8443" });

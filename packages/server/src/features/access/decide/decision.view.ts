@@ -2,10 +2,10 @@ import type { AccessReason, DecisionContext, NamedRecord } from "@gatehouse/cont
 import type { Decision } from "@gatehouse/policy/decisions/decision";
 import type { Model } from "@gatehouse/policy/model/model";
 
-/** A decision as the API tells it. */
+/** A decision as the API shows it. */
 export function decisionView(decision: Decision, model: Model): Omit<DecisionContext, "explanation"> {
   const { reasons, policy, resource, gateways, mode, validUntil } = decision;
-  // Thousands are made in a second: fields are put in one by one, not spread from objects of their own.
+  // Thousands of decisions are made per second: assigning fields is faster than spreading objects.
   const view: Omit<DecisionContext, "explanation"> = { reason: reasons[0], reasons: [...reasons] };
   if (policy !== undefined) view.policy = policy;
   if (resource !== undefined) view.resource = resource;
@@ -15,7 +15,7 @@ export function decisionView(decision: Decision, model: Model): Omit<DecisionCon
   return view;
 }
 
-/** A denial that no policy was asked about. */
+/** A denial without an evaluation of policies. */
 export function refusalView(reason: AccessReason): DecisionContext {
   return { reason, reasons: [reason] };
 }
@@ -25,7 +25,7 @@ function gatewayNamed(model: Model, id: string): NamedRecord[] {
   return gateway === undefined ? [] : [{ id, name: gateway.name }];
 }
 
-/** The last moment that ISO 8601 has four digits for the year of; one after it is as good as never. */
+/** The last time that ISO 8601 can write with a four-digit year. A later time means never. */
 const latest = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 function momentView(time: number): string {

@@ -11,12 +11,12 @@ import type { PolicyTrace, SourceMatch } from "@gatehouse/policy/decisions/polic
 import type { ConditionTrace, ObservedValue } from "@gatehouse/policy/decisions/rule-trace";
 import type { Model } from "@gatehouse/policy/model/model";
 
-/** The most policies that an explanation shows, and entries of a list in it. */
+/** The number of policies that an explanation shows at most, and of entries in its lists. */
 const shownPolicies = 200;
 const shownEntries = 100;
 const shownCharacters = 500;
 
-/** An explanation as the API tells it: with names, and no longer than a person can read. */
+/** An explanation as the API shows it: with names, and short enough to read. */
 export function explanationView({ policies, nearestMiss }: Explanation, model: Model): AccessExplanation {
   const about = policies.filter(({ destinationMet }) => destinationMet).slice(0, shownPolicies);
   return {
@@ -59,7 +59,7 @@ const namesOf = {
   device: (model: Model, id: string) => model.devices.get(id)?.facts.name,
 } as const;
 
-/** Of what is gone, nothing is shown. */
+/** The existing records with their names; deleted records are left out. */
 function named(kind: keyof typeof namesOf, ids: readonly string[], model: Model): NamedRecord[] {
   return ids.slice(0, shownEntries).flatMap((id) => {
     const name = namesOf[kind](model, id);
@@ -67,7 +67,7 @@ function named(kind: keyof typeof namesOf, ids: readonly string[], model: Model)
   });
 }
 
-/** A condition and all its parts, each after what it is a part of. */
+/** A condition followed by its parts, depth first. */
 function conditionViews(condition: ConditionTrace, depth: number): RuleCondition[] {
   const { parts = [] } = condition;
   return [conditionView(condition, depth), ...parts.flatMap((part) => conditionViews(part, depth + 1))];
@@ -118,7 +118,7 @@ function missingView(fact: MissingFact, model: Model): MissingAccessFact[] {
       return [{ kind: fact.kind, sourceIps: fact.sourceIps.slice(0, shownEntries) }];
     case "condition":
       return [{ kind: fact.kind, condition: conditionView(fact.condition, 0), negated: fact.negated }];
-    // No change of facts helps, so no nearest miss has any.
+    // If no change of facts helps, there is no nearest miss.
     case "never":
       return [];
   }

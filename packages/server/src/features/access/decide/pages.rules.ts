@@ -1,31 +1,32 @@
-/** Pages of searches: opaque tokens that say where a page begins, and which request they belong to. */
+/** Pages of search results. An opaque token holds the start of a page and a digest of its request. */
 import { createHash } from "node:crypto";
 import { defaultSearchPage, maxSearchPage } from "@gatehouse/contract/operations/access.operations";
 import canonicalize from "canonicalize";
 
-/** Decisions that one page may take: a search that finds little gives short pages rather than slow ones. */
-const mostDecisions = 20_000;
+/** The number of decisions per page. A search that finds little returns short pages instead of slow ones. */
+const maxDecisions = 20_000;
 
 export interface PageRequest {
   readonly token?: string;
   readonly limit?: number;
 }
 
-/** Where a page begins, and how long it is. */
+/** The start and the size of a page. */
 export interface PageStart {
-  /** The last id that was looked at before; "" for the first page. */
+  /** The last id of the previous page; "" for the first page. */
   readonly after: string;
   readonly limit: number;
-  /** Stands for everything else that was asked. */
+  /** A digest of the rest of the request. */
   readonly digest: string;
 }
 
 /**
- * @param asked everything that has to be the same for the next page
- * @returns undefined for a token that is none, or of another request
+ * @param asked the part of the request that must be equal for all pages
+ *
+ * @returns undefined if the token is invalid or belongs to another request
  */
 export function readPage({ token, limit }: PageRequest, asked: object): PageStart | undefined {
-  // A number too large to read, 1e999, is infinite, which JSON cannot say: written and read again, it is null.
+  // JSON cannot write infinity, which is what a number like 1e999 parses to. Writing and parsing turns it into null.
   const digest = createHash("sha256")
     .update(canonicalize(JSON.parse(JSON.stringify(asked))) ?? "")
     .digest("base64url")
@@ -41,7 +42,7 @@ export function readPage({ token, limit }: PageRequest, asked: object): PageStar
   return { after, limit: before, digest };
 }
 
-/** Part of the results of a search. */
+/** One page of search results. */
 export interface FoundPage<Found> {
   readonly found: readonly Found[];
   /** Empty on the last page. */
@@ -49,8 +50,9 @@ export interface FoundPage<Found> {
 }
 
 /**
- * @param ids of everything that may be found, in order
- * @param find what is found under an id, if anything
+ * @param ids all candidates, in order
+ *
+ * @param find the result for an id; undefined if it is not found
  */
 export function pageOf<Found>(
   ids: readonly string[],
@@ -62,7 +64,7 @@ export function pageOf<Found>(
   let decisions = 0;
   for (const id of ids) {
     if (id <= after) continue;
-    if (found.length >= limit || decisions === mostDecisions) {
+    if (found.length >= limit || decisions === maxDecisions) {
       return { found, nextToken: Buffer.from(`${last} ${digest} ${limit}`).toString("base64url") };
     }
     const one = find(id);

@@ -9,7 +9,7 @@ import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
 import { type PastQuestion, pastAccess } from "./past-access.rules.ts";
 import { canonicalId, readCircumstances } from "./questions.rules.ts";
 
-/** After so many decisions other requests have a turn. */
+/** The number of decisions before the loop yields to other requests. */
 const decisionsInATurn = 5_000;
 
 export async function listPastAccess(call: Call<typeof operations.listPastAccess>): Promise<Outcome> {
@@ -55,13 +55,13 @@ function circumstancesOf(call: PastCall): PastQuestion["circumstances"] {
   return circumstances;
 }
 
-/** @throws AppError not_found, where there was no such record: an empty page would say that it reached nothing */
+/** @throws AppError not_found if the record did not exist then; an empty page would claim that it had no access */
 function namedIn(call: PastCall, past: TenantModel): Omit<PastQuestion, "circumstances"> {
   const { model } = past;
   const [user, device, resource] = ["user", "device", "resource"].map((name) => call.queryParameter(name));
   const known = (noun: string, given: string, id: string | undefined): string => {
     if (id !== undefined) return id;
-    throw new AppError("not_found", { detail: `At that moment there was no ${noun} ${JSON.stringify(given)}.` });
+    throw new AppError("not_found", { detail: `There was no ${noun} ${JSON.stringify(given)} at that time.` });
   };
   const idIn = (table: { get(id: string): unknown }, given: string) =>
     table.get(canonicalId(given)) === undefined ? undefined : canonicalId(given);

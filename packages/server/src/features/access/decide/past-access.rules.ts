@@ -1,4 +1,4 @@
-/** What could be reached at a moment, decided one by one from the tenant as it was. Pure. */
+/** Access at a time in the past, decided pair by pair from the tenant's model at that time. Pure. */
 import type { PastAccess } from "@gatehouse/contract/records/past-access";
 import { decide } from "@gatehouse/policy/decisions/decide";
 import type { AccessRequest, Subject } from "@gatehouse/policy/decisions/request";
@@ -14,15 +14,15 @@ export interface PastQuestion {
   readonly circumstances: Pick<AccessRequest, "sourceIp" | "country" | "now">;
 }
 
-/** Who may ask for what: a user without a device, and then each of their devices. */
+/** A principal: a user without a device, or with one of the user's devices. */
 interface Asking {
   readonly userId: string;
   readonly deviceId?: string;
 }
 
 /**
- * Each access that there was, in the order of users, devices and resources; undefined for each that there was not, so that
- * whoever takes them may rest between any two.
+ * Yields each access that existed, in the order of users, devices and resources. Yields undefined for each pair without
+ * access, so that the consumer can pause between any two decisions.
  */
 export function* pastAccess(past: Model, question: PastQuestion): Iterable<PastAccess | undefined> {
   const model = withoutReports(past);
@@ -35,7 +35,10 @@ export function* pastAccess(past: Model, question: PastQuestion): Iterable<PastA
   }
 }
 
-/** Whether a gateway could be reached, its reports told, and no history holds them; maintenance is somebody's decision. */
+/**
+ * The model with all gateways reachable. The history does not hold reachability, which gateways report; it does hold
+ * maintenance, which administrators set.
+ */
 function withoutReports(model: Model): Model {
   const gateways = Array.from(model.gateways.values(), (gateway): [string, GatewayFacts] => {
     const status = gateway.status === "MAINTENANCE" ? gateway.status : "ONLINE";

@@ -8,12 +8,12 @@ const clock = new TestClock();
 let server: TestServer;
 let tenant: TestTenant;
 let network: Awaited<ReturnType<typeof createAccessNetwork>>;
-/** A moment before the first tenant. */
+/** A time before the first tenant. */
 let beginning: string;
-/** Moments after which things were changed. */
+/** Times after which records were changed. */
 const moments: string[] = [];
 
-/** Tells the present moment, and goes on to another. */
+/** Returns the present time, and advances the clock. */
 function mark(): string {
   clock.advance(hourMs);
   const moment = clock.now().toISOString();
@@ -42,7 +42,7 @@ afterAll(() => server.close());
 const ask = (query: Record<string, string>) => tenant.client.get(`/tenants/access?${new URLSearchParams(query)}`);
 const at = (index: number) => moments[index] ?? "";
 
-test("what a user could reach at a moment is told with the policy, as everything was called then", async () => {
+test("lists the past access of a user with the policy, by the names of that time", async () => {
   const ann = { id: network.ann.id, name: network.ann.email };
   const device = { id: network.ann.device, name: `Laptop of ${network.ann.email}` };
   const found = (name: string) => ({
@@ -69,7 +69,7 @@ test("what a user could reach at a moment is told with the policy, as everything
   }
 });
 
-test("who could reach a resource is found by the name that it had", async () => {
+test("finds the past access to a resource by its former name", async () => {
   expect((await ask({ resource: "Git", at: at(1) })).body).toMatchObject({
     total: 1,
     data: [{ user: { id: network.ann.id } }],
@@ -80,7 +80,7 @@ test("who could reach a resource is found by the name that it had", async () => 
   expect((await ask({ resource: network.wiki.id, at: at(0) })).body.total).toBe(0);
 });
 
-test("whoever is gone is found at the moments before", async () => {
+test("finds deleted records at earlier times", async () => {
   expect((await ask({ user: network.bob.email, at: at(0) })).status).toBe(200);
   expect((await ask({ user: network.bob.email, at: at(1) })).status).toBe(404);
 });
@@ -117,7 +117,7 @@ test.each([
   expect(body.errors).toMatchObject([{ pointer: parameter }]);
 });
 
-test("pages hold what one after the other is found", async () => {
+test("pages together hold the complete result", async () => {
   const { client } = tenant;
   const created: string[] = [];
   for (const index of [1, 2, 3, 4, 5]) {

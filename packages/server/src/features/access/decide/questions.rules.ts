@@ -1,4 +1,4 @@
-/** What requests of the AuthZEN API ask, in the terms of the policy engine. */
+/** Translates requests of the AuthZEN API into requests of the policy engine, and shapes them for the commands. */
 
 import { peerAddress } from "@gatehouse/addresses/source-ips";
 import type {
@@ -9,40 +9,50 @@ import type {
 } from "@gatehouse/contract/operations/access.operations";
 import type { requestReasons } from "@gatehouse/contract/records/decision";
 import { transportProtocols } from "@gatehouse/contract/records/protocol";
-import type { Destination, Subject } from "@gatehouse/policy/decisions/request";
+import type { AccessRequest, Destination, Subject } from "@gatehouse/policy/decisions/request";
 import type { SearchCircumstances } from "@gatehouse/policy/decisions/search";
 import type { Properties, TransportProtocol } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
 import type { Static } from "typebox";
+import { AppError } from "../../../platform/app-error.ts";
 import { isUuid } from "../../../platform/ids.ts";
 import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
 import { canonicalTimestamp } from "../../../platform/timestamps.ts";
+import { type PageRequest, type PageStart, readPage } from "./pages.rules.ts";
 
 export type SubjectEntity = Static<typeof AccessSubject>;
 export type ResourceEntity = Static<typeof AccessResource>;
 export type ActionEntity = Static<typeof AccessAction>;
 export type ContextEntity = Static<typeof AccessContext>;
 
-/** The one thing that can be done with a resource. */
+/** A complete request for a decision. */
+export interface Question {
+  readonly subject: SubjectEntity;
+  readonly action: ActionEntity;
+  readonly resource: ResourceEntity;
+  readonly context?: ContextEntity | undefined;
+}
+
+/** The only action on a resource. */
 export const connect = "connect";
 
-/** A denial before any policy is asked. */
+/** A denial that needs no evaluation of policies. */
 export type QuestionReason = (typeof requestReasons)[number];
 
-/** What is wrong with a request, where a schema cannot tell. */
+/** A problem in a request that its schema does not detect. */
 export interface QuestionProblem {
-  /** Relative to the entity. */
+  /** JSON Pointer relative to the entity. */
   readonly pointer: string;
   readonly message: string;
 }
 
 export interface Circumstances extends SearchCircumstances {
-  /** As it was given. */
+  /** The device id as the request gives it. */
   readonly deviceId: string | undefined;
   readonly explain: boolean;
 }
 
-/** @param now for requests that name no time */
+/** @param now used if the request names no time */
 export function readCircumstances(context: ContextEntity | undefined, now: Date): Circumstances | QuestionProblem {
   const { deviceId, sourceIp, country, time, explain = false } = context ?? none;
   const moment = time === undefined ? now.getTime() : readMoment(time);
@@ -62,7 +72,7 @@ function readMoment(time: string): number | undefined {
   return canonical === undefined ? undefined : Date.parse(canonical);
 }
 
-/** Who asks. Whoever is not known keeps the text as id: the engine knows no such record, and says so. */
+/** The principal. An unknown id is passed on as it is: the engine reports that no such record exists. */
 export function readSubject(
   { type, id, properties }: SubjectEntity,
   { deviceId }: Circumstances,
@@ -85,7 +95,7 @@ export function readSubject(
   return { ...subject, attributes, ...(posture === undefined ? {} : { posture }) };
 }
 
-/** What a record is found by is its id as the model has it: to find it again by that costs less than by a text of the same letters. */
+/** The id of a user as the model stores it. Look-ups by that very string are faster than by an equal one. */
 function userNamed(tenant: TenantModel, text: string): string {
   const { users } = tenant.model;
   const id = users.get(text)?.facts.id;
@@ -94,7 +104,7 @@ function userNamed(tenant: TenantModel, text: string): string {
   return users.get(given)?.facts.id ?? tenant.userIdOf(text) ?? given;
 }
 
-/** The id of a device, as the model has it. */
+/** The id of a device as the model stores it. */
 export function deviceNamed({ devices }: Model, text: string): string {
   return devices.get(text)?.facts.id ?? canonicalId(text);
 }
@@ -107,15 +117,15 @@ function resourceNamed(tenant: TenantModel, text: string): string {
   return resources.get(given)?.facts.id ?? tenant.resourceIdOf(text) ?? given;
 }
 
-/** @param properties what is given of the device directly; what is given under `posture` adds to it */
+/** @param properties facts at the top level; facts under `posture` are merged over them */
 function withPosture({ model }: TenantModel, deviceId: string, properties: Given, { posture }: Given): Properties {
   const direct = standIns(model.devices.get(deviceId)?.facts.posture, properties);
-  return posture === undefined ? direct : standIns(direct, posture as Given); // the schema demands an object
+  return posture === undefined ? direct : standIns(direct, posture as Given); // the schema requires an object
 }
 
 type Given = Readonly<Record<string, unknown>>;
 
-/** Each value that is given stands in for the stored one of its name; what rules cannot read counts as absent. */
+/** Given values replace stored ones with the same name. Values that rules cannot read count as missing. */
 function standIns(stored: Properties | undefined, given: Given): Properties {
   const merged = new Map<string, string | number | boolean>(Object.entries(stored ?? {}));
   for (const [name, value] of Object.entries(given)) {
@@ -126,14 +136,14 @@ function standIns(stored: Properties | undefined, given: Given): Properties {
   return Object.fromEntries(merged);
 }
 
-/** What is asked for. */
+/** The destination of the request. */
 export function readDestination(
   { type, id, properties }: ResourceEntity,
   tenant: TenantModel,
 ): Destination | QuestionReason | QuestionProblem {
   if (type === "resource") return { kind: "resource", resourceId: resourceNamed(tenant, id) };
   if (type !== "address") return "unknown_resource_type";
-  const { protocol, port } = (properties ?? {}) as Given; // an open object
+  const { protocol, port } = (properties ?? {}) as Given; // the schema allows any properties
   if (protocol !== undefined && !isTransportProtocol(protocol)) {
     return { pointer: "/properties/protocol", message: `must be one of ${transportProtocols.join(", ")}` };
   }
@@ -155,4 +165,62 @@ function isTransportProtocol(value: unknown): value is TransportProtocol {
 /** Ids as they are stored: in lower case (RFC 9562, section 4). */
 export function canonicalId(text: string): string {
   return isUuid(text) ? text.toLowerCase() : text;
+}
+
+/** A question without invalid parts. */
+export interface PreparedQuestion {
+  readonly explain: boolean;
+  /** The request to the engine, or the reason for a denial without an evaluation. */
+  readonly asked: AccessRequest | QuestionReason;
+}
+
+/**
+ * @param pointer to the question in the body
+ * @throws AppError invalid_body
+ */
+export function prepareQuestion(question: Question, pointer: string, now: Date, tenant: TenantModel): PreparedQuestion {
+  const circumstances = requireCircumstances(question.context, pointer, now);
+  const destination = requireValid(readDestination(question.resource, tenant), `${pointer}/resource`);
+  const subject = readSubject(question.subject, circumstances, tenant);
+  const { explain, now: at, sourceIp, country } = circumstances;
+  if (question.action.name !== connect) return { explain, asked: "unknown_action" };
+  if (typeof subject === "string") return { explain, asked: subject };
+  if (typeof destination === "string") return { explain, asked: destination };
+  return { explain, asked: { subject, destination, now: at, sourceIp, country } };
+}
+
+/**
+ * @param defaults parts for questions that do not give their own
+ * @throws AppError invalid_body
+ */
+export function mergeQuestion(question: Partial<Question>, defaults: Partial<Question>, pointer: string): Question {
+  const { subject = defaults.subject, action = defaults.action, resource = defaults.resource } = question;
+  if (subject === undefined) throw invalidBody(`${pointer}/subject`, "is required");
+  if (action === undefined) throw invalidBody(`${pointer}/action`, "is required");
+  if (resource === undefined) throw invalidBody(`${pointer}/resource`, "is required");
+  return { subject, action, resource, context: question.context ?? defaults.context };
+}
+
+/** @throws AppError invalid_body */
+export function requireCircumstances(context: ContextEntity | undefined, pointer: string, now: Date): Circumstances {
+  return requireValid(readCircumstances(context, now), `${pointer}/context`);
+}
+
+/** @throws AppError invalid_body */
+export function requireValid<Value extends object | string>(value: Value | QuestionProblem, pointer: string): Value {
+  if (typeof value === "object" && "pointer" in value && "message" in value) {
+    throw invalidBody(pointer + value.pointer, value.message);
+  }
+  return value as Value; // not a problem
+}
+
+/** @throws AppError invalid_body */
+export function requirePage(page: PageRequest | undefined, asked: object): PageStart {
+  const start = readPage(page ?? {}, asked);
+  if (start === undefined) throw invalidBody("/page/token", "is not a next_token of this request");
+  return start;
+}
+
+export function invalidBody(pointer: string, message: string): AppError {
+  return new AppError("invalid_body", { detail: `${pointer}: ${message}.`, errors: [{ pointer, message }] });
 }

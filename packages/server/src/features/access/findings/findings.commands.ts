@@ -13,14 +13,14 @@ import type { Model } from "@gatehouse/policy/model/model";
 import type { Call } from "../../../platform/call.ts";
 import { type Outcome, report } from "../../../platform/outcome.ts";
 
-/** After so many steps other requests have a turn; after so many in all, what is left is not looked at. */
+/** The number of steps before the loop yields to other requests, and the number after which the analysis stops. */
 const stepsInATurn = 500;
 const mostSteps = 200_000;
 
 export async function findAccessFindings(call: Call<typeof operations.findAccessFindings>): Promise<Outcome> {
   const { generation, model } = await call.model();
   let steps = 0;
-  /** @returns whether to go on */
+  /** @returns whether to continue */
   const step = async (): Promise<boolean> => {
     steps += 1;
     if (steps % stepsInATurn === 0) await turn();
@@ -71,7 +71,7 @@ async function unreachableOf(
   step: () => Promise<boolean>,
 ): Promise<AccessFindings["unreachableResources"]> {
   const first: UnreachableResourceFinding[] = [];
-  // Gateways come back; what was set up wrong stays wrong, and is told first.
+  // Unreachable gateways come back by themselves; a misconfiguration does not, so report it first.
   const offline: UnreachableResourceFinding[] = [];
   let count = 0;
   let lookedAt = 0;

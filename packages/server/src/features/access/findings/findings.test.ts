@@ -22,7 +22,7 @@ const made = async (path: string, body: object): Promise<{ readonly id: string }
   return answer.body;
 };
 
-test("what nobody reaches and what never decides is told with its reason, until it is mended", async () => {
+test("reports unreachable resources and idle policies with reasons, until they are fixed", async () => {
   const before = await findings();
   const group = await made("/tenants/groups", { name: "Empty" });
   const resource = await made("/tenants/resources", { name: "Forgotten", type: "PRIVATE", addresses: [] });
@@ -55,7 +55,7 @@ test("what nobody reaches and what never decides is told with its reason, until 
   expect(mended.neverMatchingPolicies).toEqual(before.neverMatchingPolicies);
 });
 
-test("of more than a hundred, the first are told and all are counted", async () => {
+test("lists the first hundred findings and counts all", async () => {
   const { unreachableResources: before } = await findings();
   for (let number = 0; number < 101; number += 1) {
     await made("/tenants/resources", { name: `Forgotten ${number}`, type: "PRIVATE", addresses: [] });

@@ -16,7 +16,7 @@ const clock = new TestClock();
 let server: TestServer;
 let database: TestDatabase;
 
-/** A database of its own: a table is taken away, and what is pruned is counted. */
+/** Uses a database of its own, because the test drops a table and counts pruned rows. */
 beforeAll(async () => {
   database = await createDatabase();
   const audit = { checkpointSeconds: 86_400, retentionDays: 30 };
@@ -31,7 +31,7 @@ function read<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<
   return server.database.snapshot({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
 }
 
-test("retention takes old versions with the old entries, and leaves of each record the last one", async () => {
+test("retention deletes old versions together with old entries, but keeps the last version of each record", async () => {
   const tenant = await server.newTenant();
   const change = async (path: string, name: string) =>
     expect((await tenant.client.put(path, { name })).status).toBe(200);
@@ -60,7 +60,7 @@ test("retention takes old versions with the old entries, and leaves of each reco
   expect(factsOfHistory(await read(tenant.id, (tx) => readHistoryAt(tx, 7))).groups).toHaveLength(facts.groups.length);
 });
 
-test("a database from before there was a history begins with what there is", async () => {
+test("in a database without a history, it begins with the present records", async () => {
   const tenant = await server.newTenant();
   const administrator = new Administrator(server, tenant);
   for (const [index, kind] of [...administeredKinds, ...administeredKinds].entries()) {

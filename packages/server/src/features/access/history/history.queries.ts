@@ -1,19 +1,19 @@
-/** The history of what decisions are made from, and what each command did to access. */
+/** The history of facts, and the effect of each command on access. */
 import type { EffectSummary } from "@gatehouse/contract/records/effect";
 import { statement } from "../../../platform/db/statement.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 
-/** The facts of a record as a command left them. */
+/** The facts of a record after a command. */
 export interface HistoryRow {
   readonly kind: string;
   readonly record: string;
   readonly firstGeneration: number;
   readonly generation: number;
-  /** Of `policy-order`, ids. Null: gone. */
+  /** Ids for `policy-order`. Null if the record was deleted. */
   readonly facts: object | null;
 }
 
-/** A version to be written. */
+/** A version to write. */
 export interface HistoryVersion {
   readonly kind: string;
   readonly record: string;
@@ -94,41 +94,41 @@ const selectEffect = statement<StoredEffect, [tenantId: string, eventId: string]
 );
 
 export interface HistoryBounds {
-  /** The moment that the history begins at, in ISO 8601. */
+  /** The start of the history, in ISO 8601. */
   readonly begins: string | null;
-  /** The last generation that a command which could change access made. */
+  /** The last generation made by a command that could change access. */
   readonly latest: number | null;
-  /** The one that held at the moment asked for; null before the history begins. */
+  /** The generation in force at the requested time; null before the start of the history. */
   readonly held: number | null;
 }
 
-/** What an entry's command did to access. */
+/** The effect of an event's command on access. */
 export interface StoredEffect {
   readonly generation: number;
   readonly createdAt: string;
   readonly reason: string | null;
-  /** Null for a command that could not change access, or from before there was a history. */
+  /** Null for a command that could not change access, and for events older than the history. */
   readonly summary: EffectSummary | null;
-  /** Whether the entry may be from before there was a history. */
+  /** Whether the event may be older than the history. */
   readonly early: boolean | null;
 }
 
-/** Versions of later generations than one, in their order. */
+/** The versions after a generation, in order. */
 export function readHistoryAfter(tx: TenantTx, generation: number): Promise<readonly HistoryRow[]> {
   return tx.query(selectAfter, tx.tenantId, generation);
 }
 
-/** How many generations after one had an effect stored. */
+/** The number of generations after one that have a stored effect. */
 export async function countEffectsAfter(tx: TenantTx, generation: number): Promise<number> {
   return (await tx.query(countAfter, tx.tenantId, generation))[0]?.count ?? 0;
 }
 
-/** What held at a generation. */
+/** The versions in force at a generation. */
 export function readHistoryAt(tx: TenantTx, generation: number): Promise<readonly HistoryRow[]> {
   return tx.query(selectAt, tx.tenantId, generation);
 }
 
-/** In the transaction that makes the generation, which has locked it. */
+/** Inserts versions in the transaction that makes the generation and holds its lock. */
 export async function insertHistory(
   tx: TenantTx,
   generation: number,
@@ -145,22 +145,22 @@ export async function insertHistory(
   );
 }
 
-/** @param at the time when the generation was locked */
+/** @param at when the generation was locked */
 export async function storeEffect(tx: TenantTx, generation: number, at: Date, summary: EffectSummary): Promise<void> {
   await tx.query(insertEffect, tx.tenantId, generation, at, JSON.stringify(summary));
 }
 
-/** Where the history begins and ends, and what of it held at a moment. */
+/** The bounds of the history, and the generation in force at a time. */
 export async function readHistoryBounds(tx: TenantTx, at: Date): Promise<HistoryBounds> {
   return (await tx.query(selectBounds, tx.tenantId, at))[0] ?? { begins: null, latest: null, held: null };
 }
 
-/** @returns undefined when there is no such entry */
+/** @returns undefined if the event does not exist */
 export async function readEffect(tx: TenantTx, eventId: string): Promise<StoredEffect | undefined> {
   return (await tx.query(selectEffect, tx.tenantId, eventId))[0];
 }
 
-/** What commands did to access after a generation, in their order. */
+/** The effects of commands after a generation, in order. */
 export function readEffects(
   tx: TenantTx,
   after: number,

@@ -1,16 +1,16 @@
-/** Turns changes of facts into versions of a history, and such versions into changes and facts. Pure. */
+/** Converts fact changes to versions of a history, and versions to changes and facts. Pure. */
 import { policyTypes } from "@gatehouse/contract/records/policy";
 import type { FactChange, PolicyFacts, TenantFacts } from "@gatehouse/policy/model/facts";
 import type { HistoryRow, HistoryVersion } from "./history.queries.ts";
 
-/** Of the changes of one generation, what is gone goes first, and orders are told of what is there. */
+/** The order within one generation: deletions first, policy orders last, because they list existing policies. */
 const stepOf = (change: FactChange) => (change.kind === "policy-order" ? 2 : "gone" in change ? 0 : 1);
 
 /** @param rows in the order of their generations */
 export function changesOfHistory(rows: readonly HistoryRow[]): readonly FactChange[] {
   const changes: FactChange[] = [];
   for (let start = 0; start < rows.length; ) {
-    const { generation } = rows[start] as HistoryRow; // in bounds
+    const { generation } = rows[start] as HistoryRow; // the index is in range
     const next = rows.findIndex((row, index) => index > start && row.generation !== generation);
     const end = next === -1 ? rows.length : next;
     const together = rows.slice(start, end).map(changeOf);
@@ -27,19 +27,19 @@ function changeOf({ kind, record, facts }: HistoryRow): FactChange {
       : facts === null
         ? { kind, gone: record }
         : { kind, facts };
-  return change as FactChange; // as `versionOf` wrote it
+  return change as FactChange; // written by `versionOf`
 }
 
-/** How a change is written down. */
+/** A change as the history stores it. */
 export function versionOf(change: FactChange): HistoryVersion {
   if (change.kind === "policy-order") return { kind: change.kind, record: change.type, facts: change.ids };
   if ("gone" in change) return { kind: change.kind, record: change.gone, facts: undefined };
   return { kind: change.kind, record: change.facts.id, facts: change.facts };
 }
 
-/** @param rows the last versions up to a generation, of what was there */
+/** @param rows the latest version of each existing record at a generation */
 export function factsOfHistory(rows: readonly HistoryRow[]): TenantFacts {
-  const kept = <Facts>(kind: string) => rows.flatMap((row) => (row.kind === kind ? [row.facts as Facts] : [])); // of its kind
+  const kept = <Facts>(kind: string) => rows.flatMap((row) => (row.kind === kind ? [row.facts as Facts] : [])); // rows of this kind
   return {
     users: kept("user"),
     groups: kept("group"),
@@ -52,8 +52,8 @@ export function factsOfHistory(rows: readonly HistoryRow[]): TenantFacts {
 }
 
 /**
- * The last order that was written names the policies of its time; those that came later stand behind it, in the order in which
- * they came. A command that makes more than one writes their order.
+ * The order of policies. The last stored order lists the policies that existed then. Later policies follow it in the
+ * order of their creation: a command that creates more than one policy stores the order.
  */
 function orderedPolicies(rows: readonly HistoryRow[]): readonly PolicyFacts[] {
   const policies = rows.filter(({ kind }) => kind === "policy");
@@ -66,7 +66,7 @@ function orderedPolicies(rows: readonly HistoryRow[]): readonly PolicyFacts[] {
   const inOrder = policies.sort((a, b) =>
     placeOf(a) === placeOf(b) ? a.firstGeneration - b.firstGeneration : placeOf(a) - placeOf(b),
   );
-  const facts = inOrder.map((row) => row.facts as PolicyFacts); // of its kind
+  const facts = inOrder.map((row) => row.facts as PolicyFacts); // rows of this kind
   return policyTypes.flatMap((type) => {
     const ofType = facts.filter((policy) => policy.type === type);
     return [...ofType.filter(({ isDefault }) => !isDefault), ...ofType.filter(({ isDefault }) => isDefault)];

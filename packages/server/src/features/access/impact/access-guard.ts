@@ -1,26 +1,27 @@
-/** Where what a command does to access may be refused: access tests have their say here. */
+/** The interface through which access tests can refuse the effect of a command. */
 import type { BrokenAccessTest } from "@gatehouse/contract/records/effect";
 import type { AccessDifference } from "@gatehouse/policy/effects/access-difference";
 import type { AccessChange } from "../../../platform/tenancy/access-ledger.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 
-/** A command's effect, before it is stored. */
+/** The effect of a command, before it is stored. */
 export interface EffectToJudge extends AccessChange {
   readonly difference: AccessDifference;
-  /** Why the caller would have access tests broken; undefined where they would not. */
+  /** The caller's reason for breaking access tests; undefined if there is none. */
   readonly overrideReason: string | undefined;
 }
 
 /**
  * @returns the access tests that the effect breaks, which are stored with it
- * @throws AppError where the command may not go through
+ *
+ * @throws AppError if the command is refused
  */
 export type JudgeEffect = (effect: EffectToJudge) => Promise<readonly BrokenAccessTest[]>;
 
 export interface AccessGuard {
   /**
-   * Asks, in the command's transaction, for what it takes to judge: all at once, as it travels with the ledger's own
-   * questions. What this command and all before it wrote is to be seen.
+   * Reads, in the command's transaction, the data that the decision needs. It starts all queries at once, so that they
+   * share the round trip of the ledger. They must see the writes of this command and of all earlier ones.
    */
   prepare(tx: TenantTx): Promise<JudgeEffect>;
 }

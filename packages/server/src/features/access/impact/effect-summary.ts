@@ -1,4 +1,4 @@
-/** What a command did to access, as it is stored with it: counts are exact, names are the first of many. Pure. */
+/** The effect of a command on access, as it is stored: counts are exact, and the first names are listed. Pure. */
 import type { AccessCounts, BrokenAccessTest, EffectGroup, EffectSummary } from "@gatehouse/contract/records/effect";
 import type { AccessRow } from "@gatehouse/contract/records/preview";
 import type { AccessDifference, AccessGroup, AccessSubject } from "@gatehouse/policy/effects/access-difference";
@@ -23,7 +23,7 @@ export function effectSummary(
   };
 }
 
-/** Single changes of access: those of a page. */
+/** One page of single changes of access. */
 export function accessRows(
   { rows }: AccessDifference,
   before: Model,
@@ -58,7 +58,7 @@ function groupView(group: AccessGroup, names: Names): EffectGroup {
   };
 }
 
-/** Names as they are now, or were while there was such a record. */
+/** Current names; former names of deleted records. */
 class Names {
   readonly #models: readonly [after: Model, before: Model];
 

@@ -8,7 +8,7 @@ import { readEffect } from "../history/history.queries.ts";
 export async function readEventEffect(call: Call<typeof operations.readEventEffect>): Promise<Outcome> {
   const event = call.parameters.id;
   const stored = await call.read((tx) => readEffect(tx, event));
-  if (stored === undefined) throw new AppError("not_found", { detail: "The audit record has no such entry." });
+  if (stored === undefined) throw new AppError("not_found", { detail: "The audit record has no entry with this id." });
   const { generation, createdAt, reason, summary, early } = stored;
   if (summary === null) {
     const detail =

@@ -40,8 +40,8 @@ const factsAt = async (tenantId: string, generation: number) =>
   factsOfHistory(await read(tenantId, (tx) => readHistoryAt(tx, generation)));
 
 /**
- * Facts in one order, without ids of what is gone, which count for nothing, and without gateways' states, which their reports
- * change beside all commands. Policies keep their order.
+ * Facts in canonical order, without ids of deleted records, which have no effect, and without states of gateways, which
+ * reports change outside of commands. Policies keep their order.
  */
 function comparable(facts: TenantFacts): object {
   const idsOf = (records: readonly { readonly id: string }[]) => new Set(records.map(({ id }) => id));
@@ -74,7 +74,7 @@ function comparable(facts: TenantFacts): object {
 
 const ranks = { never: 0, sometimes: 1, always: 2 } as const;
 
-/** Counts of pairs, by asking for everybody and everything. */
+/** Counts gained and lost pairs by deciding for every principal and destination. */
 function pairsBetween(before: Model, after: Model): { readonly gained: number; readonly lost: number } {
   const both = [before, after];
   const users = new Set(both.flatMap(({ users }) => Array.from(users.values(), ({ facts }) => facts.id)));
@@ -103,7 +103,7 @@ function pairsBetween(before: Model, after: Model): { readonly gained: number; r
   return counts;
 }
 
-test("after any commands on two replicas, the history is what was live, and effects are what deciding for everybody shows", async () => {
+test("after any commands on two replicas, the history equals the live state, and effects equal a full comparison", async () => {
   let compared = 0;
   let changed = 0;
   await fc.assert(
@@ -118,14 +118,14 @@ test("after any commands on two replicas, the history is what was live, and effe
       for (const [index, kind] of Array(4).fill(administeredKinds).flat().entries()) {
         await (index % 2 === 0 ? one : other).do({ do: "create", kind, a: index, b: index + 3, c: index });
       }
-      // Users are pending until they have a device; and somebody may reach something.
+      // Users are pending until they enrol a device. Give some of them access.
       for (const a of [0, 1, 2, 3]) {
         await one.do({ do: "create", kind: "device", a, b: 3, c: 2 });
         await other.do({ do: "create", kind: "policy", a, b: a * 4 + 5, c: 4 });
       }
       let seen = Math.max(...(await read(tenant.id, (tx) => readEffects(tx, 0))).map(({ generation }) => generation));
       for (const [index, step] of steps.entries()) {
-        // Lists of ids are replaced by deletions.
+        // Deletions change the lists of ids.
         const [acting, watching] = index % 3 === 0 ? [other, one] : [one, other];
         await acting.do(step);
         Object.assign(watching.ids, acting.ids);
@@ -160,7 +160,7 @@ describe("a write that can change access", () => {
   const effectOf = async (event: string | undefined) =>
     (await tenant.client.get(`/tenants/events/${event}/effect`)).body;
 
-  test("names its entry, and the entry's effect tells who gains and who loses", async () => {
+  test("names its entry, and the effect of the entry lists gains and losses", async () => {
     const path = `/tenants/policies/${network.allowing.id}/deactivate`;
     const { headers } = await tenant.client.patch(path);
     const effect = await effectOf(headers["gatehouse-event"]);
@@ -188,7 +188,7 @@ describe("a write that can change access", () => {
     });
   });
 
-  test("stores an effect of nothing too, and nothing at all where it changes nothing", async () => {
+  test("stores an empty effect too, but none without changes", async () => {
     const { headers, body } = await tenant.client.post("/tenants/groups", { name: unique("Group") });
     expect(await effectOf(headers["gatehouse-event"])).toMatchObject({
       gained: { pairs: 0 },
@@ -200,7 +200,7 @@ describe("a write that can change access", () => {
     expect(same.headers["gatehouse-event"]).toBeUndefined();
   });
 
-  test("of a configuration tells the effect of all of it", async () => {
+  test("of a configuration has one effect for all changes", async () => {
     const { text } = await tenant.client.get("/tenants/configuration");
     const document = JSON.parse(text);
     const email = uniqueEmail();
@@ -213,12 +213,12 @@ describe("a write that can change access", () => {
     expect(comparable(await factsAt(tenant.id, generation))).toEqual(comparable(live.facts));
   });
 
-  test("of configurations that make and delete everything leaves the history that is live", async () => {
+  test("of configurations that create and delete everything keeps a history equal to the live state", async () => {
     const other = await server.newTenant();
     const empty = (await other.client.get("/tenants/configuration")).body;
     const full = (await tenant.client.get("/tenants/configuration")).body;
     for (const document of [full, empty]) {
-      // Devices are enrolled, and no document makes any.
+      // Documents cannot create devices, so enrol some.
       const applied = await other.client.post("/tenants/configuration/apply", document);
       expect(applied.status, applied.text).toBe(200);
       const live = await read(other.id, readAllFacts);
@@ -234,7 +234,7 @@ describe("a write that can change access", () => {
     const id = what === "no entry" ? network.git.id : body.data[0].id;
     const refused = await tenant.client.get(`/tenants/events/${id}/effect`);
     expect(refused.status).toBe(404);
-    expect(refused.body.detail).toMatch(what === "no entry" ? "has no such entry" : "cannot change access");
+    expect(refused.body.detail).toMatch(what === "no entry" ? "has no entry with this id" : "cannot change access");
   });
 });
 
@@ -246,7 +246,7 @@ describe("Gatehouse-Override-Reason", () => {
   const create = (reason: string) =>
     tenant.client.post("/tenants/groups", { name: unique("Group") }, { "gatehouse-override-reason": reason });
 
-  test("goes into the entry, its seal and its effect", async () => {
+  test("is part of the entry, its seal and its effect", async () => {
     const { headers } = await create("  The auditor asked for it  ");
     const event = headers["gatehouse-event"];
     const { body } = await tenant.client.get(`/tenants/events?filter[id]=${event}`);
@@ -283,10 +283,10 @@ describe("Gatehouse-Override-Reason", () => {
 
 describe("a guard", () => {
   const origin = { actor: { type: "system", name: "Test" }, operation: "test", requestId: "test" } as const;
-  /** Makes a group, past a guard. */
+  /** Creates a group with a guard. */
   const create = (tenantId: string, guard: AccessGuard, reason?: string) => {
     const { models } = server.runner;
-    const ledger = new Ledger({ models: models as ModelStore, clock: systemClock, guard }); // as it is composed
+    const ledger = new Ledger({ models: models as ModelStore, clock: systemClock, guard }); // as composed in the server
     const at = new Date();
     const id = newId();
     const command = {
@@ -311,7 +311,7 @@ describe("a guard", () => {
     roleIds: [],
   };
 
-  test("sees what the command wrote, and both models", async () => {
+  test("sees the writes of the command, and both models", async () => {
     const tenant = await server.newTenant();
     const seen: object[] = [];
     const guard: AccessGuard = {
@@ -330,7 +330,7 @@ describe("a guard", () => {
     expect(effect.body).toMatchObject({ overrideReason: "Because", brokenTests: [{ name: "Broken", brokenCount: 3 }] });
   });
 
-  test("refuses a command, of which nothing is left", async () => {
+  test("refuses a command and leaves no trace of it", async () => {
     const tenant = await server.newTenant();
     const refuse = () => {
       throw new AppError("permission_denied");
@@ -359,7 +359,7 @@ describe("a guard", () => {
 });
 
 describe("many writers at once", () => {
-  test("lose no history and no effect, whether they change one record or many", async () => {
+  test("lose no history and no effect, for one record or many", async () => {
     const tenant = await server.newTenant();
     const clients = [tenant.client, replica.client(tenant.key)];
     const made = async (path: string, body: object): Promise<string> =>
@@ -380,7 +380,7 @@ describe("many writers at once", () => {
     );
     const statuses = await Promise.all(
       Array.from({ length: 48 }, async (_, index) => {
-        const client = clients[index % 2] as (typeof clients)[0]; // in bounds
+        const client = clients[index % 2] as (typeof clients)[0]; // the index is in range
         const user = users[index % users.length];
         switch (index % 4) {
           case 0:
@@ -402,7 +402,7 @@ describe("many writers at once", () => {
     expect(statuses.filter((status) => status >= 300)).toEqual([]);
     const effects = await read(tenant.id, (tx) => readEffects(tx, 0));
     const generations = effects.map(({ generation }) => generation);
-    // Everything here can change access, so no generation is without an effect.
+    // All these operations can change access, so every generation has an effect.
     expect(generations).toEqual(generations.map((_, index) => index + 1));
     expect(generations.length).toBe(1 + 3 + 6 + 48);
     await expectExactEffects(tenant.id, effects);

@@ -1,11 +1,16 @@
-/** Writes down what each command does to access: the facts that it leaves, and who gains and loses by them. */
+/** Records the facts that each command leaves, and who gains and loses access by it. */
 import type { PolicyType } from "@gatehouse/contract/records/policy";
 import { compareAccess } from "@gatehouse/policy/effects/compare-access";
 import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
 import type { FactChange, FactsByKind } from "@gatehouse/policy/model/facts";
 import type { Change } from "../../../platform/change.ts";
 import type { Clock } from "../../../platform/clock.ts";
-import type { AccessChange, AccessLedger, LedgerPage, WeighedEffect } from "../../../platform/tenancy/access-ledger.ts";
+import type {
+  AccessChange,
+  AccessImpact,
+  AccessLedger,
+  EvaluatedImpact,
+} from "../../../platform/tenancy/access-ledger.ts";
 import { lockGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { countEffectsAfter, insertHistory, readHistoryAfter, storeEffect } from "../history/history.queries.ts";
@@ -25,7 +30,7 @@ import { namedByChanges } from "../models/named-facts.ts";
 import type { AccessGuard } from "./access-guard.ts";
 import { effectSummary } from "./effect-summary.ts";
 
-/** What a command does to access must not depend on when it ran. */
+/** The effect of a command must not depend on the time at which it ran. */
 const anyCircumstances = {};
 
 export interface LedgerOptions {
@@ -41,32 +46,32 @@ export class Ledger implements AccessLedger {
     this.#options = options;
   }
 
-  async open(tenantId: string): Promise<LedgerPage> {
+  async open(tenantId: string): Promise<AccessImpact> {
     const base = await this.#options.models.current(tenantId);
     return {
-      weigh: (tx, changes, overrideReason) => this.#weigh(tx, base, changes, overrideReason),
-      look: (tx, changes) => look(tx, base, changes),
+      evaluate: (tx, changes, overrideReason) => this.#evaluate(tx, base, changes, overrideReason),
+      preview: (tx, changes) => preview(tx, base, changes),
     };
   }
 
   /**
-   * Everything is asked for at once, behind the lock: all that was committed before is to be seen from there on, and nothing
-   * else can come before this command commits.
+   * Starts all queries at once, after the lock. They see everything that was committed before, and no other command can
+   * commit before this one.
    */
-  async #weigh(
+  async #evaluate(
     tx: TenantTx,
     base: KeptModel,
     recorded: readonly Change[],
     overrideReason: string | undefined,
-  ): Promise<WeighedEffect> {
+  ): Promise<EvaluatedImpact> {
     const { models, clock, guard } = this.#options;
-    const [seen, written, judge] = await Promise.all([
-      look(tx, base, recorded),
+    const [previewed, written, judge] = await Promise.all([
+      preview(tx, base, recorded),
       countEffectsAfter(tx, base.generation),
       guard.prepare(tx),
     ]);
     const at = clock.now();
-    const { before, after, changes } = seen();
+    const { before, after, changes } = previewed();
     const { generation } = before;
     const difference = compareAccess(before.model, after.model, changes, anyCircumstances);
     const brokenTests = await judge({ before, after, changes, difference, overrideReason });
@@ -79,20 +84,21 @@ export class Ledger implements AccessLedger {
         ]);
       },
       committed: () => {
-        // Generations without an effect may have changed what the history does not tell, such as a gateway's state.
+        // Generations without an effect may have changed facts that are not in the history, such as the state of a
+        // gateway.
         if (written === generation - base.generation) models.take(tx.tenantId, after);
       },
     };
   }
 }
 
-interface KeptChange extends AccessChange {
+interface ModelChange extends AccessChange {
   readonly before: KeptModel;
   readonly after: KeptModel;
 }
 
-/** The lock is asked for first: what is read behind it shows all that was committed before. */
-async function look(tx: TenantTx, base: KeptModel, recorded: readonly Change[]): Promise<() => KeptChange> {
+/** Locks first: the queries after the lock see everything that was committed before. */
+async function preview(tx: TenantTx, base: KeptModel, recorded: readonly Change[]): Promise<() => ModelChange> {
   const [generation, past, left] = await Promise.all([
     lockGeneration(tx),
     readHistoryAfter(tx, base.generation),
@@ -105,7 +111,7 @@ async function look(tx: TenantTx, base: KeptModel, recorded: readonly Change[]):
   };
 }
 
-/** Asks for the facts that a command left, and gives what tells them from those before it. */
+/** Starts the queries for the facts that a command left. Returns a function that compares them with the previous facts. */
 async function readLeft(
   tx: TenantTx,
   recorded: readonly Change[],
@@ -120,7 +126,7 @@ async function readLeft(
   return (before) => withOrders(before, differences(before, facts, ids), places);
 }
 
-/** What differs, of records that a command named. */
+/** The differences of the records that a command named. */
 function differences(before: KeptModel, facts: FactRows, ids: NamedFacts): readonly FactChange[] {
   const find = factsFinder(before.model);
   const gone: FactChange[] = [];
@@ -129,14 +135,14 @@ function differences(before: KeptModel, facts: FactRows, ids: NamedFacts): reado
     const present = new Set<string>();
     for (const row of facts[rows]) {
       present.add(row.id);
-      if (!haveSameFacts(row, find(kind, row.id))) changed.push({ kind, facts: row } as FactChange); // rows of each kind are its facts
+      if (!haveSameFacts(row, find(kind, row.id))) changed.push({ kind, facts: row } as FactChange); // rows of a kind are its facts
     }
     for (const id of ids[rows]) if (!present.has(id) && find(kind, id) !== undefined) gone.push({ kind, gone: id });
   }
   return [...gone, ...changed];
 }
 
-/** What differs, of everything. */
+/** The differences of all records. */
 function differenceTo(before: KeptModel, facts: FactRows): readonly FactChange[] {
   const former = factsOf(before.model);
   const idsOf = (records: readonly { readonly id: string }[]) => records.map(({ id }) => id);
@@ -152,7 +158,7 @@ function differenceTo(before: KeptModel, facts: FactRows): readonly FactChange[]
   return withOrders(before, differences(before, facts, ids), facts.policies);
 }
 
-/** The order of a type is written where new policies at the end would not make it, and where more than one is new. */
+/** Stores the order of a type if new policies are not at the end, or if there is more than one. */
 function withOrders(
   before: KeptModel,
   changes: readonly FactChange[],
@@ -166,8 +172,8 @@ function withOrders(
     newOfType.set(change.facts.type, (newOfType.get(change.facts.type) ?? 0) + 1);
   }
   const orders = [...newOfType].flatMap(([type, count]): FactChange[] => {
-    const isTold = ordered.some((change) => change.kind === "policy-order" && change.type === type);
-    if (count < 2 || isTold) return [];
+    const isStored = ordered.some((change) => change.kind === "policy-order" && change.type === type);
+    if (count < 2 || isStored) return [];
     return [{ kind: "policy-order", type, ids: places.filter((place) => place.type === type).map(({ id }) => id) }];
   });
   return [...ordered, ...orders];

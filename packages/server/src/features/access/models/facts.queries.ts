@@ -13,13 +13,13 @@ import { type Statement, statement } from "../../../platform/db/statement.ts";
 import { readGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 
-/** One command's news, as the outbox has it. */
+/** The outbox entries of one command. */
 export interface News {
   readonly generation: number;
   readonly changes: readonly { readonly type: string; readonly id: string; readonly change: string }[];
 }
 
-/** Rows of every kind of fact: all that the tenant has, or those that changed. */
+/** Rows of every kind of fact: all rows of the tenant, or the changed ones. */
 export interface FactRows {
   readonly users: readonly UserFacts[];
   readonly groups: readonly GroupFacts[];
@@ -30,7 +30,7 @@ export interface FactRows {
   readonly policies: readonly PolicyFacts[];
 }
 
-/** The place of a policy among those of its type. */
+/** The position of a policy within its type. */
 export interface PolicyPlace {
   readonly id: string;
   readonly type: PolicyType;
@@ -79,24 +79,24 @@ function namedBy(noun: string, order: string): string {
         WHERE named.tenant_id = item.tenant_id AND named.policy_id = item.id ORDER BY ${order}`)} AS ${noun}s`;
 }
 
-/** In order of evaluation, which nothing but policies has. */
+/** Only policies have an order, the order of evaluation. */
 const orders: Partial<Record<keyof FactRows, string>> = { policies: 'ORDER BY item.type, item."order"' };
 
-/** Ids of records of a type that the outbox tells of since a generation. */
+/** SQL for the ids of records of a type that outbox entries since a generation name. */
 const changed = (type: string) => `SELECT (change ->> 'id')::uuid
     FROM outbox AS news CROSS JOIN jsonb_array_elements(news.changes) AS change
     WHERE news.tenant_id = $1 AND news.generation > $2 AND change ->> 'type' = '${type}'`;
 
 /**
- * Whether resources may have changed of which the news does not name the ids: they lost an address or a gateway, or have a
- * protocol that is another now.
+ * SQL for whether resources may have changed that the outbox does not name: they lost an address or a gateway, or use a
+ * protocol that changed.
  */
 const resourcesChangedUnnamed = `EXISTS (SELECT FROM outbox AS news CROSS JOIN jsonb_array_elements(news.changes) AS change
     WHERE news.tenant_id = $1 AND news.generation > $2 AND (
       (change ->> 'change' = 'deleted' AND change ->> 'type' IN ('address', 'gateway'))
       OR (change ->> 'change' = 'updated' AND change ->> 'type' = 'protocol')))`;
 
-/** Which rows of each kind may be others than at a generation. */
+/** SQL for the rows of each kind that may have changed since a generation. */
 const changedRows: Readonly<Record<keyof FactRows, string>> = {
   users: `item.id IN (${changed("user")})`,
   groups: `item.id IN (${changed("group")})`,
@@ -126,7 +126,7 @@ function statements<Parameters extends readonly unknown[]>(
         `${selections[kind]} WHERE item.tenant_id = $1${condition(kind)} ${orders[kind] ?? ""}`,
       ),
     ]),
-  ) as Selections<Parameters>; // one for each kind, as it selects
+  ) as Selections<Parameters>; // one query for each kind, in the order of the kinds
 }
 
 const selectAll = statements<[tenantId: string]>("all", () => "");
@@ -142,7 +142,7 @@ const selectNews = statement<News, [tenantId: string, since: number]>(
   "SELECT generation, changes FROM outbox WHERE tenant_id = $1 AND generation > $2 ORDER BY generation",
 );
 
-/** Policies of the types of which any changed. */
+/** The policies of the types in which any policy changed. */
 const selectPlaces = statement<PolicyPlace, [tenantId: string, since: number]>(
   "access.policy_places",
   `SELECT id, type FROM policies WHERE tenant_id = $1 AND type IN (
@@ -150,7 +150,7 @@ const selectPlaces = statement<PolicyPlace, [tenantId: string, since: number]>(
    ) ORDER BY type, "order"`,
 );
 
-/** The order of all policies whose type is among those of some of them. */
+/** The order of all policies whose type some of the policies have. */
 const selectPlacesBeside = statement<PolicyPlace, [tenantId: string, ids: readonly string[]]>(
   "access.policy_places_beside",
   `SELECT id, type FROM policies WHERE tenant_id = $1 AND type IN (
@@ -158,7 +158,7 @@ const selectPlacesBeside = statement<PolicyPlace, [tenantId: string, ids: readon
    ) ORDER BY type, "order"`,
 );
 
-/** Everything, with the generation that it is the state of; undefined once the tenant is deleted. */
+/** All facts, with their generation; undefined after the tenant was deleted. */
 export async function readAllFacts(
   tx: TenantTx,
 ): Promise<{ readonly generation: number | undefined; readonly facts: FactRows }> {
@@ -177,11 +177,11 @@ export async function readAllFacts(
   return { generation, facts: factRows(rows) };
 }
 
-/** What changed since a generation. */
+/** Changes since a generation. */
 export interface ChangedFacts {
   readonly generation: number | undefined;
   readonly news: readonly News[];
-  /** What changed, and is still there. */
+  /** The changed records that still exist. */
   readonly facts: FactRows;
   readonly places: readonly PolicyPlace[];
 }
@@ -205,10 +205,10 @@ export async function readChangedFacts(tx: TenantTx, since: number): Promise<Cha
   return { generation, news, places, facts: factRows(rows) };
 }
 
-/** Ids of records by their kind of fact. */
+/** Ids of records by kind of fact. */
 export type NamedFacts = { readonly [Kind in keyof FactRows]: readonly string[] };
 
-/** The facts of those records that are there; asks for all of them at once. */
+/** The facts of the records that exist. Starts all queries at once. */
 export async function readNamedFacts(tx: TenantTx, named: NamedFacts): Promise<FactRows> {
   const ask = <Row>(select: Statement<Row, [tenantId: string, ids: readonly string[]]>, ids: readonly string[]) =>
     ids.length === 0 ? [] : tx.query(select, tx.tenantId, ids);
@@ -226,7 +226,7 @@ export async function readNamedFacts(tx: TenantTx, named: NamedFacts): Promise<F
   );
 }
 
-/** All policies of the types that some policies have, in their order; none where there are no such policies. */
+/** All policies of the types that these policies have, in order. Empty if these policies do not exist. */
 export async function readPlacesBeside(tx: TenantTx, ids: readonly string[]): Promise<readonly PolicyPlace[]> {
   return ids.length === 0 ? [] : tx.query(selectPlacesBeside, tx.tenantId, ids);
 }
@@ -243,7 +243,7 @@ function factRows([users, groups, devices, gateways, resources, rules, policies]
   return { users, groups, devices, gateways, resources, rules, policies };
 }
 
-/** How busy a gateway is by its last heartbeat; null where it does not say. */
+/** The load of a gateway by its last heartbeat; null if it did not report one. */
 export interface GatewayLoad {
   readonly tenantId: string;
   readonly gatewayId: string;
@@ -257,7 +257,7 @@ const selectLoads = statement<GatewayLoad, [tenantIds: readonly string[]]>(
    FROM gateway_links WHERE tenant_id = ANY ($1::uuid[])`,
 );
 
-/** Of all gateways of some tenants that ever were connected. */
+/** The loads of all gateways of the tenants that were ever connected. */
 export function readGatewayLoads(tx: Transaction, tenantIds: readonly string[]): Promise<GatewayLoad[]> {
   return tx.query(selectLoads, tenantIds);
 }

@@ -1,9 +1,9 @@
-/** The facts that a model was made from, and what of them differs. */
+/** The facts of a model, and their differences. */
 import { policyTypes } from "@gatehouse/contract/records/policy";
 import type { FactChange, FactsByKind, TenantFacts } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
 
-/** What finds the facts of records in a model. */
+/** Returns a function that finds the facts of a record in a model. */
 export function factsFinder(model: Model): (kind: keyof FactsByKind, id: string) => object | undefined {
   let policies: ReadonlyMap<string, object> | undefined;
   return (kind, id) => {
@@ -42,7 +42,7 @@ export function factsOf(model: Model): TenantFacts {
   };
 }
 
-/** The facts of a model after changes, in their order: what `update` would do one by one, for many of them. */
+/** The facts of a model after changes, in order. Like `update` for each change, but faster for many of them. */
 export function changedFacts(model: Model, changes: readonly FactChange[]): TenantFacts {
   const before = factsOf(model);
   const byKind: { readonly [Kind in keyof FactsByKind]: Map<string, FactsByKind[Kind]> } = {
@@ -61,7 +61,7 @@ export function changedFacts(model: Model, changes: readonly FactChange[]): Tena
       for (const { id } of inOrder) policy.delete(id);
       for (const facts of inOrder) policy.set(facts.id, facts);
     } else if ("gone" in change) byKind[change.kind].delete(change.gone);
-    else (byKind[change.kind] as Map<string, object>).set(change.facts.id, change.facts); // a fact of the map's kind
+    else (byKind[change.kind] as Map<string, object>).set(change.facts.id, change.facts); // a fact of this kind
   }
   return {
     users: [...byKind.user.values()],

@@ -21,7 +21,7 @@ function newStore(clock = systemClock): ModelStore {
   return new ModelStore({ database: server.database, generations: server.runner.generations, clock });
 }
 
-/** Whatever may be asked of a tenant, and what is decided. */
+/** All decisions about the tenant's principals and resources. */
 function allDecisions({ model }: TenantModel, ids: ReadonlySet<string>): ReadonlyMap<string, unknown> {
   const subjects: Subject[] = [...ids].flatMap((id): Subject[] => [
     { kind: "user", userId: id },
@@ -46,7 +46,7 @@ function allDecisions({ model }: TenantModel, ids: ReadonlySet<string>): Readonl
   return decisions;
 }
 
-test("after any commands, a model that was kept current decides as one that is loaded anew", async () => {
+test("after any commands, a cached model decides like a freshly loaded one", async () => {
   const loads = { whole: 0, changes: 0 };
   await fc.assert(
     fc.asyncProperty(
@@ -58,7 +58,7 @@ test("after any commands, a model that was kept current decides as one that is l
       async (batches) => {
         const tenant = await server.newTenant();
         const administrator = new Administrator(server, tenant);
-        // Something to begin with.
+        // Initial records.
         for (const kind of [...administeredKinds, ...administeredKinds]) {
           await administrator.do({ do: "create", kind, a: administrator.seen.size, b: 3, c: 2 });
         }
@@ -79,10 +79,10 @@ test("after any commands, a model that was kept current decides as one that is l
         loads.changes += store.loads.changes;
       },
     ),
-    // Shrinking would take longer than to look at the commands.
+    // Shrinking takes longer than reading the commands.
     { numRuns: 5, endOnFailure: true },
   );
-  // The property would say little of models that are never updated.
+  // Require updates, or the property would prove little.
   expect(loads.changes).toBeGreaterThan(loads.whole);
 });
 
@@ -93,7 +93,7 @@ describe("a tenant's model", () => {
   });
   const change = () => tenant.client.post("/tenants/groups", { name: unique("Group") });
 
-  test("is loaded once for all who ask at the same time, and updated once", async () => {
+  test("is loaded once for concurrent requests, and updated once", async () => {
     const store = newStore();
     await Promise.all(Array.from({ length: 20 }, () => store.current(tenant.id)));
     expect(store.loads).toEqual({ whole: 1, changes: 0 });
@@ -103,7 +103,7 @@ describe("a tenant's model", () => {
     expect(new Set(models).size).toBe(1);
   });
 
-  test("follows what is done while it is asked for", async () => {
+  test("follows concurrent changes", async () => {
     const store = newStore();
     for (let round = 0; round < 5; round += 1) {
       const asking = Promise.all(Array.from({ length: 5 }, () => store.current(tenant.id)));
@@ -114,7 +114,7 @@ describe("a tenant's model", () => {
     }
   });
 
-  test("finds records under their new names, even where names change hands", async () => {
+  test("finds records by their new names, even if records swap names", async () => {
     const store = newStore();
     const make = async (name: string): Promise<string> =>
       (await tenant.client.post("/tenants/resources", { name, type: "SAAS", addresses: [] })).body.id;
@@ -150,7 +150,7 @@ describe("a tenant's model", () => {
     expect(store.loads).toEqual({ whole: 1, changes: 3 });
   });
 
-  test("is dropped when nobody asks for it, when news was missed, and when its tenant is deleted", async () => {
+  test("is dropped when idle, after missed changes, and after the deletion of its tenant", async () => {
     const clock = new TestClock();
     const store = newStore(clock);
     const other = await server.newTenant();
@@ -177,7 +177,7 @@ describe("a tenant's model", () => {
     expect(store.tenants).toEqual([]);
   });
 
-  test("is read anew where a change left no news", async () => {
+  test("is reloaded after a generation without outbox entries", async () => {
     const store = newStore();
     const { body } = await tenant.client.post("/tenants/gateways", { name: unique("Gateway"), wireguardPort: "51820" });
     await store.current(tenant.id);
@@ -187,7 +187,7 @@ describe("a tenant's model", () => {
   });
 });
 
-test("takes in how busy gateways are, without a generation and for kept models alone", async () => {
+test("refreshes gateway loads of cached models without a new generation", async () => {
   const [tenant, other] = [await server.newTenant(), await server.newTenant()];
   const [id, busy] = [await makeId("gateway", tenant.client), await makeId("gateway", other.client)];
   const store = newStore();

@@ -13,11 +13,11 @@ import { readAllFacts, readChangedFacts, readGatewayLoads } from "./facts.querie
 import { KeptModel } from "./kept-model.ts";
 import { PastModels } from "./past-models.ts";
 
-/** A model that nobody asks for is dropped after this long, in milliseconds: well before outbox entries are cleared away. */
+/** The idle time after which a model is dropped, in milliseconds. It is much shorter than the retention of the outbox. */
 const idleMs = 10 * 60_000;
-/** The most tenants whose models are kept. */
+/** The number of tenants whose models are cached at most. */
 const mostModels = 200;
-/** The most facts that all kept models may have together; a single tenant may have more. */
+/** The number of facts that all cached models may have together. A single tenant may have more. */
 const mostFacts = 1_000_000;
 
 export interface ModelStoreOptions {
@@ -27,25 +27,26 @@ export interface ModelStoreOptions {
 }
 
 interface Entry {
-  /** Undefined until the first loading ends. */
+  /** Undefined until the first load ends. */
   kept: KeptModel | undefined;
   readonly loading: CoalescedTask;
-  /** By `clock.elapsedMs()`. */
+  /** The time of the last use, by `clock.elapsedMs()`. */
   usedAt: number;
 }
 
 /**
- * Keeps tenants' models. Each request asks for the tenant's generation first, in one statement that all requests of a turn share;
- * only where that is another than the model's, what changed since is read, in one snapshot with the news that tells of it.
+ * Caches tenants' models. Each request first reads the tenant's generation, in one statement that all requests of a turn
+ * of the event loop share. If the model has another generation, its changes are read in one snapshot with their outbox
+ * entries.
  */
 export class ModelStore implements TenantModels, OutboxSubscriber {
   readonly #options: ModelStoreOptions;
-  /** In order of use: the first was used longest ago. */
+  /** In the order of use: the least recently used comes first. */
   readonly #entries = new Map<string, Entry>();
 
   readonly #past = new PastModels();
 
-  /** How often a model was made from everything, and how often from what changed. */
+  /** The number of models built from all facts, and of models built from changes. */
   readonly loads = { whole: 0, changes: 0 };
 
   constructor(options: ModelStoreOptions) {
@@ -59,17 +60,17 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
     ];
   }
 
-  /** The tenants whose models are kept. */
+  /** The tenants whose models are cached. */
   get tenants(): readonly string[] {
     return [...this.#entries.keys()];
   }
 
   async current(tenantId: string): Promise<KeptModel> {
     const generation = await this.#options.generations.current(tenantId);
-    // A tenant that was deleted a moment ago: nobody in it may do anything.
+    // The tenant was just deleted, so nothing is allowed in it.
     if (generation === undefined) return emptyModel;
     const entry = this.#use(tenantId);
-    // A loading that began before the request came may not show what was committed since; then there is another.
+    // A load that began before this request may miss later commits. If it does, load again.
     while (entry.kept === undefined || entry.kept.generation < generation) {
       await entry.loading.runNow();
     }
@@ -80,12 +81,12 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
     const current = await this.current(tenantId);
     const { begins, latest, held } = await this.#read(tenantId, (tx) => readHistoryBounds(tx, at));
     if (held === null) return { begins: begins ?? at.toISOString() };
-    // Nothing that decisions are made from has changed since.
+    // No facts have changed since then.
     if (held === latest && held <= current.generation) return current;
     return this.#past.at(tenantId, held, () => this.#read(tenantId, (tx) => readHistoryAt(tx, held)));
   }
 
-  /** Keeps what a command that was committed here made of the model: the next question need not read it. */
+  /** Caches the model that a command committed on this replica, so that the next request need not load it. */
   take(tenantId: string, model: KeptModel): void {
     const entry = this.#use(tenantId);
     if (entry.kept === undefined || entry.kept.generation < model.generation) entry.kept = model;
@@ -96,13 +97,13 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
     if (changes.some(({ type, change }) => type === "tenant" && change === "deleted")) this.#entries.delete(tenantId);
   }
 
-  /** Also when the database was restored from a backup: generations may have started over. */
+  /** Drops all models. After a restore from a backup, generations may have started over. */
   missed(): void {
     this.#entries.clear();
     this.#past.clear();
   }
 
-  /** Takes in how busy gateways are by now, of which no news tells; generations stay as they are. */
+  /** Refreshes the loads of gateways, which are not in the outbox. Generations do not change. */
   async refreshLoads(): Promise<void> {
     const tenants = [...this.#entries].filter(([, { kept }]) => (kept?.model.gateways.size ?? 0) > 0).map(([id]) => id);
     if (tenants.length === 0) return;
@@ -120,7 +121,7 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
     }
   }
 
-  /** Drops models that nobody asked for lately. */
+  /** Drops models that were not used lately. */
   dropIdle(): void {
     const now = this.#options.clock.elapsedMs();
     for (const [tenantId, { usedAt }] of this.#entries) if (now - usedAt > idleMs) this.#entries.delete(tenantId);
@@ -156,7 +157,7 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
     }
     const { generation, facts } = await this.#read(tenantId, readAllFacts);
     this.loads.whole += 1;
-    // Deleted meanwhile: nothing is left, and nothing comes after it.
+    // If the tenant was deleted meanwhile, the model is empty and no generation follows it.
     entry.kept = KeptModel.of(generation ?? Number.POSITIVE_INFINITY, facts);
     this.#makeRoom();
   }

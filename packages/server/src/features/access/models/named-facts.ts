@@ -1,4 +1,4 @@
-/** Which facts a command's changes may have changed. Pure. */
+/** The facts that a command may have changed, by its audit changes. Pure. */
 import type { Change } from "../../../platform/change.ts";
 import { reloadAbove } from "../../../platform/projection/changed-records.ts";
 import type { FactRows, NamedFacts } from "./facts.queries.ts";
@@ -14,11 +14,14 @@ const rowsOfType: Readonly<Partial<Record<Change["type"], keyof FactRows>>> = {
 };
 
 export interface NamedByChanges extends NamedFacts {
-  /** Policies beside which others may stand in another order than before. */
+  /** Policies whose type may have another order. */
   readonly reordered: readonly string[];
 }
 
-/** @returns undefined where the changes leave open what may be others now, or name so much that everything is to be read */
+/**
+ * @returns undefined if the changes do not name all facts that they may have changed, or name so many that reading
+ * everything is cheaper
+ */
 export function namedByChanges(changes: readonly Change[]): NamedByChanges | undefined {
   const ids: Record<keyof FactRows, Set<string>> = {
     users: new Set(),
@@ -39,7 +42,7 @@ export function namedByChanges(changes: readonly Change[]): NamedByChanges | und
       if (resource === undefined) return undefined;
       ids.resources.add(resource);
     }
-    // A new tenant has records that no entry names. Protocols do not know which resources use them.
+    // A new tenant has records that no entry names. Protocols do not know the resources that use them.
     else if (type === "tenant" || (type === "protocol" && before !== undefined && after !== undefined))
       return undefined;
     if (type === "policy" && mayMoveOthers(before, after)) reordered.add(id);
@@ -59,13 +62,16 @@ export function namedByChanges(changes: readonly Change[]): NamedByChanges | und
   };
 }
 
-/** The resource that an address's entry names. */
+/** The resource in the entry of an address. */
 function resourceOf(state: object | undefined): string | undefined {
-  const { resource } = (state ?? {}) as { readonly resource?: { readonly id?: string } }; // `auditedAddress`
+  const { resource } = (state ?? {}) as { readonly resource?: { readonly id?: string } }; // written by `auditedAddress`
   return resource?.id;
 }
 
-/** One that goes takes nothing from the order of the others; one that only changes shows no order, or the same as before. */
+/**
+ * Whether a change may move other policies. A deletion keeps the order of the others. An update shows no order, or an
+ * unchanged one, unless it moves the policy.
+ */
 function mayMoveOthers(before: object | undefined, after: object | undefined): boolean {
   return after !== undefined && (before === undefined || orderIn(before) !== orderIn(after));
 }

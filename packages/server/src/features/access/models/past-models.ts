@@ -3,19 +3,19 @@ import type { HistoryRow } from "../history/history.queries.ts";
 import { factsOfHistory } from "../history/history.ts";
 import { KeptModel } from "./kept-model.ts";
 
-/** Models that are kept for who pages through them. */
-const mostKept = 4;
+/** The number of cached models, for callers that read several pages. */
+const mostCached = 4;
 
 /**
- * Models of past generations, made anew when they are asked for: one at a time for each tenant, and only the last few are kept. A
- * past does not change, so they never grow old.
+ * Models of past generations, built on demand: one at a time for each tenant. Only the last few are cached. The past
+ * does not change, so they never become stale.
  */
 export class PastModels {
-  /** In order of use: the first was used longest ago. */
+  /** In the order of use: the least recently used comes first. */
   readonly #kept = new Map<string, TenantModel>();
   readonly #loading = new Map<string, Promise<unknown>>();
 
-  /** @param read the last versions up to the generation, of what was there */
+  /** @param read reads the latest version of each existing record at the generation */
   async at(tenantId: string, generation: number, read: () => Promise<readonly HistoryRow[]>): Promise<TenantModel> {
     const key = `${tenantId} ${generation}`;
     for (;;) {
@@ -46,7 +46,7 @@ export class PastModels {
     const model = KeptModel.of(generation, factsOfHistory(await read()));
     this.#kept.set(key, model);
     for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= mostKept) break;
+      if (this.#kept.size <= mostCached) break;
       this.#kept.delete(oldest);
     }
     return model;

@@ -1,4 +1,4 @@
-/** Settings as documents write them: without what is at its default. */
+/** Settings as document entries, without values that equal the default. */
 import type {
   AssignableRoleType,
   Configuration,
@@ -11,11 +11,11 @@ import { defaultMode } from "../../policies/policies.api.ts";
 import type { TenantRecord, TenantRecords } from "../tenant-records.ts";
 import { byText, type SettingsOf } from "./settings.ts";
 
-/** What entries are written from beside their settings. */
+/** The context of entries: defaults that depend on the tenant. */
 export interface EntryContext {
-  /** Name of the group that users are in who say nothing else. */
+  /** The name of the group for users whose entry lists no groups. */
   readonly defaultGroup: string;
-  /** Name of the rule that policies have which say nothing else. */
+  /** The name of the rule for policies whose entry names none. */
   readonly allowRule: string;
   readonly deviceNames: ReadonlyMap<string, string>;
 }
@@ -48,7 +48,7 @@ export const documentEntry: Writers = {
     ...text({ firstName }),
     ...text({ lastName }),
     ...(groups.length === 1 && groups[0] === defaultGroup ? {} : { groups: [...groups] }),
-    ...list({ roles: roles as readonly AssignableRoleType[] }), // settings never hold the owner's
+    ...list({ roles: roles as readonly AssignableRoleType[] }), // settings never hold the owner's role
     ...(maxDevices === null ? {} : { maxDevices }),
     ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
   }),
@@ -106,10 +106,10 @@ export const documentEntry: Writers = {
   },
 };
 
-/** Which kinds of record a document speaks of. */
+/** The kinds of record in a document. */
 export type Sections = ReadonlySet<ConfiguredKind>;
 
-/** The document that says what the records are. */
+/** The document for the records. */
 export function documentOf(records: TenantRecords, sections: Sections): Configuration {
   const context = entryContext(records);
   function section<K extends ConfiguredKind, F extends string>(kind: K, field: F): { readonly [P in F]?: Entry<K>[] } {
@@ -118,7 +118,7 @@ export function documentOf(records: TenantRecords, sections: Sections): Configur
     const shown = own.filter(({ special }) => !special || kind === "group" || kind === "user");
     return { [field]: inOrder(shown).map(({ settings }) => documentEntry[kind](settings, context)) } as {
       readonly [P in F]?: Entry<K>[];
-    }; // a computed key is typed as any text
+    }; // a computed key has the type string
   }
   return {
     version: 1,
@@ -132,7 +132,7 @@ export function documentOf(records: TenantRecords, sections: Sections): Configur
   };
 }
 
-/** What the records say of the entries' surroundings. */
+/** The context of entries in a tenant. */
 export function entryContext(records: TenantRecords): EntryContext {
   const { allowRule, deviceNames } = records;
   const defaultGroup = [...records.group.values()].find(({ special }) => special)?.settings.name ?? "";
@@ -163,7 +163,7 @@ function policySections(
   };
 }
 
-/** By name without regard to case, and in the same order everywhere. */
+/** Ordered by name regardless of letter case; the order is the same everywhere. */
 function inOrder<K extends ConfiguredKind>(records: readonly TenantRecord<K>[]): readonly TenantRecord<K>[] {
   const named = records.map((record) => {
     const { settings } = record;
@@ -173,18 +173,18 @@ function inOrder<K extends ConfiguredKind>(records: readonly TenantRecord<K>[]):
   return named.sort((a, b) => byText(a.key, b.key) || byText(a.name, b.name)).map(({ record }) => record);
 }
 
-/** The field where its text is not empty. */
+/** The field, if its text is not empty. */
 function text<F extends string>(field: Readonly<Record<F, string>>): { readonly [P in F]?: string } {
   return Object.values(field).includes("") ? {} : field;
 }
 
-/** The field where it is true. */
+/** The field, if it is true. */
 function when<F extends string>(field: Readonly<Record<F, boolean>>): { readonly [P in F]?: boolean } {
   return Object.values(field).includes(false) ? {} : field;
 }
 
-/** The field where its list is not empty. */
+/** The field, if its list is not empty. */
 function list<F extends string, T>(field: Readonly<Record<F, readonly T[]>>): { readonly [P in F]?: T[] } {
   const [[name, items = []] = []] = Object.entries<readonly T[]>(field);
-  return items.length === 0 || name === undefined ? {} : ({ [name]: [...items] } as { readonly [P in F]?: T[] }); // its own name
+  return items.length === 0 || name === undefined ? {} : ({ [name]: [...items] } as { readonly [P in F]?: T[] }); // the field's own name
 }

@@ -1,11 +1,11 @@
-/** Every place where a document names another record. */
+/** All references from a document's entries to other records. */
 import type { Configuration, ConfiguredKind } from "@gatehouse/contract/records/configuration";
 import { policyTypes } from "@gatehouse/contract/records/policy";
 import { emailKey } from "./settings.ts";
 
 export interface DocumentReference {
   readonly kind: ConfiguredKind | "device";
-  /** What the record is found by. */
+  /** The key of the record: its name, address or public key. */
   readonly key: string;
   /** JSON Pointer of the name. */
   readonly pointer: string;
@@ -45,7 +45,7 @@ function* named(
   for (const [index, key] of (keys ?? []).entries()) yield { kind, key, pointer: `${pointer}/${index}` };
 }
 
-/** The public keys of all devices that policies of the document name. */
+/** The public keys of all devices in the document's policies. */
 export function namedDevices(document: Configuration): readonly string[] {
   const policies = policyTypes.flatMap((type) => document.policies?.[type] ?? []);
   return [...new Set(policies.flatMap(({ devices = [] }) => devices.map(({ publicKey }) => publicKey)))];

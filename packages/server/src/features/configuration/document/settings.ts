@@ -1,6 +1,6 @@
 /**
- * What a configuration says of each kind of record, with every default filled in and every set sorted: two that say the
- * same are the same text. Other records are named as documents name them.
+ * Settings of each kind of record in canonical form: defaults are filled in and sets are sorted, so equal settings have
+ * equal JSON. Settings refer to other records by the keys that documents use.
  */
 import type { RoleType } from "@gatehouse/contract/permissions";
 import type { ResourceType } from "@gatehouse/contract/records/address";
@@ -24,9 +24,9 @@ export interface UserSettings {
   readonly firstName: string;
   readonly lastName: string;
   readonly groups: readonly string[];
-  /** Without the owner's, which no document gives or takes. */
+  /** Without the owner's role, which documents neither grant nor remove. */
   readonly roles: readonly RoleType[];
-  /** Null: as the groups say. */
+  /** Null if the groups determine the limit. */
   readonly maxDevices: number | null;
   readonly attributes: User["attributes"];
 }
@@ -100,7 +100,7 @@ export interface SettingsOf {
   readonly policy: PolicySettings;
 }
 
-/** Fields whose order says nothing. */
+/** Fields whose order has no meaning. */
 export const setsOf: { readonly [K in ConfiguredKind]: readonly (keyof SettingsOf[K] & string)[] } = {
   group: ["roles"],
   user: ["groups", "roles"],
@@ -111,7 +111,7 @@ export const setsOf: { readonly [K in ConfiguredKind]: readonly (keyof SettingsO
   policy: ["groups", "users", "devices", "resources"],
 };
 
-/** Orders texts by code unit: the same everywhere. */
+/** Compares texts by code unit, which gives the same order everywhere. */
 export function byText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
@@ -121,17 +121,17 @@ export function sortedSet<T extends string>(texts: readonly T[]): readonly T[] {
   return [...new Set(texts)].sort(byText);
 }
 
-/** Facts in order of their names. */
+/** Facts, sorted by name. */
 export function sortedFacts(facts: User["attributes"]): User["attributes"] {
   return Object.fromEntries(Object.entries(facts).sort(([a], [b]) => byText(a, b)));
 }
 
-/** E-mail addresses are the same whatever their letter case. */
+/** The key of an e-mail address, which is compared regardless of letter case. */
 export function emailKey(email: string): string {
   return email.toLowerCase();
 }
 
-/** One value for each kind of record. */
+/** One value per kind of record. */
 export function ofEachKind<T>(of: (kind: ConfiguredKind) => T): Readonly<Record<ConfiguredKind, T>> {
   return {
     group: of("group"),

@@ -6,7 +6,7 @@ test("says nothing of settings that are the same", () => {
   expect(fieldChanges(settings, structuredClone(settings), [])).toBeUndefined();
 });
 
-test("tells values and ordered lists from and to, sets by what they gain and lose, facts by those that differ", () => {
+test("shows values and ordered lists before and after, sets by differences, and facts that differ", () => {
   const before = { port: 1, gateways: ["x", "y"], groups: ["a", "b"], attributes: { kept: 1, old: true, title: "A" } };
   const after = { port: 2, gateways: ["y", "x"], groups: ["b", "c"], attributes: { kept: 1, new: 0, title: "B" } };
   expect(fieldChanges<object>(before, after, ["groups"])).toEqual([
@@ -17,7 +17,7 @@ test("tells values and ordered lists from and to, sets by what they gain and los
   ]);
 });
 
-test("takes the items of a set for what they hold", () => {
+test("compares the items of a set by content", () => {
   const addresses = (...protocols: string[]) => ({ addresses: [{ address: "git.example.com", protocols }] });
   expect(fieldChanges(addresses("SSH"), addresses("SSH"), ["addresses"])).toBeUndefined();
   expect(fieldChanges(addresses("SSH"), addresses("SSH", "HTTPS"), ["addresses"])).toEqual([

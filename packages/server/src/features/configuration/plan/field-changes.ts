@@ -1,9 +1,10 @@
-/** What tells two settings of one record from each other. */
+/** Differences between two settings of a record. */
 import type { FieldChange } from "@gatehouse/contract/records/configuration";
 
 /**
- * @param sets names of the fields whose order says nothing
- * @returns undefined when nothing does
+ * @param sets names of the fields whose order has no meaning
+ *
+ * @returns undefined if there are no differences
  */
 export function fieldChanges<S extends object>(
   before: S,
@@ -26,7 +27,7 @@ function setChange(field: string, before: readonly unknown[], after: readonly un
   return { field, added: without(after, before), removed: without(before, after) };
 }
 
-/** The facts that another lacks, or has otherwise. */
+/** The facts that are missing or different in the others. */
 function differing(facts: Facts, others: Facts): Facts {
   return Object.fromEntries(
     Object.entries(facts).filter(([name, value]) => !Object.hasOwn(others, name) || others[name] !== value),
@@ -39,7 +40,7 @@ function isFacts(value: unknown): value is Facts {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The items of a list that another lacks. */
+/** The items that are missing in the other list. */
 function without(items: readonly unknown[], others: readonly unknown[]): unknown[] {
   const known = new Set(others.map((item) => JSON.stringify(item)));
   return items.filter((item) => !known.has(JSON.stringify(item)));

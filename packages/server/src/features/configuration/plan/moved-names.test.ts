@@ -11,11 +11,11 @@ test.each([
 ])("from %s to %s, %s moves", (before, after, moved) => {
   const names = movedNames([...before], [...after]);
   expect(names.size).toBe(moved.length);
-  // Where either of two neighbours may move, one of them is enough.
+  // Of two swapped neighbours, moving one is enough.
   if (moved !== "c") expect([...names].join("")).toBe(moved);
 });
 
-/** The fewest by trying every choice of those that stay. */
+/** The minimum by exhaustive search. */
 function fewestMoves(before: readonly string[], after: readonly string[]): number {
   let most = 0;
   for (let choice = 0; choice < 2 ** before.length; choice += 1) {
@@ -26,7 +26,7 @@ function fewestMoves(before: readonly string[], after: readonly string[]): numbe
   return before.length - most;
 }
 
-test("those that stay keep their order, and no fewer could move", () => {
+test("unmoved names keep their order, and the number of moves is minimal", () => {
   const names = [..."abcdefg"];
   fc.assert(
     fc.property(fc.shuffledSubarray(names, { minLength: names.length }), (after) => {

@@ -1,6 +1,5 @@
 /**
- * Which names of a list have to move so that it gets another order: as few as possible, so that one policy that goes to
- * the top is one move, and not one of every other.
+ * The smallest set of names to move in order to reach another order. Moving one policy to the top counts as one move.
  *
  * @param before each name once
  * @param after the same names
@@ -12,9 +11,9 @@ export function movedNames(before: readonly string[], after: readonly string[]):
   return new Set(after.filter((_name, index) => !staying.has(index)));
 }
 
-/** The indices of one longest rising subsequence: those keep their order among themselves. */
+/** The indices of one longest increasing subsequence. Its elements keep their relative order. */
 function longestRising(sequence: readonly number[]): ReadonlySet<number> {
-  // tails[n] is the index of the smallest number that ends a rising subsequence of n + 1.
+  // tails[n] is the index of the smallest number that ends an increasing subsequence of length n + 1.
   const tails: number[] = [];
   const previous: (number | undefined)[] = [];
   for (const [index, value] of sequence.entries()) {

@@ -1,13 +1,13 @@
 import { nearestName } from "../../../platform/nearest-name.ts";
 
-/** Names that are compared for all hints of one document together: each comparison costs about a microsecond. */
+/** The number of comparisons for all hints of one document. A comparison takes about a microsecond. */
 const comparisons = 50_000;
 
-/** Finds what mistyped names most likely mean, for as long as that costs little. */
+/** Suggests existing names for mistyped ones, within a fixed number of comparisons. */
 export class NameHints {
   #left = comparisons;
 
-  /** @returns undefined when none is close, or enough was compared already */
+  /** @returns undefined if no name is close, or the comparisons are used up */
   nearest(name: string, candidates: Iterable<string>): string | undefined {
     if (name.length > 120) return undefined;
     const alike: string[] = [];

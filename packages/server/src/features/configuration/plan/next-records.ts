@@ -1,32 +1,32 @@
-/** What a tenant's records would be once a document is applied, and what keeps the document from being applied. */
+/** A tenant's records after a document is applied, and the problems that prevent applying it. */
 
 import type { ProblemField } from "@gatehouse/contract/problem";
 import { type Configuration, type ConfiguredKind, configuredKinds } from "@gatehouse/contract/records/configuration";
 import { bodyField } from "../../../platform/app-error.ts";
 import { siteConflicts } from "../../gateways/gateways.api.ts";
+import { type DesiredRecord, type DesiredRecords, policyProblems, readDocument } from "../document/desired-records.ts";
 import { entryContext } from "../document/document-entries.ts";
 import { documentReferences } from "../document/document-references.ts";
 import { ofEachKind, type PolicySettings, type SettingsOf } from "../document/settings.ts";
-import { policyProblems, readDocument, type WantedRecord, type WantedRecords } from "../document/wanted-records.ts";
 import type { TenantRecord, TenantRecords } from "../tenant-records.ts";
 import { NameHints } from "./name-hints.ts";
 
 export interface NextRecord<K extends ConfiguredKind> {
   readonly settings: SettingsOf[K];
-  /** JSON Pointer of the entry; undefined for a record that the document does not speak of. */
+  /** JSON Pointer of the entry; undefined for a record whose section is not in the document. */
   readonly pointer: string | undefined;
 }
 
 export type NextRecords = { readonly [K in ConfiguredKind]: ReadonlyMap<string, NextRecord<K>> };
 
-export interface Outlook {
-  readonly wanted: WantedRecords;
+export interface NextRecordsPlan {
+  readonly wanted: DesiredRecords;
   readonly next: NextRecords;
-  /** All of them: each with a JSON Pointer into the document. */
+  /** All problems, each with a JSON Pointer into the document. */
   readonly problems: readonly ProblemField[];
 }
 
-/** What documents call the sections. */
+/** The name of each kind's section in documents. */
 export const sectionOf: Readonly<Record<ConfiguredKind, string>> = {
   group: "groups",
   user: "users",
@@ -37,8 +37,12 @@ export const sectionOf: Readonly<Record<ConfiguredKind, string>> = {
   policy: "policies",
 };
 
-/** @param knownDevices public keys of those devices which the document names and the tenant has */
-export function outlook(current: TenantRecords, document: Configuration, knownDevices: ReadonlySet<string>): Outlook {
+/** @param existingDevices public keys of the tenant's devices that the document lists */
+export function planNextRecords(
+  current: TenantRecords,
+  document: Configuration,
+  existingDevices: ReadonlySet<string>,
+): NextRecordsPlan {
   const reading = readDocument(document, entryContext(current));
   const { wanted } = reading;
   const problems = [...reading.problems];
@@ -54,7 +58,7 @@ export function outlook(current: TenantRecords, document: Configuration, knownDe
 
   function section<K extends Exclude<ConfiguredKind, "policy">>(kind: K): ReadonlyMap<string, NextRecord<K>> {
     const there = current[kind] as ReadonlyMap<string, TenantRecord<K>>; // the map of this kind
-    const listed = wanted[kind] as ReadonlyMap<string, WantedRecord<K>> | undefined; // as above
+    const listed = wanted[kind] as ReadonlyMap<string, DesiredRecord<K>> | undefined; // as above
     const records = new Map<string, NextRecord<K>>();
     for (const [key, { settings, special }] of there) {
       if (listed === undefined || special) records.set(key, { settings, pointer: undefined });
@@ -62,7 +66,7 @@ export function outlook(current: TenantRecords, document: Configuration, knownDe
     for (const [key, record] of listed ?? []) {
       const known = there.get(key);
       const builtIn = known?.special === true && (kind === "protocol" || kind === "admission-rule");
-      if (builtIn) problems.push(bodyField(`${record.pointer}/name`, `${key} is built in; a file cannot change it`));
+      if (builtIn) problems.push(bodyField(`${record.pointer}/name`, `${key} is built in and cannot be changed`));
       else records.set(key, known === undefined ? record : { ...record, settings: sameIdentity(known, record) });
     }
     return records;
@@ -71,24 +75,24 @@ export function outlook(current: TenantRecords, document: Configuration, knownDe
   problems.push(
     ...requiredGroups(current, wanted),
     ...requiredOwner(current, wanted),
-    ...fixedTypes(current, wanted),
-    ...takenBySites(next, wanted),
-    ...unknownNames(document, next, wanted, knownDevices),
+    ...changedTypes(current, wanted),
+    ...conflictingSites(next, wanted),
+    ...missingNames(document, next, wanted, existingDevices),
     ...combinations(current, next, wanted),
   );
-  const afterwards = withoutDeleted(current, next, problems);
+  const afterwards = withoutDeletedReferences(current, next, problems);
   return { wanted, next: afterwards, problems };
 }
 
-/** A user's address is found whatever its letter case, and stays as it was first written. */
-function sameIdentity<K extends ConfiguredKind>(known: TenantRecord<K>, wanted: WantedRecord<K>): SettingsOf[K] {
+/** Settings of an existing record. An e-mail address is found regardless of letter case, and keeps its first spelling. */
+function sameIdentity<K extends ConfiguredKind>(known: TenantRecord<K>, wanted: DesiredRecord<K>): SettingsOf[K] {
   const before: object = known.settings;
   return "email" in before ? { ...wanted.settings, email: before.email } : wanted.settings;
 }
 
 function policies(
   current: TenantRecords,
-  wanted: WantedRecords,
+  wanted: DesiredRecords,
   { defaultInternetPolicy: last }: Configuration,
   problems: ProblemField[],
 ): ReadonlyMap<string, NextRecord<"policy">> {
@@ -112,39 +116,45 @@ function policies(
   return records;
 }
 
-function requiredGroups(current: TenantRecords, { group: wanted }: WantedRecords): readonly ProblemField[] {
+function requiredGroups(current: TenantRecords, { group: wanted }: DesiredRecords): readonly ProblemField[] {
   if (wanted === undefined) return [];
   const missing = [...current.group].filter(([name, { special }]) => special && !wanted.has(name));
   const marked = [...wanted.values()].filter(({ settings }) => settings.isSamlDefaultGroup);
   return [
     ...missing.map(([name]) =>
-      bodyField("/groups", `${JSON.stringify(name)} is the tenant's default group, which stays: list it`),
+      bodyField(
+        "/groups",
+        `${JSON.stringify(name)} is the tenant's default group, which cannot be deleted; add it to the list`,
+      ),
     ),
     ...(marked.length === 0 ? [bodyField("/groups", "one of the groups must have isSamlDefaultGroup: true")] : []),
     ...marked
       .slice(1)
-      .map(({ pointer }) => bodyField(`${pointer}/isSamlDefaultGroup`, "another group of the list has it already")),
+      .map(({ pointer }) => bodyField(`${pointer}/isSamlDefaultGroup`, "another group in the list already has it")),
   ];
 }
 
-function requiredOwner(current: TenantRecords, { user: wanted }: WantedRecords): readonly ProblemField[] {
+function requiredOwner(current: TenantRecords, { user: wanted }: DesiredRecords): readonly ProblemField[] {
   if (wanted === undefined) return [];
   return [...current.user]
     .filter(([key, { special }]) => special && !wanted.has(key))
     .map(([, { settings }]) =>
-      bodyField("/users", `${settings.email} owns the tenant, and cannot be deleted: list it`),
+      bodyField("/users", `${settings.email} owns the tenant and cannot be deleted; add the user to the list`),
     );
 }
 
-/** What two gateways cannot both have. The section is whole, so all gateways are in it. */
-function takenBySites({ gateway: next }: NextRecords, { gateway: wanted }: WantedRecords): readonly ProblemField[] {
+/** Conflicts between gateways. The section is complete, so it holds all gateways. */
+function conflictingSites(
+  { gateway: next }: NextRecords,
+  { gateway: wanted }: DesiredRecords,
+): readonly ProblemField[] {
   if (wanted === undefined) return [];
   return siteConflicts([...next.values()].map(({ settings }) => settings)).map(({ name, field, message }) =>
     bodyField(`${wanted.get(name)?.pointer ?? "/gateways"}/${field}`, message),
   );
 }
 
-function fixedTypes(current: TenantRecords, { resource: wanted }: WantedRecords): readonly ProblemField[] {
+function changedTypes(current: TenantRecords, { resource: wanted }: DesiredRecords): readonly ProblemField[] {
   return [...(wanted ?? [])].flatMap(([name, { settings, pointer }]) => {
     const type = current.resource.get(name)?.settings.type ?? settings.type;
     return type === settings.type
@@ -158,34 +168,34 @@ function fixedTypes(current: TenantRecords, { resource: wanted }: WantedRecords)
   });
 }
 
-function unknownNames(
+function missingNames(
   document: Configuration,
   next: NextRecords,
-  wanted: WantedRecords,
-  knownDevices: ReadonlySet<string>,
+  wanted: DesiredRecords,
+  existingDevices: ReadonlySet<string>,
 ): readonly ProblemField[] {
   const hints = new NameHints();
   const problems: ProblemField[] = [];
   for (const { kind, key, pointer } of documentReferences(document)) {
     if (kind === "device") {
-      if (!knownDevices.has(key))
+      if (!existingDevices.has(key))
         problems.push(bodyField(pointer, `no device has the public key ${JSON.stringify(key)}`));
     } else if (!next[kind].has(key)) {
       const where = wanted[kind] === undefined ? "" : ` in ${sectionOf[kind]} of the document`;
       const nearest = hints.nearest(key, next[kind].keys());
-      const meant = nearest === undefined ? "" : `; is ${JSON.stringify(nearest)} meant?`;
+      const meant = nearest === undefined ? "" : `; did you mean ${JSON.stringify(nearest)}?`;
       problems.push(
-        bodyField(pointer, `no ${kind.replace("-", " ")} is called ${JSON.stringify(key)}${where}${meant}`),
+        bodyField(pointer, `no ${kind.replace("-", " ")} has the name ${JSON.stringify(key)}${where}${meant}`),
       );
     }
   }
   return problems;
 }
 
-function combinations(current: TenantRecords, next: NextRecords, { policy }: WantedRecords): readonly ProblemField[] {
-  return [...(policy ?? new Map<string, WantedRecord<"policy">>()).values()].flatMap((record) => {
+function combinations(current: TenantRecords, next: NextRecords, { policy }: DesiredRecords): readonly ProblemField[] {
+  return [...(policy ?? new Map<string, DesiredRecord<"policy">>()).values()].flatMap((record) => {
     const { rule } = record.settings;
-    // One that is not there is reported where it is named.
+    // A missing record is reported at the reference to it.
     if (!next["admission-rule"].has(rule)) return [];
     const builtIn = current["admission-rule"].get(rule)?.special === true;
     return policyProblems(record, builtIn ? (current.ruleTypes.get(rule) ?? "CUSTOM") : "CUSTOM");
@@ -193,10 +203,10 @@ function combinations(current: TenantRecords, next: NextRecords, { policy }: Wan
 }
 
 /**
- * Takes what is deleted off the records that the document does not speak of, as deleting it by itself would, and reports
- * where that is not allowed.
+ * Removes deleted records from records outside the document, like single deletions would. Reports deletions that are
+ * not allowed.
  */
-function withoutDeleted(current: TenantRecords, next: NextRecords, problems: ProblemField[]): NextRecords {
+function withoutDeletedReferences(current: TenantRecords, next: NextRecords, problems: ProblemField[]): NextRecords {
   const gone = ofEachKind(
     (kind): ReadonlySet<string> => new Set([...current[kind].keys()].filter((key) => !next[kind].has(key))),
   );
@@ -232,11 +242,11 @@ function withoutDeleted(current: TenantRecords, next: NextRecords, problems: Pro
       const gateways = resource.gateways.filter(keeps("gateway"));
       return gateways.length === resource.gateways.length ? resource : { ...resource, gateways };
     }),
-    policy: left("policy", (policy) => leftOfPolicy(policy, gone, refuse)),
+    policy: left("policy", (policy) => withoutPolicyReferences(policy, gone, refuse)),
   };
 }
 
-function leftOfPolicy(
+function withoutPolicyReferences(
   policy: PolicySettings,
   gone: Readonly<Record<ConfiguredKind, ReadonlySet<string>>>,
   refuse: (kind: ConfiguredKind, key: string, reason: string) => void,

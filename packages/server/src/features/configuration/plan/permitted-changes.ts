@@ -1,4 +1,4 @@
-/** What a caller may read and change of a configuration. */
+/** The parts of a configuration that a caller may read and change. */
 import type { Permission } from "@gatehouse/contract/permissions";
 import { type Configuration, type ConfiguredKind, configuredKinds } from "@gatehouse/contract/records/configuration";
 import { authorize } from "../../../platform/authorization/granted.ts";
@@ -17,12 +17,12 @@ const nounOf = {
   policy: "policies",
 } as const satisfies Record<ConfiguredKind, string>;
 
-/** The kinds of record that a key may read. */
+/** The kinds of record that the caller may read. */
 export function readableKinds(held: ReadonlySet<Permission>): Sections {
   return new Set(configuredKinds.filter((kind) => held.has(`${nounOf[kind]}:read`)));
 }
 
-/** @throws AppError permission_denied, naming the right to read a kind of record that the document speaks of */
+/** @throws AppError permission_denied, naming the permission to read a kind of record in the document */
 export function requireReading(held: ReadonlySet<Permission>, document: Configuration): void {
   for (const kind of kindsIn(document)) authorize(held, `${nounOf[kind]}:read`);
 }
@@ -41,9 +41,10 @@ function kindsIn(document: Configuration): readonly ConfiguredKind[] {
 }
 
 /**
- * What deleting a record takes off others is no change of theirs, as where it is deleted by itself.
+ * Requires the permission to write each kind of record that changes. Implied changes need none, as with single
+ * deletions.
  *
- * @throws AppError permission_denied, naming the right to write a kind of record that changes
+ * @throws AppError permission_denied, naming the missing permission
  */
 export function requireWriting(held: ReadonlySet<Permission>, changes: RecordChanges): void {
   for (const kind of configuredKinds) {
@@ -53,8 +54,8 @@ export function requireWriting(held: ReadonlySet<Permission>, changes: RecordCha
 }
 
 /**
- * Nobody gives rights that they do not hold: by a role, by membership in a group whose members inherit one, or by letting
- * single sign-on put users into such a group (0015).
+ * Refuses to grant rights that the caller lacks: by a role, by membership in a group with a role, or by letting single
+ * sign-on add users to such a group (0015).
  *
  * @throws AppError grants_exceed_caller
  */
@@ -73,7 +74,7 @@ export function requireOwnRights(held: ReadonlySet<Permission>, changes: RecordC
   }
 }
 
-/** Whether single sign-on puts users into the group whom it did not put there before. */
+/** Whether single sign-on can add users to the group that it could not add before. */
 function opensFurther(change: RecordChange<"group">): boolean {
   const marked = gained(change, ({ isSamlDefaultGroup }) => (isSamlDefaultGroup ? [true] : []));
   return marked.length + gained(change, ({ idpMapping }) => idpMapping).length > 0;

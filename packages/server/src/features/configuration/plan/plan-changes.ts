@@ -1,4 +1,4 @@
-/** Compares what a tenant is with what a document makes of it: in memory, and in time that grows with their size alone. */
+/** Compares a tenant's records with a document, in memory and in linear time. */
 
 import type { ProblemField } from "@gatehouse/contract/problem";
 import {
@@ -9,17 +9,17 @@ import {
   type FieldChange,
 } from "@gatehouse/contract/records/configuration";
 import type { PolicyType } from "@gatehouse/contract/records/policy";
+import type { DesiredRecords } from "../document/desired-records.ts";
 import { type SettingsOf, setsOf } from "../document/settings.ts";
-import type { WantedRecords } from "../document/wanted-records.ts";
 import type { TenantRecord, TenantRecords } from "../tenant-records.ts";
 import { fieldChanges } from "./field-changes.ts";
 import { movedNames } from "./moved-names.ts";
-import { type NextRecord, type NextRecords, outlook } from "./next-records.ts";
+import { type NextRecord, type NextRecords, planNextRecords } from "./next-records.ts";
 
 interface ChangeBase<K extends ConfiguredKind> {
   readonly kind: K;
   readonly key: string;
-  /** True for a record that the document does not speak of: it loses what is deleted, and is not written itself. */
+  /** True for a record outside the document. It only loses deleted records, and is not written itself. */
   readonly implied: boolean;
 }
 
@@ -43,18 +43,18 @@ export interface TenantPlan {
   readonly changes: RecordChanges;
   readonly next: NextRecords;
   readonly problems: readonly ProblemField[];
-  /** The place of each policy of the types that the document lists, by name. */
+  /** The position of each policy of the listed types, by name. */
   readonly places: ReadonlyMap<string, number>;
 }
 
-/** @param knownDevices public keys of those devices which the document names and the tenant has */
+/** @param existingDevices public keys of the tenant's devices that the document lists */
 export function planChanges(
   current: TenantRecords,
   document: Configuration,
-  knownDevices: ReadonlySet<string>,
+  existingDevices: ReadonlySet<string>,
 ): TenantPlan {
-  const { wanted, next, problems } = outlook(current, document, knownDevices);
-  const places = placesOf(current, wanted);
+  const { wanted, next, problems } = planNextRecords(current, document, existingDevices);
+  const places = positionsOf(current, wanted);
   const moves = movesOf(current, wanted, places);
   return {
     changes: {
@@ -89,7 +89,7 @@ function compare<K extends ConfiguredKind>(
   for (const [key, { settings: after, pointer }] of next) {
     const known = current.get(key);
     if (known === undefined || isOther(known.settings, after)) {
-      // Only what the document names can be new.
+      // Only entries of the document can be new.
       changes.push({ action: "create", kind, key, after, pointer: pointer ?? "", implied: false });
       continue;
     }
@@ -102,7 +102,7 @@ function compare<K extends ConfiguredKind>(
   return [...changes, ...deleted];
 }
 
-/** A policy of another type is another policy, whatever its name: types are set once. */
+/** Whether two policies are different in spite of their equal names: the type of a policy never changes. */
 function isOther(before: object, after: object): boolean {
   return "allGroups" in before ? typeOf(before) !== typeOf(after) : false;
 }
@@ -111,8 +111,8 @@ function typeOf(settings: object): unknown {
   return "type" in settings ? settings.type : undefined;
 }
 
-/** 1, 2, 3 … in each type that the document lists, the default policy last. */
-function placesOf(current: TenantRecords, { orders }: WantedRecords): ReadonlyMap<string, number> {
+/** Positions 1, 2, 3 … within each listed type, the default policy last. */
+function positionsOf(current: TenantRecords, { orders }: DesiredRecords): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   for (const [type, names] of orders) {
     for (const [index, name] of names.entries()) places.set(name, index + 1);
@@ -125,7 +125,7 @@ function placesOf(current: TenantRecords, { orders }: WantedRecords): ReadonlyMa
 
 function movesOf(
   current: TenantRecords,
-  { orders }: WantedRecords,
+  { orders }: DesiredRecords,
   places: ReadonlyMap<string, number>,
 ): ReadonlyMap<string, FieldChange> {
   const moves = new Map<string, FieldChange>();

@@ -1,13 +1,13 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { ProblemField } from "@gatehouse/contract/problem";
 import { checkRuleContent } from "../../admission-rules/admission-rules.api.ts";
-import { below } from "../document/wanted-records.ts";
+import { withPrefix } from "../document/desired-records.ts";
 import type { RecordChanges } from "./plan-changes.ts";
 
-/** Rules that are checked in one go; each takes up to a few milliseconds, and others are waiting. */
+/** The number of rules that are checked before yielding to other requests. A check takes up to a few milliseconds. */
 const checkedAtOnce = 10;
 
-/** What is wrong with the texts of the admission rules that are new or changed. */
+/** The problems in the texts of new and changed admission rules. */
 export async function changedRuleProblems({
   "admission-rule": changes,
 }: RecordChanges): Promise<readonly ProblemField[]> {
@@ -16,7 +16,7 @@ export async function changedRuleProblems({
     if (change.action === "delete") continue;
     if (index % checkedAtOnce === 0) await turn();
     const check = checkRuleContent(change.after);
-    if (!check.ok) problems.push(...below(change.pointer ?? "", check.errors));
+    if (!check.ok) problems.push(...withPrefix(change.pointer ?? "", check.errors));
   }
   return problems;
 }

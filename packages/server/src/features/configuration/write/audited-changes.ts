@@ -1,4 +1,4 @@
-/** What the audit record keeps of an applied document: records as documents write them, with their ids. */
+/** Audit changes of an applied document: entries as documents write them, with ids. */
 import type { ConfiguredKind } from "@gatehouse/contract/records/configuration";
 import type { Change } from "../../../platform/change.ts";
 import { documentEntry, type EntryContext } from "../document/document-entries.ts";
@@ -6,8 +6,8 @@ import type { SettingsOf } from "../document/settings.ts";
 import type { RecordChange } from "../plan/plan-changes.ts";
 
 /**
- * Of an update, only the fields that change; of sets, before what they lose and after what they gain: a policy may name
- * thousands of records, and be one of thousands that change.
+ * The audit change of a record. An update holds changed fields only, and for sets only the removed and added items: a
+ * policy may list thousands of records, and thousands of policies may change.
  */
 export function auditedChange(id: string, change: RecordChange<ConfiguredKind>, context: EntryContext): Change {
   const settings = change.action === "delete" ? change.before : change.after;

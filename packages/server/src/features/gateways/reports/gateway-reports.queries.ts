@@ -1,4 +1,4 @@
-/** What agents report of gateways, as far as their records show it. */
+/** Reports of gateway agents, as far as the records of gateways show them. */
 import type { GatewayStatus } from "@gatehouse/contract/records/gateway";
 import type { Granted } from "../../../platform/authorization/granted.ts";
 import { statement } from "../../../platform/db/statement.ts";
@@ -15,7 +15,7 @@ export interface ReportedRow extends Heartbeat {
 
 const lock = statement<ReportedRow, [tenantId: string, ids: readonly string[]]>(
   "gateways.lock_reported",
-  // Not FOR UPDATE: whoever only refers to these gateways need not wait.
+  // Not FOR UPDATE: transactions that only refer to these gateways need not wait.
   `SELECT id, status, error, deployed_on, last_online, public_key, agent_version, reported_endpoint
    FROM gateways WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) ORDER BY id FOR NO KEY UPDATE`,
 );
@@ -29,12 +29,12 @@ const store = statement<never, [tenantId: string, rows: string]>(
    WHERE item.tenant_id = $1 AND item.id = news.id`,
 );
 
-/** Those of the gateways that there are; they do not change until the transaction ends. */
+/** Reads the gateways that exist. Nobody else can change them before the transaction ends. */
 export function lockReported(tx: TenantTx, ids: readonly string[]): Promise<ReportedRow[]> {
   return tx.query(lock, tx.tenantId, ids);
 }
 
-/** Versions stay: no report makes a write stale. */
+/** Stores reports. Versions do not change, so a report does not make a concurrent write stale. */
 export async function storeReported(
   tx: TenantTx,
   _granted: Granted<"gateways:write">,

@@ -1,4 +1,7 @@
-/** What agents report becomes what records show: status, error, first deployment, key. Each change is audited, and told to all replicas. */
+/**
+ * Updates gateway records by agents' reports: status, error, first deployment and key. Each change is audited and
+ * published to all replicas.
+ */
 import { isDeepStrictEqual } from "node:util";
 import { grantedToSystem } from "../../../platform/authorization/granted.ts";
 import { type CommandRunner, runCommand } from "../../../platform/command.ts";
@@ -9,27 +12,27 @@ import { nextStatus } from "../gateways.rules.ts";
 import { gatewayView, noTokens } from "../gateways.view.ts";
 import * as queries from "./gateway-reports.queries.ts";
 
-/** What is new of one gateway; what is absent stays. */
+/** A report about one gateway. Missing fields do not change. */
 export interface GatewayReport {
   readonly gatewayId: string;
-  /** When it was last heard of. */
+  /** When the gateway was last heard from. */
   readonly heardAt?: Date;
-  /** A configuration was applied, at this moment. */
+  /** When a configuration was applied. */
   readonly appliedAt?: Date;
-  /** Why the last configuration was not applied. */
+  /** The reason why the last configuration was not applied. */
   readonly error?: string;
   readonly publicKey?: string;
   readonly agentVersion?: string;
-  /** `host:port`; an address alone, where its link came from; or `""`. */
+  /** `host:port`; only an address, the source of the gateway's link; or `""`. */
   readonly endpoint?: string;
 }
 
-/** How many gateways one command is about at most. */
-const mostAtOnce = 200;
+/** The number of gateways that one command updates at most. */
+const maxPerCommand = 200;
 
 /**
- * Stores reports and what follows from them. Gateways that are gone are passed over; those of which nothing changes but the time of
- * the last heartbeat are left to whoever notes that.
+ * Stores reports and their consequences. Skips deleted gateways, and gateways for which only the time of the last
+ * heartbeat changes: the batch of heartbeats stores these.
  */
 export async function storeGatewayReports(
   runner: CommandRunner,
@@ -37,8 +40,8 @@ export async function storeGatewayReports(
   reports: readonly GatewayReport[],
   at: Date,
 ): Promise<void> {
-  for (let from = 0; from < reports.length; from += mostAtOnce) {
-    await storeSome(runner, tenantId, reports.slice(from, from + mostAtOnce), at);
+  for (let from = 0; from < reports.length; from += maxPerCommand) {
+    await storeSome(runner, tenantId, reports.slice(from, from + maxPerCommand), at);
   }
 }
 
@@ -76,7 +79,7 @@ async function storeSome(
   });
 }
 
-/** @returns undefined where nothing changes that is worth telling */
+/** @returns undefined if no audited field changes */
 function changedRow(
   row: queries.ReportedRow,
   report: GatewayReport | undefined,

@@ -82,7 +82,7 @@ async function refuseTakenPort(tx: TenantTx, id: string, { relayPort }: SiteSett
   const name = JSON.stringify(holder.name);
   const message = holder.isRelayed
     ? `${relayPort} is the relay port of the gateway ${name}`
-    : `the gateway ${name} listens on ${relayPort} itself, as its wireguardPort`;
+    : `the gateway ${name} uses ${relayPort} as its wireguardPort`;
   throw new AppError("relay_port_taken", { errors: [{ pointer: "/relayPort", message }] });
 }
 

@@ -1,4 +1,4 @@
-/** What a gateway's site needs: the form of it, and what two gateways cannot both have. */
+/** The settings of a gateway's site: their form, and conflicts between gateways. */
 
 import { parseAddressText } from "@gatehouse/addresses/address-text";
 import {
@@ -16,11 +16,11 @@ export interface SiteDomain {
   readonly resolvers: readonly string[];
 }
 
-/** In the form that is stored. */
+/** In canonical form. */
 export interface SiteSettings {
   readonly resolvers: readonly string[];
   readonly domains: readonly SiteDomain[];
-  /** With their prefix lengths; null: those of the resources of which it is the first gateway. */
+  /** CIDRs; null for the networks of the resources whose first gateway this is. */
   readonly networks: readonly string[] | null;
   readonly relayPort: number | null;
 }
@@ -68,7 +68,7 @@ function canonicalDomains(domains: readonly SiteDomain[], errors: ProblemField[]
     if (!reading.ok) errors.push({ pointer, message: reading.problem });
     else if (domain === undefined) {
       errors.push({ pointer, message: `${reading.value.text} is not a domain; write it as example.com, without *` });
-    } else if (known.has(domain)) errors.push({ pointer, message: `${domain} stands in the list already` });
+    } else if (known.has(domain)) errors.push({ pointer, message: `${domain} is already in the list` });
     known.add(domain ?? text);
     return { domain: domain ?? text, resolvers: canonicalResolvers(resolvers, `/domains/${index}/resolvers`, errors) };
   });
@@ -90,33 +90,33 @@ function canonicalNetworks(texts: readonly string[], errors: ProblemField[]): re
   return ranges.map(formatIpRange);
 }
 
-/** A way into the tunnel to public addresses would be one to the other gateways themselves: their packets would never leave. */
+/** A route into the tunnel to public addresses would also catch packets to the other gateways, which would never leave. */
 function networkProblem(range: IpRange, before: readonly IpRange[]): string | undefined {
   const text = formatIpRange(range);
   const problem = privateAddressProblem(range);
   if (problem?.reason === "globally_reachable") {
-    return `${text} is or contains ${problem.conflict}, which is not set aside for private networks`;
+    return `${text} is or contains ${problem.conflict}, which is not reserved for private networks`;
   }
-  if (problem !== undefined) return `${text} overlaps ${problem.conflict}, from which devices get their addresses`;
+  if (problem !== undefined) return `${text} overlaps ${problem.conflict}, the address pool of devices`;
   const other = before.find((one) => rangesOverlap(one, range));
   return other === undefined ? undefined : `${text} overlaps ${formatIpRange(other)} of this list`;
 }
 
-/** A gateway as others may be in its way. */
+/** The fields of a gateway that can conflict with other gateways. */
 export interface SitedGateway {
   readonly name: string;
   readonly networks: readonly string[] | null;
   readonly relayPort: number | null;
 }
 
-/** Something that two gateways cannot both have. */
+/** A conflict between two gateways. */
 export interface SiteConflict {
   readonly name: string;
   readonly field: "networks" | "relayPort";
   readonly message: string;
 }
 
-/** What no two of a tenant's gateways may both have. Names the later one in the list. */
+/** The conflicts between a tenant's gateways. Each names the later gateway in the list. */
 export function siteConflicts(gateways: readonly SitedGateway[]): readonly SiteConflict[] {
   return [...networkConflicts(gateways), ...portConflicts(gateways)];
 }
@@ -128,7 +128,7 @@ function networkConflicts(gateways: readonly SitedGateway[]): readonly SiteConfl
       return reading.ok ? [{ name, place, range: reading.value, text }] : [];
     }),
   );
-  // Blocks nest or are apart: in this order one that overlaps comes while the other one has not ended.
+  // Blocks are nested or disjoint: in this order, a block that overlaps another one starts before the other one ends.
   blocks.sort(
     (a, b) =>
       a.range.version - b.range.version ||

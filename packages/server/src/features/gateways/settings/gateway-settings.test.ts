@@ -23,7 +23,7 @@ describe("settings of a gateway", () => {
     expect(await read(await gateway())).toMatchObject({ status: 200, body: none, headers: { etag: '"1"' } });
   });
 
-  test("are stored in canonical form; absent fields stay, null takes away", async () => {
+  test("are stored in canonical form; missing fields are kept, null clears", async () => {
     const id = await gateway();
     const first = await put(id, {
       resolvers: ["10.80.0.53", "FD80::53", "10.80.0.53"],
@@ -48,7 +48,7 @@ describe("settings of a gateway", () => {
     expect((await tenant.client.get(`/tenants/gateways/${id}`)).headers.etag).toBe('"4"');
   });
 
-  test("that are as they were change nothing, and nobody is told", async () => {
+  test("without a difference change and publish nothing", async () => {
     const id = await gateway();
     await put(id, { networks: ["10.80.0.0/16"] });
     const before = (await tenant.client.get("/tenants/events")).body.total;
@@ -56,7 +56,7 @@ describe("settings of a gateway", () => {
     expect((await tenant.client.get("/tenants/events")).body.total).toBe(before);
   });
 
-  test("say in the audit record what they were and what they are", async () => {
+  test("are recorded before and after", async () => {
     const { id, name } = await make("gateway", tenant.client);
     await put(id, { relayPort: "51901" });
     const { data } = (await tenant.client.get("/tenants/events?limit=1&sort=-createdAt")).body;
@@ -69,7 +69,7 @@ describe("settings of a gateway", () => {
     expect(JSON.stringify(data)).not.toContain("gatehouse_gw_");
   });
 
-  test("take the gateway's ETag", async () => {
+  test("use the gateway's ETag", async () => {
     const id = await gateway();
     expect(await put(id, { relayPort: "51901" }, { "if-match": '"7"' })).toMatchObject({ status: 412 });
     expect(await put(id, { relayPort: "51901" }, { "if-match": '"1"' })).toMatchObject({ status: 200 });
@@ -84,11 +84,11 @@ describe("settings of a gateway", () => {
     [
       { domains: ["example.com", "EXAMPLE.com"].map((domain) => ({ domain, resolvers: ["10.80.0.53"] })) },
       "/domains/1/domain",
-      "stands in the list already",
+      "is already in the list",
     ],
-    [{ networks: ["0.0.0.0/0"] }, "/networks/0", "not set aside for private networks"],
-    [{ networks: ["198.41.0.0/24"] }, "/networks/0", "not set aside for private networks"],
-    [{ networks: ["100.64.1.0/24"] }, "/networks/0", "devices get their addresses"],
+    [{ networks: ["0.0.0.0/0"] }, "/networks/0", "not reserved for private networks"],
+    [{ networks: ["198.41.0.0/24"] }, "/networks/0", "not reserved for private networks"],
+    [{ networks: ["100.64.1.0/24"] }, "/networks/0", "the address pool of devices"],
     [{ networks: ["10.80.0.1/16"] }, "/networks/0", "10.80.0.0/16"],
     [{ networks: ["10.80.0.0/16", "10.80.1.0/24"] }, "/networks/1", "overlaps 10.80.0.0/16 of this list"],
   ])("refuse %j", async (body, pointer, message) => {
@@ -120,13 +120,13 @@ describe("settings of a gateway", () => {
     expect(port).toMatchObject({ status: 409, body: { code: "relay_port_taken" } });
     expect(port.body.errors[0].message).toContain(`relay port of the gateway ${JSON.stringify(one.name)}`);
     const listening = await put(other, { relayPort: "51820" });
-    expect(listening.body.errors[0].message).toContain("listens on 51820 itself");
+    expect(listening.body.errors[0].message).toContain("uses 51820 as its wireguardPort");
     expect((await read(other)).body).toEqual(none);
     await put(one.id, { networks: null, relayPort: null });
     expect(await put(other, { networks: ["10.80.7.0/24"], relayPort: "51901" })).toMatchObject({ status: 200 });
   });
 
-  test("written at the same time do not both get what only one can have", async () => {
+  test("written concurrently do not conflict", async () => {
     const ids = await Promise.all(Array.from({ length: 6 }, gateway));
     const bodies = ids.map((_id, index) =>
       index % 2 === 0 ? { networks: [`10.80.0.0/${16 + index}`] } : { relayPort: "51901" },

@@ -1,4 +1,4 @@
-/** Waits until the gateways of a tenant enforce a change: what `?wait=applied` asks for. */
+/** Waits until a tenant's gateways enforce a change, for `?wait=applied`. */
 import type { SyncState } from "@gatehouse/contract/records/gateway-sync";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Database } from "../../../platform/db/database.ts";
@@ -6,20 +6,23 @@ import { readGeneration } from "../../../platform/tenancy/generation.queries.ts"
 import { readSyncOfAll, type SyncRow } from "./gateway-sync.queries.ts";
 import { isProven, isUnderWay, syncState } from "./gateway-sync.rules.ts";
 
-/** How often the database is asked while somebody waits, in milliseconds. All who wait for a tenant share the asking. */
+/**
+ * The interval of polling the database while requests wait, in milliseconds. All waiting requests of a tenant share a
+ * poll.
+ */
 const pollMs = 40;
 
-/** What came of waiting. */
+/** The result of waiting. */
 export interface AppliedProof {
-  /** Of the tenant, once the change was made. */
+  /** The tenant's generation after the change. */
   readonly generation: number;
-  /** How many gateways there are. */
+  /** The number of gateways. */
   readonly gateways: number;
-  /** Those that have not said that they enforce it, and how far they are. */
+  /** Gateways that have not confirmed the change, and their states. */
   readonly missing: readonly { readonly gatewayId: string; readonly state: SyncState }[];
 }
 
-interface Look {
+interface Poll {
   readonly generation: number;
   readonly rows: readonly SyncRow[];
 }
@@ -27,7 +30,7 @@ interface Look {
 export class AppliedWaiting {
   readonly #database: Database;
   readonly #clock: Clock;
-  readonly #looks = new Map<string, Promise<Look>>();
+  readonly #polls = new Map<string, Promise<Poll>>();
 
   constructor(database: Database, clock: Clock) {
     this.#database = database;
@@ -35,17 +38,17 @@ export class AppliedWaiting {
   }
 
   /**
-   * Waits for the tenant's present generation, which a command that just ended has made, or one after it.
+   * Waits for the tenant's present generation, which a command has just made, or for a later one.
    *
-   * @param timeoutMs how long at most
-   * @param left aborted when nobody waits any more
+   * @param timeoutMs the maximum wait
+   * @param left aborted if nobody waits any more
    * @throws AppError database_unavailable
    */
   async wait(tenantId: string, timeoutMs: number, left: AbortSignal): Promise<AppliedProof> {
     const startedAt = performance.now();
-    const { generation } = await this.#look(tenantId);
+    const { generation } = await this.#poll(tenantId);
     for (;;) {
-      const { rows } = await this.#look(tenantId);
+      const { rows } = await this.#poll(tenantId);
       const now = this.#clock.now();
       const states = rows.map((row) => ({ gatewayId: row.id, state: syncState(row, generation, now) }));
       const missing = states.filter(({ state }) => !isProven(state));
@@ -57,20 +60,23 @@ export class AppliedWaiting {
     }
   }
 
-  /** Looks at all gateways of the tenant. Who comes while a question is on its way waits for the next one: the answer may be from before. */
-  async #look(tenantId: string): Promise<Look> {
-    const running = this.#looks.get(tenantId);
+  /**
+   * Polls the states of all gateways of the tenant. A request that arrives during a poll waits for the next one,
+   * because the present answer may be older than the request.
+   */
+  async #poll(tenantId: string): Promise<Poll> {
+    const running = this.#polls.get(tenantId);
     if (running !== undefined) await running.catch(() => undefined);
-    const next = this.#looks.get(tenantId);
+    const next = this.#polls.get(tenantId);
     if (next !== undefined && next !== running) return next;
     const look = this.#read(tenantId).finally(() => {
-      if (this.#looks.get(tenantId) === look) this.#looks.delete(tenantId);
+      if (this.#polls.get(tenantId) === look) this.#polls.delete(tenantId);
     });
-    this.#looks.set(tenantId, look);
+    this.#polls.set(tenantId, look);
     return look;
   }
 
-  async #read(tenantId: string): Promise<Look> {
+  async #read(tenantId: string): Promise<Poll> {
     const [generation, rows] = await this.#database.snapshot({ kind: "tenant", tenantId }, ({ query }) =>
       Promise.all([readGeneration({ tenantId, query }), readSyncOfAll({ tenantId, query })]),
     );

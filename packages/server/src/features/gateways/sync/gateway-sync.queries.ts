@@ -1,10 +1,10 @@
-/** What every replica can see of what gateways enforce. */
+/** The enforcement states of gateways, as every replica can read them. */
 import { statement } from "../../../platform/db/statement.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 
 export interface SyncRow {
   readonly id: string;
-  /** Null before its first link. */
+  /** Null before the first link. */
   readonly wanted_root: string | null;
   readonly wanted_generation: number | null;
   readonly wanted_since: string | null;
@@ -16,11 +16,11 @@ export interface SyncRow {
   readonly applied_at: string | null;
   readonly applied_expires_at: string | null;
   readonly error: string | null;
-  /** Of its last heartbeat. */
+  /** The warnings of the last heartbeat. */
   readonly warnings: readonly string[] | null;
   readonly last_heartbeat: string | null;
   readonly disconnected_at: string | null;
-  /** Up to which generation its replica has told its gateways what is wanted; null where no replica holds it. */
+  /** The generation up to which its replica has sent the desired state; null if no replica holds the link. */
   readonly told_generation: number | null;
   readonly told_at: string | null;
 }

@@ -2,17 +2,17 @@ import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import type { GatewaySync, SyncState } from "@gatehouse/contract/records/gateway-sync";
 import type { SyncRow } from "./gateway-sync.queries.ts";
 
-/** A replica that said nothing for this long holds no gateway any more, in milliseconds. */
+/** The time without a heartbeat after which a replica counts as stopped, in milliseconds. */
 const replicaAliveMs = 30_000;
 
 /**
- * How far a gateway is with a generation of its tenant.
+ * The progress of a gateway towards a generation of its tenant.
  *
- * @param generation what has to be enforced, or something later
+ * @param generation the generation to enforce, or a later one
  */
 export function syncState(row: SyncRow, generation: number, now: Date): SyncState {
   if (!isConnected(row, now)) {
-    // What it last applied goes on until it expires; then everything is dropped.
+    // The last applied configuration stays in force until it expires. After that the gateway drops all traffic.
     const enforces = row.applied_expires_at !== null && Date.parse(row.applied_expires_at) > now.getTime();
     return enforces ? "offline" : "nothing-enforced";
   }
@@ -22,12 +22,12 @@ export function syncState(row: SyncRow, generation: number, now: Date): SyncStat
   return row.sent_root === row.wanted_root ? "sent" : "pending";
 }
 
-/** Whether it may be that waiting helps. */
+/** Whether waiting may help. */
 export function isUnderWay(state: SyncState): boolean {
   return state === "pending" || state === "sent";
 }
 
-/** Whether nothing is enforced by it any more that the tenant does not want. */
+/** Whether the gateway enforces nothing that the tenant no longer wants. */
 export function isProven(state: SyncState): boolean {
   return state === "applied" || state === "nothing-enforced";
 }

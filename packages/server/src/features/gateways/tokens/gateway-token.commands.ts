@@ -10,8 +10,8 @@ import type { GatewayRow } from "../gateways.queries.ts";
 import { tokenContext } from "../gateways.view.ts";
 import * as queries from "./gateway-token.queries.ts";
 
-/** How many tokens of one gateway may work beside the present one. */
-const mostFormerTokens = 10;
+/** The number of former tokens of a gateway that may be valid at a time. */
+const maxFormerTokens = 10;
 
 export function rotateGatewayToken(call: Call<typeof operations.rotateGatewayToken>): Promise<Outcome> {
   const graceMs = (call.body.graceSeconds ?? defaultGraceSeconds) * 1000;
@@ -19,15 +19,15 @@ export function rotateGatewayToken(call: Call<typeof operations.rotateGatewayTok
 
   async function rotate(tx: TenantTx, row: GatewayRow): Promise<void> {
     const former = await queries.endFormerTokens(tx, call.granted, row.id, call.now, endsAt);
-    if (former >= mostFormerTokens) {
+    if (former >= maxFormerTokens) {
       throw new AppError("too_many_tokens", {
-        detail: `The gateway ${row.name} has ${former} earlier tokens that still work; it may have ${mostFormerTokens}.`,
+        detail: `The gateway ${row.name} has ${former} former tokens that are still valid. The limit is ${maxFormerTokens}.`,
       });
     }
     const token = generateToken(tokenPrefixes.gateway);
     const ciphertext = call.secrets.gatewayTokens.seal(token, tokenContext(tx.tenantId, row.id));
     const secrets = { tokenCiphertext: ciphertext, tokenHash: hashToken(token) };
-    if (graceMs > 0) await queries.keepFormerToken(tx, call.granted, row.id, endsAt);
+    if (graceMs > 0) await queries.retainFormerToken(tx, call.granted, row.id, endsAt);
     await queries.replaceToken(tx, call.granted, row.id, secrets, call.now);
   }
 

@@ -1,4 +1,4 @@
-/** The present token of a gateway, and those before it that still work. */
+/** The present token of a gateway, and former tokens that are still valid. */
 import type { Granted } from "../../../platform/authorization/granted.ts";
 import { statement } from "../../../platform/db/statement.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
@@ -24,10 +24,9 @@ const replace = statement<never, [tenantId: string, id: string, at: Date, cipher
 );
 
 /**
- * Makes the gateway's former tokens end no later than a moment, and forgets those that have ended. The gateway must be
- * locked.
+ * Shortens the validity of the gateway's former tokens, and deletes the expired ones. The gateway must be locked.
  *
- * @returns how many still work
+ * @returns the number of former tokens that are still valid
  */
 export async function endFormerTokens(
   tx: TenantTx,
@@ -40,8 +39,8 @@ export async function endFormerTokens(
   return (await tx.query(shorten, tx.tenantId, gatewayId, endsAt)).length;
 }
 
-/** Lets the gateway's present token, which is about to be replaced, go on working until a moment. */
-export async function keepFormerToken(
+/** Keeps the present token valid until a time, before it is replaced. */
+export async function retainFormerToken(
   tx: TenantTx,
   _granted: Granted<"gateways:write">,
   gatewayId: string,

@@ -26,7 +26,7 @@ const rotate = (id: string, body?: object, headers = {}) =>
 const tokens = (id: string) => tokensOf(server, tenant.id, id);
 
 describe("rotating a gateway's token", () => {
-  test("answers with the new one, and keeps the old one's hash for a day", async () => {
+  test("answers with the new token, and retains the hash of the old one for a day", async () => {
     const gateway = await make("gateway", tenant.client);
     const reply = await rotate(gateway.id);
     expect(reply).toMatchObject({ status: 200, headers: { etag: '"2"' } });
@@ -41,7 +41,7 @@ describe("rotating a gateway's token", () => {
     });
   });
 
-  test("ends the old one at once for a grace of 0, and every one before it", async () => {
+  test("with a grace of 0 ends all former tokens at once", async () => {
     const { id } = await make("gateway", tenant.client);
     await rotate(id);
     await rotate(id, { graceSeconds: 3600 });
@@ -60,13 +60,13 @@ describe("rotating a gateway's token", () => {
     await rotate(gateway.id, { graceSeconds: 120 });
     const ends = (await tokens(gateway.id)).former.map(({ endsAt }) => endsAt);
     expect(ends).toEqual([inMs(120_000), inMs(120_000), inMs(60_000)]);
-    // What has ended is forgotten with the next rotation.
+    // The next rotation deletes expired tokens.
     clock.advance(60_000);
     await rotate(gateway.id, { graceSeconds: 120 });
     expect((await tokens(gateway.id)).former).toHaveLength(3);
   });
 
-  test("is refused while ten earlier ones still work, unless they end with it", async () => {
+  test("is refused while ten former tokens are valid, unless it ends them", async () => {
     const { id } = await make("gateway", tenant.client);
     for (let times = 0; times < 10; times += 1) expect(await rotate(id)).toMatchObject({ status: 200 });
     const last = (await tenant.client.get(`/tenants/gateways/${id}`)).body.token;
@@ -88,7 +88,7 @@ describe("rotating a gateway's token", () => {
     });
   });
 
-  test("twice at once leaves one present token, and both earlier ones working", async () => {
+  test("twice at once keeps one current token and both former ones", async () => {
     for (let round = 0; round < 4; round += 1) {
       const gateway = await make("gateway", tenant.client);
       const replies = await Promise.all([rotate(gateway.id), rotate(gateway.id)]);
@@ -108,7 +108,7 @@ describe("rotating a gateway's token", () => {
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 412]);
   });
 
-  test("races with deleting the gateway, which takes all tokens with it", async () => {
+  test("concurrent with deleting the gateway leaves no tokens", async () => {
     for (let round = 0; round < 4; round += 1) {
       const id = await makeId("gateway", tenant.client);
       await rotate(id);
@@ -121,7 +121,7 @@ describe("rotating a gateway's token", () => {
 });
 
 describe("a rotated token", () => {
-  test("is not shown to those who may rotate but not see it; the holder of gateways:token reads it afterwards", async () => {
+  test("is hidden from callers that may rotate but not see tokens; gateways:token can read it afterwards", async () => {
     const gateway = await make("gateway", tenant.client);
     const writer = server.client(await tenant.keyWith("gateways:write"));
     const reply = await writer.post(`/tenants/gateways/${gateway.id}/rotate-token`);
@@ -131,7 +131,7 @@ describe("a rotated token", () => {
     expect(body.token).not.toBe(gateway.token);
   });
 
-  test("reaches resources that were read before, whose records are kept", async () => {
+  test("updates cached records of resources", async () => {
     const gateway = await make("gateway", tenant.client);
     const resource = await make("resource", tenant.client);
     await tenant.client.put(`/tenants/resources/${resource.id}/gateways/${gateway.id}`);
@@ -141,7 +141,7 @@ describe("a rotated token", () => {
     expect(await shown()).toBe(body.token);
   });
 
-  test("stands nowhere in the clear, and the record says how long the earlier ones work", async () => {
+  test("stores nothing in clear text, and records the validity of former tokens", async () => {
     const gateway = await make("gateway", tenant.client);
     const reply = await rotate(gateway.id, { graceSeconds: 60 }, { "idempotency-key": "rotation" });
     const again = await rotate(gateway.id, { graceSeconds: 60 }, { "idempotency-key": "rotation" });

@@ -48,7 +48,7 @@ describe("a gateway's token", () => {
     expect(body.token).toMatch(/^gatehouse_gw_/);
   });
 
-  test("is stored encrypted and hashed, and stands in no audit entry, outbox entry or stored reply", async () => {
+  test("is stored encrypted and hashed, and is absent from audit entries, the outbox and stored replies", async () => {
     const tenant = await server.newTenant();
     const body = { name: "Edge", wireguardPort: "51820" };
     const idempotent = { "idempotency-key": "one" };
@@ -70,7 +70,7 @@ describe("a gateway's token", () => {
 });
 
 describe("the record of changes", () => {
-  test("tells of each command on a gateway, with the resources that a deleted one led to", async () => {
+  test("records each command on a gateway, with the resources of a deleted one", async () => {
     const tenant = await server.newTenant();
     const { token: _, ...made } = await make("gateway", tenant.client);
     const resource = await make("resource", tenant.client);

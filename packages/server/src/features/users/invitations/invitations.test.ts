@@ -37,7 +37,7 @@ test("an invitation can be accepted for seven days, and says when it no longer c
   expect((await read(user.id)).status).toBe("pending");
 });
 
-test("inviting again renews it by seven days, which is recorded, and the user can enrol", async () => {
+test("a further invitation extends the expiry by seven days, is recorded, and lets the user enrol", async () => {
   const { body: user } = await client.post("/tenants/users", { email: uniqueEmail() });
   clock.advance(invitationLifetimeMs * 2);
   const invited = await client.post(`/tenants/users/${user.id}/invite`, undefined, { "if-match": '"1"' });

@@ -16,8 +16,8 @@ beforeEach(async () => {
 const invitations = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ email: `user${index}@example.com` }));
 
-describe("one invitation", () => {
-  test("makes a pending user in the default group, with the address as it was given", async () => {
+describe("a single invitation", () => {
+  test("creates a pending user in the default group, with the address as given", async () => {
     const made = await client.post("/tenants/users", { email: " Ann.Lee@Example.com " });
     expect(made).toMatchObject({
       status: 201,
@@ -60,7 +60,7 @@ describe("one invitation", () => {
     });
   });
 
-  test("is refused for groups that do not exist, and those of another tenant", async () => {
+  test("refuses groups that do not exist or belong to another tenant", async () => {
     const theirs = (await (await server.newTenant()).client.post("/tenants/groups", { name: "Theirs" })).body.id;
     const groups = [unknownId, theirs];
     expect(await client.post("/tenants/users", { email: "ann@example.com", groups })).toMatchObject({
@@ -71,7 +71,7 @@ describe("one invitation", () => {
 });
 
 describe("a batch of invitations", () => {
-  test("is answered in its own order, with one audit entry for each user", async () => {
+  test("answers in the order of the request, with one audit entry per user", async () => {
     const batch = invitations(100).reverse();
     const made = await client.post("/tenants/users", batch);
     expect(made.status).toBe(201);
@@ -82,7 +82,7 @@ describe("a batch of invitations", () => {
     expect(new Set(events.data.map(({ generation }: { generation: number }) => generation)).size).toBe(1);
   });
 
-  test("of one is answered with an array", async () => {
+  test("with one invitation answers with an array", async () => {
     const made = await client.post("/tenants/users", invitations(1));
     expect(made.body).toHaveLength(1);
     expect(made.headers.location).toBeUndefined();
@@ -114,7 +114,7 @@ describe("a batch of invitations", () => {
     expect((await client.get("/tenants/events?filter[operation]=createUsers")).body.total).toBe(0);
   });
 
-  test("races another one with the same addresses in another order: one wins, whole", async () => {
+  test("of two concurrent batches with the same addresses in another order, one succeeds completely", async () => {
     const batch = invitations(50);
     const replies = await Promise.all([batch, batch.toReversed()].map((body) => client.post("/tenants/users", body)));
     expect(replies.map(({ status }) => status).sort()).toEqual([201, 409]);

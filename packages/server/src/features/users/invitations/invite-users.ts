@@ -1,4 +1,4 @@
-/** Inviting many users at once, all or none, with as many statements as for one. */
+/** Invites any number of users, all or none, with a fixed number of statements. */
 import type { Permission } from "@gatehouse/contract/permissions";
 import type { ProblemField } from "@gatehouse/contract/problem";
 import { AppError, bodyField } from "../../../platform/app-error.ts";
@@ -19,17 +19,18 @@ export interface Invitation {
 
 interface InvitingCall {
   readonly granted: Granted<"users:write">;
-  /** Every permission that the caller holds. */
+  /** All permissions of the caller. */
   readonly permissions: ReadonlySet<Permission>;
   readonly now: Date;
 }
 
-/** Fields that one error lists at most. */
+/** The number of fields that one error lists at most. */
 const reportedFields = 50;
 
 /**
  * @returns the users in the order of the invitations
- * @throws AppError unknown_reference, grants_exceed_caller, email_taken, naming each field that is wrong
+ *
+ * @throws AppError unknown_reference, grants_exceed_caller, email_taken, listing each field
  */
 export async function inviteUsers(
   tx: TenantTx,
@@ -40,7 +41,7 @@ export async function inviteUsers(
     existingRecords(tx, "group", canonicalIds(invitations.flatMap(({ groupIds }) => groupIds))),
     defaultGroupId(tx),
   ]);
-  requireKnownGroups(invitations, known);
+  requireGroups(invitations, known);
   const users = invitations.map(({ email, groupIds }) => ({
     id: newId(),
     email,
@@ -63,12 +64,12 @@ export async function inviteUsers(
 function emailsTaken(invitations: readonly Invitation[]): AppError {
   const listed = invitations.slice(0, reportedFields);
   return new AppError("email_taken", {
-    detail: `Already users of the tenant, or named twice: ${listed.map(({ email }) => email).join(", ")}.`,
+    detail: `These addresses belong to users of the tenant, or are listed twice: ${listed.map(({ email }) => email).join(", ")}.`,
     errors: listed.map(({ pointer }) => bodyField(`${pointer}/email`, "is taken")),
   });
 }
 
-function requireKnownGroups(invitations: readonly Invitation[], known: ReadonlySet<string>): void {
+function requireGroups(invitations: readonly Invitation[], known: ReadonlySet<string>): void {
   const unknown: ProblemField[] = invitations.flatMap(({ groupIds, pointer }) =>
     groupIds.flatMap((id, index) =>
       known.has(id.toLowerCase())

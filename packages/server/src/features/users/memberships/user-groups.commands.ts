@@ -11,7 +11,7 @@ import * as queries from "./user-groups.queries.ts";
 export async function addUserToGroup(call: Call<typeof operations.addUserToGroup>): Promise<Outcome> {
   const groupId = call.body.groupId.toLowerCase();
   return call.command(async (tx) => {
-    // The group before the user: whoever deletes the group locks in this order.
+    // Lock the group before the user: deleting a group locks in this order.
     const known = await existingRecords(tx, "group", [groupId]);
     const { view, version } = await changeUser(call, tx, call.parameters.id, async ({ id }) => {
       if (!known.has(groupId)) {
@@ -35,7 +35,10 @@ export async function removeUserFromGroup(call: Call<typeof operations.removeUse
     const groups = await queries.groupIdsOf(tx, id);
     if (!groups.has(groupId)) throw new AppError("not_found");
     call.requireVersion(row.version);
-    if (groups.size === 1) throw new AppError("last_group", { detail: `It is the only group of ${row.email}.` });
+    if (groups.size === 1)
+      throw new AppError("last_group", {
+        detail: `${row.email} has no other group. Add the user to another group first.`,
+      });
     await changeLockedUser(call, tx, row, async () => {
       await queries.leaveGroup(tx, call.granted, id, groupId);
       await touchUser(tx, call.granted, id, call.now);

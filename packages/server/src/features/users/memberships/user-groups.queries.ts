@@ -1,4 +1,4 @@
-/** Which groups users are in. */
+/** The groups of users. */
 import type { Granted } from "../../../platform/authorization/granted.ts";
 import { statement } from "../../../platform/db/statement.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
@@ -64,10 +64,10 @@ export async function leaveGroup(
 }
 
 /**
- * The group's members by address, none of whom can join or leave a group before the transaction ends. The group is
- * locked before, so that nobody joins it.
+ * The group's members, ordered by address. None of them can join or leave a group before the transaction ends. The
+ * group must be locked, so that nobody joins it.
  *
- * They are locked in order of id, and read after that: whoever left while this waited for the lock is no member.
+ * Members are locked in order of id and read afterwards, so that users who left while this waited are not listed.
  */
 export async function lockMembersOf(tx: TenantTx, groupId: string): Promise<Member[]> {
   const [, members] = await Promise.all([

@@ -38,7 +38,7 @@ async function eventsOf(id: string) {
 }
 
 describe("addUserToGroup", () => {
-  test("answers the user, raises the version, and records who joined", async () => {
+  test("answers with the user, increments the version, and records the membership", async () => {
     const [id, groupId] = [await newUser(), await newGroup()];
     const reply = await tenant.client.post(`/tenants/users/${id}/groups`, { groupId: groupId.toUpperCase() });
     expect(reply).toMatchObject({ status: 201, headers: { etag: '"2"' } });
@@ -49,7 +49,7 @@ describe("addUserToGroup", () => {
     expect((await tenant.client.get(`/tenants/groups/${groupId}`)).headers.etag).toBe('"1"');
   });
 
-  test("changes and records nothing for one who is in it", async () => {
+  test("changes and records nothing for a present member", async () => {
     const groupId = await newGroup();
     const id = await newUser(groupId);
     const reply = await tenant.client.post(`/tenants/users/${id}/groups`, { groupId });
@@ -57,7 +57,7 @@ describe("addUserToGroup", () => {
     expect(await eventsOf(id)).toHaveLength(1);
   });
 
-  test("gives no rights that the calling key does not hold", async () => {
+  test("grants no rights that the calling key lacks", async () => {
     const [id, strong, weak] = [await newUser(), await newGroup("ADMIN"), await newGroup("BASIC")];
     const { body: roles } = await tenant.client.get("/tenants/roles");
     expect(roles.length).toBeGreaterThan(0);
@@ -71,14 +71,14 @@ describe("addUserToGroup", () => {
     expect((await client.post(`/tenants/users/${id}/groups`, { groupId: weak })).status).toBe(201);
     expect((await client.post("/tenants/users", { email: uniqueEmail(), groups: [weak] })).status).toBe(201);
     expect(await groupsOf(id)).not.toContain(strong);
-    // Nothing is given to somebody who is in the group already.
+    // A present member gains nothing.
     const member = await newUser(strong);
     expect((await client.post(`/tenants/users/${member}/groups`, { groupId: strong })).status).toBe(201);
   });
 });
 
 describe("removeUserFromGroup", () => {
-  test("takes the user out and records it; the last group stays", async () => {
+  test("removes the user and records it; the last group cannot be removed", async () => {
     const [one, two] = [await newGroup(), await newGroup()];
     const id = await newUser(one, two);
     const path = `/tenants/users/${id}/groups`;
@@ -97,7 +97,7 @@ describe("removeUserFromGroup", () => {
     expect(reply).toMatchObject({ status: 404, body: { code: "not_found" } });
   });
 
-  test("leaves one group when two administrators take out the last two at once", async () => {
+  test("keeps one group when two administrators remove the last two at once", async () => {
     const [one, two] = [await newGroup(), await newGroup()];
     for (let round = 0; round < 5; round += 1) {
       const id = await newUser(one, two);
@@ -111,7 +111,7 @@ describe("removeUserFromGroup", () => {
 });
 
 describe("memberships that change while groups are deleted", () => {
-  test("leave nobody without a group, and end without a deadlock", async () => {
+  test("leave no user without a group, and do not deadlock", async () => {
     for (let round = 0; round < 3; round += 1) {
       const groups = await Promise.all(Array.from({ length: 4 }, () => newGroup()));
       const users = await Promise.all(Array.from({ length: 6 }, () => newUser(...groups)));
@@ -130,7 +130,7 @@ describe("memberships that change while groups are deleted", () => {
 });
 
 describe("uniqueness under concurrency", () => {
-  test("one of many invitations to an address is taken, in any letter case", async () => {
+  test("only one of many concurrent invitations to an address succeeds, in any letter case", async () => {
     const local = makeLocal();
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -140,7 +140,7 @@ describe("uniqueness under concurrency", () => {
     expect(replies.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
   });
 
-  test("one of many groups gets the name, made or renamed", async () => {
+  test("only one of many concurrently created or renamed groups gets a name", async () => {
     const name = unique("Taken");
     const ids = await Promise.all(Array.from({ length: 8 }, () => makeId("group", tenant.client)));
     const replies = await Promise.all([

@@ -1,4 +1,4 @@
-/** The one user who owns the tenant. */
+/** The user who owns the tenant. */
 import type { Granted } from "../../../platform/authorization/granted.ts";
 import { statement } from "../../../platform/db/statement.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
@@ -27,8 +27,8 @@ const give = statement<never, [tenantId: string, id: string, at: Date, roleId: s
 );
 
 /**
- * Makes transfers of the tenant's ownership wait for each other: without that, two could lock the owner and each other's
- * next one in a circle.
+ * Serializes transfers of the tenant's ownership. Without this lock, two transfers could deadlock on the owner and the
+ * next owners.
  *
  * @returns the id of the owner's role
  */
@@ -39,15 +39,15 @@ export async function lockOwnership(tx: TenantTx): Promise<string> {
 }
 
 /**
- * Locks the owner and the user who is to be the next one, in order of id.
+ * Locks the owner and the next owner, in order of id.
  *
- * @returns the owner's id; undefined for a tenant whose owner was deleted
+ * @returns the owner's id; undefined if the tenant has no owner
  */
 export async function lockOwnerAnd(tx: TenantTx, id: string): Promise<string | undefined> {
   return (await tx.query(lockConcerned, tx.tenantId, id)).find((user) => user.is_owner)?.id;
 }
 
-/** Takes ownership and the owner's role off a user. */
+/** Removes the ownership and the owner's role from a user. */
 export async function takeOwnership(
   tx: TenantTx,
   _granted: Granted<"users:write">,
@@ -58,7 +58,7 @@ export async function takeOwnership(
   await tx.query(take, tx.tenantId, id, at, roleId);
 }
 
-/** Makes a user the owner, with the owner's role; nobody else may be it. */
+/** Makes a user the owner, and grants the owner's role. No other user may be the owner. */
 export async function giveOwnership(
   tx: TenantTx,
   _granted: Granted<"users:write">,

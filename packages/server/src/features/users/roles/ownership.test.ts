@@ -20,7 +20,7 @@ const transfer = (id: string, headers: Record<string, string> = {}) =>
 async function owners() {
   const { body } = await tenant.client.get("/tenants/users?filter[roles.type]=OWNER");
   const { body: all } = await tenant.client.get("/tenants/users?limit=100");
-  // The mark and the role are at the same user.
+  // The mark and the role belong to the same user.
   expect(all.data.filter(({ isOwner }: { isOwner: boolean }) => isOwner)).toEqual(body.data);
   return body.data.map(({ id }: { id: string }) => id);
 }
@@ -50,7 +50,7 @@ test("to the owner changes nothing", async () => {
   expect(events.total).toBe(2);
 });
 
-test("goes to active users only", async () => {
+test("requires an active user", async () => {
   const id = await makeId("user", tenant.client);
   expect(await transfer(id)).toMatchObject({ status: 409, body: { code: "user_not_active" } });
   const deactivated = await activeUser();
@@ -58,7 +58,7 @@ test("goes to active users only", async () => {
   expect(await transfer(deactivated)).toMatchObject({ status: 409, body: { code: "user_not_active" } });
 });
 
-test("gives an owner to a tenant whose owner was deleted", async () => {
+test("sets an owner for a tenant whose owner was deleted", async () => {
   const [former] = await owners();
   const next = await activeUser();
   await tenant.client.delete(`/tenants/users/${former}`);
@@ -67,7 +67,7 @@ test("gives an owner to a tenant whose owner was deleted", async () => {
   expect(await owners()).toEqual([next]);
 });
 
-test("asks for a key that holds every permission, before it looks for the user", async () => {
+test("requires a key with every permission, before the user is looked up", async () => {
   const client = server.client(await tenant.keyWith(...permissions.filter((other) => other !== "events:read")));
   for (const id of [await activeUser(), "01980000-0000-7000-8000-000000000000"]) {
     const refused = await client.post(`/tenants/users/${id}/transfer-ownership`);
@@ -76,7 +76,7 @@ test("asks for a key that holds every permission, before it looks for the user",
   }
 });
 
-test("many at once, among changes and deletions of the same users, leave one owner", async () => {
+test("many concurrent transfers, changes and deletions of the same users keep exactly one owner", async () => {
   for (let round = 0; round < 3; round += 1) {
     const users = await Promise.all(Array.from({ length: 6 }, () => activeUser()));
     const [doomed] = await owners();

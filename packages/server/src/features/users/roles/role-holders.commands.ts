@@ -6,7 +6,7 @@ import { readRole } from "../../roles/roles.api.ts";
 import { changeLockedUser, lockUser } from "../change-user.ts";
 import { touchUser } from "../users.queries.ts";
 import { userView } from "../users.view.ts";
-import { usersHolding } from "./role-holders.queries.ts";
+import { usersWithRole } from "./role-holders.queries.ts";
 import * as roles from "./user-roles.queries.ts";
 
 export async function listRoleUsers(call: Call<typeof operations.listRoleUsers>): Promise<Outcome> {
@@ -14,7 +14,7 @@ export async function listRoleUsers(call: Call<typeof operations.listRoleUsers>)
   const throughGroups = call.isSet("groups");
   if ((await call.read((tx) => readRole(tx, id))) === undefined) throw new AppError("not_found");
   return streamed(async (afterId, limit) => {
-    const rows = await call.read((tx) => usersHolding(tx, id, throughGroups, afterId, limit));
+    const rows = await call.read((tx) => usersWithRole(tx, id, throughGroups, afterId, limit));
     return rows.map((row) => userView(row, call.now));
   });
 }

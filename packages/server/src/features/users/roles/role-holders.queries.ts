@@ -21,8 +21,8 @@ const selectHolders = statement<
    ) AS item ORDER BY item.id`,
 );
 
-/** Users who hold a role directly, and with `throughGroups` also those who inherit it; in order of id. */
-export function usersHolding(
+/** Users who hold a role directly, ordered by id. With `throughGroups`, also users who inherit it. */
+export function usersWithRole(
   tx: TenantTx,
   roleId: string,
   throughGroups: boolean,

@@ -6,14 +6,14 @@ import { requireAssignable, rolesView } from "../../roles/roles.api.ts";
 import { changeUser } from "../change-user.ts";
 import { readUsers, touchUser } from "../users.queries.ts";
 import * as queries from "./user-roles.queries.ts";
-import { inheritedOnly, namedTwice, rolesShown } from "./user-roles.rules.ts";
+import { addedAndRemoved, inheritedOnly, rolesShown } from "./user-roles.rules.ts";
 
 export async function listUserRoles(call: Call<typeof operations.listUserRoles>): Promise<Outcome> {
   const { id } = call.parameters;
   const [[user], held] = await call.read((tx) => Promise.all([readUsers(tx, [id]), queries.rolesHeldBy(tx, id)]));
   if (user === undefined) throw new AppError("not_found");
   const shown = rolesShown(held, { groupsOnly: call.isSet("groupsOnly"), rolesOnly: call.isSet("rolesOnly") });
-  // A tenant has no more roles than there are types.
+  // A tenant has one role per role type.
   return wholeArray(rolesView(shown.map(({ role }) => role)));
 }
 
@@ -26,13 +26,13 @@ export async function updateUserRoles(call: Call<typeof operations.updateUserRol
       const direct = new Set(held.filter((role) => role.direct).map(({ role }) => role.id));
       const asked = [
         { pointer: "/addedRoles", ids: added, present: direct },
-        // Taking off gives nothing.
+        // Removing a role grants nothing.
         { pointer: "/removedRoles", ids: removed, present: new Set(removed) },
       ];
       await requireAssignable(tx, asked, call.permissions);
-      const twice = namedTwice(added, removed);
+      const twice = addedAndRemoved(added, removed);
       if (twice.length > 0) {
-        const errors = twice.map((index) => bodyField(`/removedRoles/${index}`, "stands in addedRoles too"));
+        const errors = twice.map((index) => bodyField(`/removedRoles/${index}`, "is also in addedRoles"));
         throw new AppError("invalid_combination", { errors });
       }
       const inherited = inheritedOnly(held, removed);

@@ -1,4 +1,4 @@
-/** Which roles users hold: directly, or through their groups. */
+/** The roles of users: direct ones, and inherited ones from groups. */
 import type { Granted } from "../../../platform/authorization/granted.ts";
 import { statement } from "../../../platform/db/statement.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
@@ -8,7 +8,7 @@ const heldDirectly = (user: string) =>
   `EXISTS (SELECT FROM user_roles AS given
            WHERE given.tenant_id = ${user}.tenant_id AND given.user_id = ${user}.id AND given.role_id = role.id)`;
 
-/** The groups that give a user a role: FROM and WHERE of a query, in which the group's row is `giver`. */
+/** SQL for the groups that give a user a role: FROM and WHERE of a query. The row of the group is `giver`. */
 const giversOf = (user: string) =>
   `FROM group_members AS joined
    JOIN group_roles AS given ON given.tenant_id = joined.tenant_id AND given.group_id = joined.group_id
@@ -24,11 +24,11 @@ export function roleHeldBy(user: string): string {
   return `(${heldDirectly(user)} OR EXISTS (SELECT ${giversOf(user)}))`;
 }
 
-/** A role that a user holds, and where from. */
+/** A role of a user, and its sources. */
 export interface HeldRole {
   readonly role: RoleJson;
   readonly direct: boolean;
-  /** Names of the user's groups that give it; null where none does. */
+  /** Names of the user's groups with the role; null if there are none. */
   readonly groups: string[] | null;
 }
 
@@ -49,12 +49,12 @@ const deleteMany = statement<never, [tenantId: string, userId: string, roleIds: 
   "DELETE FROM user_roles WHERE tenant_id = $1 AND user_id = $2 AND role_id = ANY ($3::uuid[])",
 );
 
-/** Every role that the user holds, each once, in order of id. */
+/** All roles of the user, each once, ordered by id. */
 export function rolesHeldBy(tx: TenantTx, userId: string): Promise<HeldRole[]> {
   return tx.query(selectHeld, tx.tenantId, userId);
 }
 
-/** Gives the user roles; those that the user holds directly stay. */
+/** Grants roles to the user. Roles that the user already holds directly do not change. */
 export async function addRoles(
   tx: TenantTx,
   _granted: Granted<"users:write">,
@@ -64,7 +64,7 @@ export async function addRoles(
   if (roleIds.length > 0) await tx.query(insertMany, tx.tenantId, userId, roleIds);
 }
 
-/** Takes roles off the user. */
+/** Removes direct roles from the user. */
 export async function removeRoles(
   tx: TenantTx,
   _granted: Granted<"users:write"> | Granted<"roles:write">,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { namedTwice, rolesShown } from "./user-roles.rules.ts";
+import { addedAndRemoved, rolesShown } from "./user-roles.rules.ts";
 
 const held = [
   { name: "direct", direct: true, groups: null },
@@ -16,6 +16,6 @@ test.each([
   expect(rolesShown(held, { groupsOnly, rolesOnly }).map(({ name }) => name)).toEqual(expected);
 });
 
-test("what is named twice is told by its place among the removed", () => {
-  expect(namedTwice(["a", "b"], ["c", "b", "a"])).toEqual([1, 2]);
+test("roles that are both added and removed are reported by their index in the removed list", () => {
+  expect(addedAndRemoved(["a", "b"], ["c", "b", "a"])).toEqual([1, 2]);
 });

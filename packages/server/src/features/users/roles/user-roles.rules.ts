@@ -7,17 +7,17 @@ export interface RoleFlags {
   readonly rolesOnly: boolean;
 }
 
-/** Each flag leaves roles out, as filters do, and both together leave out what either does. */
+/** The roles to show. Each flag excludes roles, and both together exclude the union. */
 export function rolesShown<R extends Held>(held: readonly R[], { groupsOnly, rolesOnly }: RoleFlags): readonly R[] {
   return held.filter(({ direct, groups }) => (!groupsOnly || groups !== null) && (!rolesOnly || direct));
 }
 
-/** The indices of those roles that are to be taken off and given at once. */
-export function namedTwice(added: readonly string[], removed: readonly string[]): readonly number[] {
+/** The indices of removed roles that are also added. */
+export function addedAndRemoved(added: readonly string[], removed: readonly string[]): readonly number[] {
   return removed.flatMap((id, index) => (added.includes(id) ? [index] : []));
 }
 
-/** Those of the roles to take off that the user would keep, since they come from groups alone. */
+/** The removed roles that the user would keep, because groups give them. */
 export function inheritedOnly(
   held: readonly HeldRole[],
   removed: readonly string[],

@@ -13,7 +13,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   tenant = await server.newTenant();
   const { body } = await tenant.client.get("/tenants/roles");
-  roles = Object.fromEntries(body.map(({ type, id }: { type: string; id: string }) => [type, id])) as typeof roles; // one of each type
+  roles = Object.fromEntries(body.map(({ type, id }: { type: string; id: string }) => [type, id])) as typeof roles; // one role per type
 });
 
 async function newUser(...groups: string[]): Promise<string> {
@@ -44,7 +44,7 @@ async function eventsOf(id: string) {
 }
 
 describe("listUserRoles", () => {
-  test("tells direct and inherited roles, each once, the most privileged first", async () => {
+  test("lists direct and inherited roles once each, the most privileged first", async () => {
     const id = await newUser(await newGroup("BILLING", "AUDITOR"), await newGroup("AUDITOR", "DEFAULT"));
     await change(id, ["BASIC", "AUDITOR", "SUPPORT"]);
     expect(await heldBy(id)).toEqual(["SUPPORT", "AUDITOR", "BASIC", "BILLING", "DEFAULT"]);
@@ -85,7 +85,7 @@ describe("updateUserRoles", () => {
     expect(typesOf(event.after.roles)).toEqual(["AUDITOR", "BILLING", "DEFAULT"]);
   });
 
-  test("changes and records nothing where everything is as it should be", async () => {
+  test("changes and records nothing without a difference", async () => {
     const id = await newUser();
     await change(id, ["BASIC"]);
     expect(await change(id, ["BASIC"], ["BILLING"])).toMatchObject({ status: 200, headers: { etag: '"2"' } });
@@ -93,7 +93,7 @@ describe("updateUserRoles", () => {
     expect(await eventsOf(id)).toHaveLength(2);
   });
 
-  test("neither gives nor takes the owner's role", async () => {
+  test("neither grants nor removes the owner's role", async () => {
     const [owner] = (await tenant.client.get("/tenants/users?filter[roles.type]=OWNER")).body.data;
     expect(await change(await newUser(), ["BASIC", "OWNER"])).toMatchObject({
       status: 422,
@@ -105,7 +105,7 @@ describe("updateUserRoles", () => {
     });
   });
 
-  test("refuses a role in both lists, and to take off what comes from a group alone", async () => {
+  test("refuses a role in both lists, and removing a role that only a group grants", async () => {
     const id = await newUser(await newGroup("BILLING"));
     expect(await change(id, ["BASIC"], ["BASIC"])).toMatchObject({
       status: 422,
@@ -118,7 +118,7 @@ describe("updateUserRoles", () => {
     expect(await heldBy(id)).toEqual(["BILLING"]);
   });
 
-  test("gives no rights that the calling key does not hold; taking them off is another matter", async () => {
+  test("grants no rights that the calling key lacks, but may remove them", async () => {
     const key = await tenant.client.post("/tenants/api-keys", { name: "Support", role: "SUPPORT" });
     const support = server.client(key.body.key);
     const id = await newUser();
@@ -135,7 +135,7 @@ describe("updateUserRoles", () => {
 });
 
 describe("listRoleUsers", () => {
-  test("tells who holds the role directly, and with `groups` who inherits it too, in order of creation", async () => {
+  test("lists direct holders of the role, and with `groups` also members who inherit it, in order of creation", async () => {
     const group = await newGroup("BILLING");
     const [both, inherits, directly] = [await newUser(group), await newUser(group), await newUser()];
     await change(both, ["BILLING"]);
@@ -167,7 +167,7 @@ describe("removeRoleFromUser", () => {
   const remove = (type: RoleType, id: string, headers: Record<string, string> = {}) =>
     tenant.client.delete(`/tenants/roles/${roles[type]}/users/${id}`, headers);
 
-  test("takes off what is held directly; what a group gives stays", async () => {
+  test("removes direct roles and keeps inherited ones", async () => {
     const id = await newUser(await newGroup("BILLING"));
     await change(id, ["BILLING", "BASIC"]);
     expect(await remove("BASIC", id, { "if-match": '"2"' })).toMatchObject({ status: 204, text: "" });
@@ -188,7 +188,7 @@ describe("removeRoleFromUser", () => {
     });
   });
 
-  test("leaves the owner the owner's role", async () => {
+  test("keeps the owner's role", async () => {
     const [owner] = (await tenant.client.get("/tenants/users?filter[roles.type]=OWNER")).body.data;
     expect(await remove("OWNER", owner.id)).toMatchObject({ status: 409, body: { code: "owner_role_stays" } });
     expect((await remove("OWNER", await newUser())).status).toBe(404);

@@ -1,4 +1,4 @@
-/** How tests stand in a model. */
+/** The states of tests in a model. */
 import { setImmediate as turn } from "node:timers/promises";
 import type { AccessTestContext, AccessTestState } from "@gatehouse/contract/records/access-test";
 import { type AccessExpectation, checkExpectation } from "@gatehouse/policy/effects/check-expectation";
@@ -10,7 +10,7 @@ import { accessTestStateView } from "./access-tests.view.ts";
 export function expectationOf(question: TestQuestion): AccessExpectation {
   const { subject_type: kind, subject_id: id, device, properties, context, expected } = question;
   return {
-    subject: id === null ? { kind: "everyone" } : { kind: kind as "group" | "user" | "device", id }, // everyone has no id
+    subject: id === null ? { kind: "everyone" } : { kind: kind as "group" | "user" | "device", id }, // all users have no id
     device,
     destination:
       question.resource_type === "resource"
@@ -21,7 +21,7 @@ export function expectationOf(question: TestQuestion): AccessExpectation {
   };
 }
 
-/** @param context sound, as it is stored */
+/** @param context valid circumstances, as stored */
 export function circumstancesOf({ sourceIp, country, time }: AccessTestContext): OpenCircumstances {
   return {
     ...(sourceIp === undefined ? {} : { sourceIp }),
@@ -30,7 +30,7 @@ export function circumstancesOf({ sourceIp, country, time }: AccessTestContext):
   };
 }
 
-/** Lets others have their turn between tests: one of everyone may take a while. */
+/** Yields to the event loop between tests, because a test of all users can take a while. */
 export async function statesOf(model: Model, questions: readonly TestQuestion[]): Promise<readonly AccessTestState[]> {
   const states: AccessTestState[] = [];
   for (const question of questions) {

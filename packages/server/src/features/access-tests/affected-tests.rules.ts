@@ -1,19 +1,19 @@
-/** Which tests changes of facts may break: each write asks the enforced ones, and most concern few of them. */
+/** Tests that changes of facts may break. Every write evaluates the enforced tests, and most writes affect few of them. */
 import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
 import type { FactChange, PolicyFacts } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
 import type { TestQuestion } from "./access-tests.queries.ts";
 
-/** What changes of facts may make another of the answers to tests. */
-export interface ConcernedTests {
-  /** Whether a test may be answered otherwise for anybody. */
-  ofAnybody(question: TestQuestion): boolean;
-  /** Ids of the users for whom any test may be answered otherwise. */
+/** The effect of changes on the answers to tests. */
+export interface AffectedTests {
+  /** Whether the answer may change for any user. */
+  affectsAnyone(question: TestQuestion): boolean;
+  /** Ids of the users whose answers to any test may change. */
   readonly users: ReadonlySet<string>;
 }
 
-/** @param changes all that make `after` of `before` */
-export function concernedTests(before: Model, after: Model, changes: readonly FactChange[]): ConcernedTests {
+/** @param changes all changes from `before` to `after` */
+export function affectedTests(before: Model, after: Model, changes: readonly FactChange[]): AffectedTests {
   const users = new Set<string>();
   const resources = new Set<string>();
   const types = new Set<PolicyType>();
@@ -32,16 +32,16 @@ export function concernedTests(before: Model, after: Model, changes: readonly Fa
           if (owner !== undefined && owner !== null) users.add(owner);
         }
         break;
-      // Rules read the names of groups, and policies name groups that may be gone.
+      // Rules read the names of groups, and policies may name deleted groups.
       case "group":
         everything = true;
         break;
-      // Users do not ask from a gateway, and whether one carries the traffic is no matter of permission.
+      // Users never connect from a gateway, and the gateway that carries the traffic does not affect the permission.
       case "gateway":
         break;
       case "resource":
         resources.add(idOf(change));
-        // What stood for this resource may stand for another one, or for none, and the other way round.
+        // Addresses of this resource may now belong to another resource or to none, and the other way round.
         addresses = true;
         break;
       case "rule":
@@ -68,9 +68,9 @@ export function concernedTests(before: Model, after: Model, changes: readonly Fa
     });
   return {
     users,
-    ofAnybody: ({ resource_type: kind, resource_id: id }) => {
+    affectsAnyone: ({ resource_type: kind, resource_id: id }) => {
       if (everything) return true;
-      // An address may stand for whatever resource: which one is not asked.
+      // An address can belong to any resource; the test does not say which.
       if (kind === "address") return addresses || types.size + resources.size > 0;
       return resources.has(id) || isOfType(id);
     },

@@ -1,4 +1,4 @@
-/** Reads a document's entries as settings, in the form that is stored, and says which of them cannot be read so. */
+/** Parses the entries of a document into settings, and reports entries that are invalid. */
 
 import type { ProblemField } from "@gatehouse/contract/problem";
 import type {
@@ -31,23 +31,23 @@ import {
   sortedSet,
 } from "./settings.ts";
 
-export interface WantedRecord<K extends ConfiguredKind> {
+export interface DesiredRecord<K extends ConfiguredKind> {
   readonly settings: SettingsOf[K];
   /** JSON Pointer of the entry. */
   readonly pointer: string;
 }
 
-/** The sections that the document has, each by key; of policies those of the types that it lists. */
-export type WantedRecords = {
-  readonly [K in ConfiguredKind]: ReadonlyMap<string, WantedRecord<K>> | undefined;
+/** The sections of the document, each by key. The policies are those of the types that the document lists. */
+export type DesiredRecords = {
+  readonly [K in ConfiguredKind]: ReadonlyMap<string, DesiredRecord<K>> | undefined;
 } & {
   readonly policyTypes: ReadonlySet<PolicyType>;
-  /** Names in the order of each type that the document lists. */
+  /** The names in each listed type, in order. */
   readonly orders: ReadonlyMap<PolicyType, readonly string[]>;
 };
 
 export interface Reading {
-  readonly wanted: WantedRecords;
+  readonly wanted: DesiredRecords;
   readonly problems: readonly ProblemField[];
 }
 
@@ -59,9 +59,9 @@ export function readDocument(document: Configuration, context: EntryContext): Re
     field: string,
     entries: readonly Entry[] | undefined,
     settingsOf: (entry: Entry, pointer: string) => SettingsOf[K],
-  ): ReadonlyMap<string, WantedRecord<K>> | undefined {
+  ): ReadonlyMap<string, DesiredRecord<K>> | undefined {
     if (entries === undefined) return undefined;
-    const wanted = new Map<string, WantedRecord<K>>();
+    const wanted = new Map<string, DesiredRecord<K>>();
     for (const [index, entry] of entries.entries()) {
       const pointer = `/${field}/${index}`;
       addOnce(wanted, { settings: settingsOf(entry, pointer), pointer }, kind === "user" ? "email" : "name");
@@ -70,8 +70,8 @@ export function readDocument(document: Configuration, context: EntryContext): Re
   }
 
   function addOnce<K extends ConfiguredKind>(
-    wanted: Map<string, WantedRecord<K>>,
-    record: WantedRecord<K>,
+    wanted: Map<string, DesiredRecord<K>>,
+    record: DesiredRecord<K>,
     nameField: string,
   ): void {
     const key = keyOf(record.settings);
@@ -79,16 +79,16 @@ export function readDocument(document: Configuration, context: EntryContext): Re
     if (earlier === undefined) wanted.set(key, record);
     else
       problems.push(
-        bodyField(`${record.pointer}/${nameField}`, `${JSON.stringify(key)} stands at ${earlier.pointer} already`),
+        bodyField(`${record.pointer}/${nameField}`, `${JSON.stringify(key)} is already defined at ${earlier.pointer}`),
       );
   }
 
-  function policySections(): Pick<WantedRecords, "policy" | "policyTypes" | "orders"> {
+  function policySections(): Pick<DesiredRecords, "policy" | "policyTypes" | "orders"> {
     const listed = policyTypes.flatMap((type) => {
       const entries = document.policies?.[type];
       return entries === undefined ? [] : [{ type, entries }];
     });
-    const wanted = new Map<string, WantedRecord<"policy">>();
+    const wanted = new Map<string, DesiredRecord<"policy">>();
     const orders = new Map<PolicyType, readonly string[]>();
     for (const { type, entries } of listed) {
       for (const [index, entry] of entries.entries()) {
@@ -104,7 +104,7 @@ export function readDocument(document: Configuration, context: EntryContext): Re
     };
   }
 
-  const wanted: WantedRecords = {
+  const wanted: DesiredRecords = {
     group: section("group", "groups", document.groups, groupSettings),
     user: section("user", "users", document.users, (entry) => userSettings(entry, context)),
     protocol: section("protocol", "protocols", document.protocols, (entry, pointer) =>
@@ -156,7 +156,7 @@ function protocolSettings(
 ): SettingsOf["protocol"] {
   const canonical = canonicalNetworkProtocols(networkProtocols);
   if (canonical.ok) return { name, networkProtocols: canonical.value };
-  problems.push(...below(pointer, canonical.errors));
+  problems.push(...withPrefix(pointer, canonical.errors));
   return { name, networkProtocols: [] };
 }
 
@@ -165,7 +165,7 @@ function gatewaySettings(entry: ConfiguredGateway, pointer: string, problems: Pr
   if (!check.ok) problems.push(bodyField(`${pointer}/endpoint`, check.message));
   const { resolvers = [], domains = [], networks = null, relayPort = null } = entry;
   const site = canonicalSiteSettings({ resolvers, domains, networks, relayPort });
-  if (!site.ok) problems.push(...below(pointer, site.errors));
+  if (!site.ok) problems.push(...withPrefix(pointer, site.errors));
   return {
     name: entry.name,
     wireguardPort: entry.wireguardPort,
@@ -187,7 +187,7 @@ function resourceSettings(
     const check = checkAddress(address, entry.type);
     if (!check.ok) problems.push(bodyField(at, check.message));
     else if (addresses.has(check.value.text)) {
-      problems.push(bodyField(at, `${check.value.text} stands in the resource already`));
+      problems.push(bodyField(at, `${check.value.text} is already an address of the resource`));
     } else addresses.set(check.value.text, { address: check.value.text, protocols: [...new Set(protocols)] });
   }
   return {
@@ -208,7 +208,7 @@ function policySettings(
   problems: ProblemField[],
 ): PolicySettings {
   const sources = canonicalSourceIps(entry.sourceIps ?? []);
-  if (!sources.ok) problems.push(...below(pointer, sources.errors));
+  if (!sources.ok) problems.push(...withPrefix(pointer, sources.errors));
   return {
     name: entry.name,
     type,
@@ -231,20 +231,23 @@ function policySettings(
 }
 
 /**
- * The rules between a policy's fields that the settings break.
+ * The combination rules that a policy's settings break.
  *
- * @param ruleType of the rule that they name
+ * @param ruleType the type of the admission rule
  */
 export function policyProblems(
-  { settings, pointer }: WantedRecord<"policy">,
+  { settings, pointer }: DesiredRecord<"policy">,
   ruleType: "ALLOW" | "DENY" | "CUSTOM",
 ): readonly ProblemField[] {
   const { rule, ...rest } = settings;
   const stored = { ...rest, ruleId: rule };
-  return below(pointer, combinationProblems(settings.type, stored, ruleType === "ALLOW" ? {} : { rule }, ruleType));
+  return withPrefix(
+    pointer,
+    combinationProblems(settings.type, stored, ruleType === "ALLOW" ? {} : { rule }, ruleType),
+  );
 }
 
-/** Problems of a part, as problems of the whole. */
-export function below(pointer: string, problems: readonly ProblemField[]): readonly ProblemField[] {
+/** Prefixes the pointers of problems in a part. */
+export function withPrefix(pointer: string, problems: readonly ProblemField[]): readonly ProblemField[] {
   return problems.map((problem) => bodyField(pointer + problem.pointer, problem.message));
 }
