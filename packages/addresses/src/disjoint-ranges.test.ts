@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { disjointRanges } from "./disjoint-ranges.ts";
-import { formatAddress, type IpBlock, parseIpBlock } from "./ip-block.ts";
+import { formatIpAddress } from "./ip-address.ts";
+import { type IpBlock, parseIpBlock } from "./ip-block.ts";
 
 /** Prefixes of a small part of the addresses, so that they often hold each other. */
 const blocks = fc.uniqueArray(
@@ -33,7 +34,7 @@ test.each(["192.0.2.1", "2001:db8::1", "::", "::ffff:192.0.2.1", "fe80::1:2"])(
   (text) => {
     const block = parseIpBlock(text);
     expect(block).toBeDefined();
-    const again = parseIpBlock(formatAddress(block?.family ?? 4, block?.first ?? 0n));
+    const again = parseIpBlock(formatIpAddress({ version: block?.family ?? 4, bits: block?.first ?? 0n }));
     expect(again).toEqual(block);
   },
 );

@@ -23,7 +23,7 @@ function dnsWith({ answers = [], rcode = "NOERROR", isSilent, refuses, outside =
   let now = 1_000_000;
   const dns = new DeviceDns({
     configuration: () => (hasNone === true ? undefined : configuration),
-    outsideHosts: () => new Set(outside),
+    bypassHosts: () => new Set(outside),
     names,
     namesChanged: () => {
       events.push("tunnel");
@@ -39,7 +39,7 @@ function dnsWith({ answers = [], rcode = "NOERROR", isSilent, refuses, outside =
       });
       return Promise.resolve({ ...packet.decode(bytes), rcode, opcode: "QUERY" } as DnsMessage);
     },
-    passOn: (question, over, resolvers) => {
+    forward: (question, over, resolvers) => {
       events.push(`passed on over ${over} to ${resolvers.join(" ")}`);
       return Promise.resolve(isSilent === true ? undefined : Buffer.from(question));
     },

@@ -92,7 +92,7 @@ describe("DNS for devices", () => {
     expect(events).toEqual([]);
   });
 
-  test("says that it cannot answer while its port is taken, and answers once that is free", async () => {
+  test("reports a problem while its port is in use, and serves once the port is free", async () => {
     const taken = await new Promise<Socket>((resolve) => {
       const socket = createSocket("udp4");
       socket.bind(0, "127.0.0.1", () => resolve(socket));
@@ -119,16 +119,16 @@ describe("DNS for devices", () => {
           return () => {};
         },
       },
-      log: (line) => void log.push(line),
+      log: (message) => void log.push(message),
       port,
     });
     await server.follow(onLoopback);
-    const problem = `Names are not answered on 127.0.0.1 and 127.0.0.2, port ${port}: bind EADDRINUSE 127.0.0.1:${port}.`;
+    const problem = `DNS is not served on 127.0.0.1 and 127.0.0.2, port ${port}: bind EADDRINUSE 127.0.0.1:${port}.`;
     expect(server.problem).toContain(problem);
     await new Promise<void>((resolve) => taken.close(() => resolve()));
     await vi.waitUntil(
       () => {
-        // A timer calls once.
+        // A timer fires once.
         const call = again;
         again = () => {};
         call();
@@ -136,7 +136,7 @@ describe("DNS for devices", () => {
       },
       { timeout: 10_000 },
     );
-    expect(log).toEqual([expect.stringContaining(problem), "Names are answered again."]);
+    expect(log).toEqual(["failed to serve DNS; will retry", "serving DNS again"]);
     server.stop();
   });
 });
