@@ -3,10 +3,9 @@ import type * as operations from "@gatehouse/contract/operations/addresses.opera
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { empty, type Outcome, record, streamed, wholeArray } from "../../platform/outcome.ts";
-import { askable, requireKnown } from "../../platform/references.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { gatewaysOfAddress, gatewayView, tokenViewer } from "../gateways/gateways.api.ts";
-import { knownProtocols } from "../protocols/protocols.api.ts";
+import { canonicalIds, existingRecords, requireIds } from "../references/references.api.ts";
 import * as queries from "./addresses.queries.ts";
 import { checkAddress } from "./addresses.rules.ts";
 import { addressView, auditedAddress } from "./addresses.view.ts";
@@ -31,14 +30,16 @@ export async function updateAddress(call: Call<typeof operations.updateAddress>)
     const row = await lockForChange(call, tx, id);
     const check = checkAddress(address, row.resource_type);
     if (!check.ok) throw new AppError("invalid_address", { errors: [bodyField("/address", check.message)] });
-    const ids = askable(protocols);
-    requireKnown({ pointer: "/protocols", noun: "protocol", ids: protocols }, await knownProtocols(tx, ids));
+    const ids = canonicalIds(protocols);
+    requireIds({ pointer: "/protocols", noun: "protocol", ids: protocols }, await existingRecords(tx, "protocol", ids));
     const before = await requireAddress(tx, id);
     const current = (before.whole.protocols ?? []).map((protocol) => protocol.id);
     if (check.value.text === before.whole.address && isDeepStrictEqual(ids, current)) {
       return record(addressView(before.whole, before.resource_type), before.version);
     }
-    await queries.updateAddress(tx, call.granted, id, { ...check.value, protocols: ids }, call.now);
+    const { text, isIp } = check.value;
+    const stored = { id, resourceId: row.resource_id, address: text, isIp, protocolIds: ids };
+    await queries.updateAddresses(tx, call.granted, [stored], call.now);
     const after = await requireAddress(tx, id);
     const name = after.whole.address;
     tx.record({ type: "address", id, name, before: auditedAddress(before), after: auditedAddress(after) });
@@ -51,7 +52,7 @@ export async function deleteAddress(call: Call<typeof operations.deleteAddress>)
   return call.command(async (tx) => {
     await lockForChange(call, tx, id);
     const before = await requireAddress(tx, id);
-    await queries.deleteAddress(tx, call.granted, id);
+    await queries.deleteAddresses(tx, call.granted, [id]);
     tx.record({ type: "address", id, name: before.whole.address, before: auditedAddress(before) });
     return empty();
   });

@@ -4,7 +4,7 @@ import type { Call } from "../../platform/call.ts";
 import { newId } from "../../platform/ids.ts";
 import { created, empty, type Outcome, record, report, streamed } from "../../platform/outcome.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { policiesUsingRule } from "../policies/policies.api.ts";
+import { requireUnused } from "../references/references.api.ts";
 import * as queries from "./admission-rules.queries.ts";
 import { checkRuleContent, type RuleContent, ruleReport } from "./admission-rules.rules.ts";
 import { admissionRuleView } from "./admission-rules.view.ts";
@@ -23,9 +23,10 @@ export async function readAdmissionRule(call: Call<typeof operations.readAdmissi
 
 export async function createAdmissionRule(call: Call<typeof operations.createAdmissionRule>): Promise<Outcome> {
   const settings = call.body;
-  requireSound(settings);
+  requireValid(settings);
   return call.command(async (tx) => {
-    const row = await queries.insertAdmissionRule(tx, call.granted, newId(), settings, call.now);
+    const [row] = await queries.insertAdmissionRules(tx, call.granted, [{ id: newId(), ...settings }], call.now);
+    if (row === undefined) throw new Error("the inserted admission rule was not returned");
     const view = admissionRuleView(row);
     tx.record({ type: "admission-rule", id: row.id, name: row.name, after: view });
     return created(view, row.version, `/tenants/admission-rules/${row.id}`);
@@ -43,8 +44,13 @@ export async function updateAdmissionRule(call: Call<typeof operations.updateAdm
     const sameContent = settings.rule === row.rule && settings.hasTimeConstraint === row.has_time_constraint;
     const before = admissionRuleView(row);
     if (sameContent && settings.name === row.name) return record(before, row.version);
-    if (!sameContent) requireSound(settings);
-    const changed = await queries.updateAdmissionRule(tx, call.granted, row.id, settings, call.now);
+    if (!sameContent) requireValid(settings);
+    const [changed = row] = await queries.updateAdmissionRules(
+      tx,
+      call.granted,
+      [{ id: row.id, ...settings }],
+      call.now,
+    );
     const after = admissionRuleView(changed);
     tx.record({ type: "admission-rule", id: row.id, name: changed.name, before, after });
     return record(after, changed.version);
@@ -54,14 +60,9 @@ export async function updateAdmissionRule(call: Call<typeof operations.updateAdm
 export async function deleteAdmissionRule(call: Call<typeof operations.deleteAdmissionRule>): Promise<Outcome> {
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, call.parameters.id);
-    const policies = await policiesUsingRule(tx, row.id);
-    if (policies.length > 0) {
-      throw new AppError("admission_rule_in_use", {
-        detail: `Policies use the admission rule ${row.name}: ${policies.map(({ name }) => name).join(", ")}.`,
-        errors: policies.map((policy) => ({ pointer: `/tenants/policies/${policy.id}`, message: policy.name })),
-      });
-    }
-    await queries.deleteAdmissionRule(tx, call.granted, row.id);
+    const { id, name } = row;
+    await requireUnused(call.references, tx, { noun: "admission-rule", id, name }, "admission_rule_in_use");
+    await queries.deleteAdmissionRules(tx, call.granted, [row.id]);
     tx.record({ type: "admission-rule", id: row.id, name: row.name, before: admissionRuleView(row) });
     return empty();
   });
@@ -92,7 +93,7 @@ async function lockForChange(
 }
 
 /** @throws AppError invalid_rule, invalid_combination */
-function requireSound(content: RuleContent): void {
+function requireValid(content: RuleContent): void {
   const check = checkRuleContent(content);
   if (check.ok) return;
   throw new AppError(check.code, { errors: check.errors });

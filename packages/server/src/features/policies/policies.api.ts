@@ -1,24 +1,13 @@
-/** What other features may ask of policies. */
-
-export {
-  takeDeviceOutOfPolicies,
-  takeGroupOutOfPolicies,
-  takeResourceOutOfPolicies,
-  takeUserOutOfPolicies,
-} from "./leave-policies.ts";
+/** The face of this feature: policies. */
 export { createDefaultPolicy } from "./policies.built-in.ts";
+export { readAllPolicies } from "./policies.queries.ts";
 export { combinationProblems, defaultMode, policyLists } from "./policies.rules.ts";
+export { placePolicies } from "./policy-order.queries.ts";
+export { policyReferences } from "./policy-references.ts";
 export {
-  type BulkPolicy,
   deletePolicies,
   insertPolicies,
-  placePoliciesInBulk,
-  readAllPolicies,
   replacePolicyLists,
+  type StoredPolicy,
   updatePolicies,
-} from "./policies-in-bulk.queries.ts";
-export {
-  activePoliciesNaming,
-  policiesNamingGateway,
-  policiesUsingRule,
-} from "./policy-uses.queries.ts";
+} from "./policy-writes.queries.ts";

@@ -18,10 +18,15 @@ const selectOne = statement<RoleRow, [tenantId: string, id: string]>(
   "roles.read",
   `SELECT ${columns} FROM roles WHERE tenant_id = $1 AND id = $2`,
 );
-const selectKnown = statement<{ id: string; type: RoleType }, [tenantId: string, ids: readonly string[]]>(
-  "roles.known",
-  // FOR KEY SHARE: what was found cannot be deleted before the transaction that refers to it ends.
+const selectTypes = statement<{ id: string; type: RoleType }, [tenantId: string, ids: readonly string[]]>(
+  "roles.types",
+  // FOR KEY SHARE keeps the roles from being deleted before the transaction that refers to them ends.
   "SELECT id, type FROM roles WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) FOR KEY SHARE",
+);
+
+const selectIds = statement<{ id: string; type: RoleType }, [tenantId: string]>(
+  "roles.ids",
+  "SELECT id, type FROM roles WHERE tenant_id = $1",
 );
 
 export function listRoles(tx: TenantTx, afterId: string, limit: number): Promise<RoleRow[]> {
@@ -32,8 +37,13 @@ export async function readRole(tx: TenantTx, id: string): Promise<RoleRow | unde
   return (await tx.query(selectOne, tx.tenantId, id))[0];
 }
 
-/** Which of the ids are roles of the tenant, and of which type. They cannot be deleted before the transaction ends. */
-export async function knownRoles(tx: TenantTx, ids: readonly string[]): Promise<ReadonlyMap<string, RoleType>> {
+/** The id of each role of the tenant. */
+export async function roleIdsByType(tx: TenantTx): Promise<ReadonlyMap<RoleType, string>> {
+  return new Map((await tx.query(selectIds, tx.tenantId)).map(({ id, type }) => [type, id]));
+}
+
+/** The types of the roles that exist, by id. These roles cannot be deleted before the transaction ends. */
+export async function existingRoleTypes(tx: TenantTx, ids: readonly string[]): Promise<ReadonlyMap<string, RoleType>> {
   if (ids.length === 0) return new Map();
-  return new Map((await tx.query(selectKnown, tx.tenantId, ids)).map(({ id, type }) => [id, type]));
+  return new Map((await tx.query(selectTypes, tx.tenantId, ids)).map(({ id, type }) => [id, type]));
 }

@@ -1,19 +1,11 @@
-/** What other features may ask of users. */
-
+/** The face of this feature: users. */
+export { membershipReferences } from "./memberships/membership-references.ts";
 export {
   activateUser,
   type EnrollingUser,
   lockUserForEnrolment,
   requireEnrollable,
-} from "./enrolling-user.ts";
-export { takeMembersOutOfGroup } from "./leave-group.ts";
+} from "./user-enrolment.ts";
 export { createOwner } from "./users.built-in.ts";
-export { knownUsers } from "./users.queries.ts";
+export { deleteUsers, insertUsers, readAllUsers, type StoredUser, updateUsers } from "./users.queries.ts";
 export { type PolicyUserJson, policyUserJson, policyUserView } from "./users.view.ts";
-export {
-  type BulkUser,
-  deleteUsersInBulk,
-  insertUsersInBulk,
-  readAllUsers,
-  updateUsersInBulk,
-} from "./users-in-bulk.queries.ts";
