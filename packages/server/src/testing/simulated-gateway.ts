@@ -5,7 +5,7 @@ import {
   type ContentTree,
   contentRoot,
   contentTreeOf,
-  withDifference,
+  applyDifference,
 } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { envelopeFault } from "@gatehouse/agent-protocol/gateway/envelope";
 import {
@@ -203,7 +203,7 @@ export class SimulatedGateway {
     const content =
       message.type === "whole" || this.content === undefined
         ? contentTreeOf((message as Whole).content) // a difference without a base was refused above
-        : withDifference(this.content, message.difference);
+        : applyDifference(this.content, message.difference);
     if (contentRoot(content, sha256) !== envelope.header.root) return "wrong_root";
     this.content = content;
     this.envelope = envelope;
