@@ -4,7 +4,7 @@ import { disjointRanges } from "./disjoint-ranges.ts";
 import { formatIpAddress } from "./ip-address.ts";
 import { type IpBlock, parseIpBlock } from "./ip-block.ts";
 
-/** Prefixes of a small part of the addresses, so that they often hold each other. */
+/** Prefixes of a small part of the address space, so that they often nest. */
 const blocks = fc.uniqueArray(
   fc.tuple(fc.integer({ min: 24, max: 32 }), fc.integer({ min: 0, max: 255 })).map(([length, host]) => {
     const first = (BigInt(host) >> BigInt(32 - length)) << BigInt(32 - length);
@@ -40,7 +40,7 @@ test.each(["192.0.2.1", "2001:db8::1", "::", "::ffff:192.0.2.1", "fe80::1:2"])(
 );
 
 test.each(["192.0.2.1/33", "192.0.2.1/24", "192.0.2", "192.0.2.1/024", "fe80::1%eth0", "x", "", "192.0.2.0/24/1"])(
-  "%j is no block",
+  "%j is not a block",
   (text) => {
     expect(parseIpBlock(text)).toBeUndefined();
   },

@@ -2,7 +2,7 @@ import { addressWidth, formatIpAddress, type IpVersion } from "./ip-address.ts";
 import { type IpBlock, parseIpBlock } from "./ip-block.ts";
 import { type IpRange, lastAddressOf, parseIpRange, rangeContains, rangesOverlap } from "./ip-ranges.ts";
 
-/** Where the addresses of a block mean something. Absent: not an issue for gateways. */
+/** The scope in which addresses of a block are meaningful. Absent: irrelevant for gateways. */
 type Scope = "host" | "link" | "group" | "reserved" | "site" | "translation";
 
 interface SpecialPurposeBlock {
@@ -62,7 +62,7 @@ export const SPECIAL_PURPOSE_BLOCKS: readonly SpecialPurposeBlock[] = [
 
   no("::1/128", "Loopback Address", "RFC 4291", "host"),
   no("::/128", "Unspecified Address", "RFC 4291", "host"),
-  // ::ffff:0:0/96 (IPv4-mapped, RFC 4291) is parsed as the IPv4 addresses that it stands for.
+  // ::ffff:0:0/96 (IPv4-mapped, RFC 4291) is parsed as its IPv4 addresses.
   yes("64:ff9b::/96", "IPv4-IPv6 Translation", "RFC 6052", "translation"),
   no("64:ff9b:1::/48", "IPv4-IPv6 Translation", "RFC 8215"),
   no("100::/64", "Discard-Only Address Block", "RFC 6666"),
@@ -179,7 +179,7 @@ export const localBlocks: readonly IpBlock[] = scopedBlocks([
   "translation",
 ]);
 
-/** Blocks outside the registries' "globally reachable" yes or no: multicast, 6to4 and its relays, Teredo. */
+/** Ranges that the registries classify as neither globally reachable nor not: multicast, 6to4 and its relays, Teredo. */
 export const unclassifiedRanges: readonly IpRange[] = SPECIAL_PURPOSE_BLOCKS.filter(
   ({ globallyReachable }) => globallyReachable === null,
 ).map(({ block }) => rangeOf(block));

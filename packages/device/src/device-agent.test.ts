@@ -206,20 +206,20 @@ describe("a device's agent", () => {
     const [, second] = content.gateways;
     const endpoint = () => tunnel.wanted?.peers.get(second?.publicKey ?? "")?.endpoint;
     let sentBytes = 0;
-    let looks = 0;
+    let checks = 0;
     tunnel.livePeers = async () => {
-      looks += 1;
+      checks += 1;
       sentBytes += 148;
       const silent = { endpoint: undefined, allowedIps: [], lastHandshake: undefined, receivedBytes: 0, sentBytes };
       return new Map([[second?.publicKey ?? "", silent]]);
     };
-    const look = async () => {
-      const before = looks;
-      await vi.waitUntil(() => clock.pass(5_000) === undefined && looks > before, { timeout: 10_000, interval: 20 });
+    const check = async () => {
+      const before = checks;
+      await vi.waitUntil(() => clock.pass(5_000) === undefined && checks > before, { timeout: 10_000, interval: 20 });
     };
-    await look();
+    await check();
     clock.setMs = -3 * 3_600_000;
-    for (let count = 0; count < 20 && endpoint() !== "192.0.2.1:40001"; count += 1) await look();
+    for (let count = 0; count < 20 && endpoint() !== "192.0.2.1:40001"; count += 1) await check();
     expect(endpoint()).toBe("192.0.2.1:40001");
   });
 

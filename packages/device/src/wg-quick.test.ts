@@ -42,7 +42,12 @@ const nameless = { ...configuration, gateways: configuration.gateways.map((gatew
 
 test.each<[what: string, text: string, holds: string, holdsNot: string]>([
   ["a configuration without names has no DNS line", wgQuickText(nameless, options), "[Peer]", "DNS"],
-  ["a configuration without an end says so", wgQuickText(configuration, options), "# Valid until access or gateways change", "2026-03-05"],
+  [
+    "a configuration without an end says so",
+    wgQuickText(configuration, options),
+    "# Valid until access or gateways change",
+    "2026-03-05",
+  ],
   [
     "the earlier end counts",
     wgQuickText({ ...configuration, validUntil: asOf + 1_000 }, { ...options, expiresAt: asOf + 9_000 }),

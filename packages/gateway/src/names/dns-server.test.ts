@@ -47,7 +47,7 @@ describe("DNS for devices", () => {
     expect(names.named(content)).toEqual(new Map([["10.90.0.7", ["*.internal.example.com"]]]));
   });
 
-  test("does not tell a device of an address that the filters did not take", async () => {
+  test("does not answer with an address that the filters refused", async () => {
     const { ask } = serverWith([record], { refuses: true });
     expect(await ask("git.internal.example.com")).toEqual({ rcode: "SERVFAIL", answers: [] });
   });
@@ -60,7 +60,7 @@ describe("DNS for devices", () => {
     expect(events).toEqual([]);
   });
 
-  test("is silent to everybody who is no device of the tunnel", async () => {
+  test("ignores sources that are not devices", async () => {
     const { ask, server } = serverWith([record]);
     for (const from of ["192.0.2.1", "100.64.0.2", "fd64::2", ""]) {
       expect(await ask("git.internal.example.com", "A", from)).toBeUndefined();

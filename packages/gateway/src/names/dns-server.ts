@@ -160,8 +160,8 @@ export class DnsServer {
   /** From the cache, else from the resolvers, each question once at a time. */
   #resolve(content: ConfigurationContent, name: string, type: string): Promise<Reply> {
     const key = `${type} ${name}`;
-    const kept = this.#cache.get(key, this.#parts.clock.now());
-    if (kept !== undefined) return Promise.resolve(kept);
+    const cached = this.#cache.get(key, this.#parts.clock.now());
+    if (cached !== undefined) return Promise.resolve(cached);
     const asking = this.#asking.get(key) ?? this.#ask(content, name, type).finally(() => this.#asking.delete(key));
     this.#asking.set(key, asking);
     return asking;
