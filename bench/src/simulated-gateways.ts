@@ -9,7 +9,7 @@ import {
   type ContentTree,
   contentRoot,
   contentTreeOf,
-  withDifference,
+  applyDifference,
 } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { signedText } from "@gatehouse/agent-protocol/gateway/envelope";
 import {
@@ -140,7 +140,7 @@ class Gateway extends SimulatedAgent<ServerMessage> {
     const content =
       message.type === "whole" || base === undefined
         ? contentTreeOf((message as Whole).content) // a difference without a base was refused above
-        : withDifference(base, message.difference);
+        : applyDifference(base, message.difference);
     if (contentRoot(content, sha256) !== root) return false;
     contents.set(root, content);
     return true;

@@ -3,14 +3,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { systemClock } from "@gatehouse/agent-core/clock";
+import { HostResolver } from "@gatehouse/agent-core/dns/host-resolver";
 import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { runHere } from "../../packages/cli/src/testing/run-here.ts";
 import { DeviceFolder } from "../../packages/device/src/configuration/device-folder.ts";
 import { DeviceAgent } from "../../packages/device/src/device-agent.ts";
-import { HostAddresses } from "../../packages/device/src/host-addresses.ts";
 import { DeviceLink } from "../../packages/device/src/link/device-link.ts";
-import { RememberedTunnel } from "../../packages/device/src/testing/remembered-tunnel.ts";
+import { RecordingTunnel } from "../../packages/device/src/testing/recording-tunnel.ts";
 import { unique } from "../../packages/server/src/testing/operations/test-records.ts";
 import { SimulatedGateway } from "../../packages/server/src/testing/simulated-gateway.ts";
 import { sharedTestServer, type TestClient, type TestServer } from "../../packages/server/src/testing/test-server.ts";
@@ -67,9 +67,9 @@ test("a device is enrolled, connected, moved to another gateway, and cut off", a
   const folder = new DeviceFolder(state);
   const { device = "", token = "" } = (await folder.enrolment()) ?? {};
 
-  const tunnel = new RememberedTunnel();
+  const tunnel = new RecordingTunnel();
   const log = () => {};
-  const hosts = new HostAddresses(systemClock);
+  const hosts = new HostResolver(systemClock);
   const names = new ResolvedNames();
   const agent = new DeviceAgent({ device, url, tunnel, folder, names, hosts, clock: systemClock, log });
   await agent.start();

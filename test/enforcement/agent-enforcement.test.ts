@@ -269,7 +269,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     await enforce(content({ [bob.ipv4]: true }));
     expect(await says(ann, "full")).toBe(false);
     expect(await answered(bob, [["tcp", app.ipv4, ports.web]])).toHaveLength(1);
-    expect((await gateway.report()).warnings).toEqual([expect.stringContaining("cannot be kept (EISDIR")]);
+    expect((await gateway.report()).warnings).toEqual([expect.stringContaining("cannot be stored (EISDIR")]);
     await rmdir(file);
     await enforce(content({ [ann.ipv4]: true }));
     expect((await gateway.report()).warnings).toEqual([]);
@@ -316,7 +316,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
       const ofTable = change.includes("table") ? [`gatehouse-${gateway.interfaceName}`] : [];
       gateway.log = "";
       gateway.namespace.run("nft", [...change, ...ofTable]);
-      await until("the filters are back", () => gateway.log.includes("The filters had been taken away"));
+      await until("the filters are back", () => gateway.log.includes("restored the filters"));
       expect(await answered(ann, [probe])).toHaveLength(1);
       expect(await answered(bob, [probe])).toEqual([]);
     });
@@ -324,7 +324,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     test("closes again what nothing may pass", async () => {
       await enforce(content({ [ann.ipv4]: true }), { expiresAt: Date.now() + 2_000 });
       await until("it has expired", async () => (await answered(ann, [probe])).length === 0);
-      await until("the agent knows", () => gateway.log.includes("has expired: everything is dropped"));
+      await until("the agent knows", () => gateway.log.includes("configuration expired; dropping all traffic"));
       gateway.namespace.run("nft", ["flush", "ruleset"]);
       const tables = () => gateway.namespace.run("nft", ["list", "tables"]);
       await until("the table is there", () => tables().includes(gateway.interfaceName));
@@ -341,7 +341,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
       ann.reconnect();
       await until("it carries again", async () => (await answered(ann, [probe])).length === 1);
       expect(await answered(bob, [probe])).toEqual([]);
-      expect(gateway.log).toContain("had gone: it is back");
+      expect(gateway.log).toContain("restored the interface");
     });
   });
 

@@ -181,12 +181,12 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     await world.stopAgent("SIGKILL");
     expect(await says("restart")).toBe(true);
     world.startAgent();
-    await until("it goes on", () => world.log.includes("kept from before"), 50_000);
+    await until("it goes on", () => world.log.includes("resumed the stored configuration"), 50_000);
     expect(await world.carriers()).toEqual(["one"]);
     expect(await says("restart")).toBe(true);
     await world.stopAgent("SIGTERM");
     world.startAgent();
-    await until("it goes on", () => world.log.includes("kept from before"), 50_000);
+    await until("it goes on", () => world.log.includes("resumed the stored configuration"), 50_000);
     expect(await world.carriers()).toEqual(["one"]);
   });
 
@@ -213,7 +213,7 @@ describe.skipIf(why !== undefined)("a device's end on real packets", () => {
     const expiresAt = Date.now() + 6_000;
     expect(await world.configure(content, { changes: { expiresAt } })).toMatchObject({ type: "applied" });
     expect(await world.carriers()).toEqual(["one"]);
-    await until("it has expired", () => world.log.includes("has expired"));
+    await until("it has expired", () => world.log.includes("configuration expired"));
     expect(await world.carriers()).toEqual([]);
     // Over a link of its own it tells that nothing is in use.
     await world.linked();

@@ -76,14 +76,18 @@ describe.skipIf(why !== undefined)("a network whose control plane fails", () => 
     expect(await via(eve, app.ipv6)).toBe(null);
     await gateway.agent.kill();
     gateway.agent.start();
-    await until("the agent has started", () => gateway.agent.output.includes("kept from before"), 30_000);
+    await until(
+      "the agent has started",
+      () => gateway.agent.output.includes("resumed the stored configuration"),
+      30_000,
+    );
     await Promise.all([hers.goesOn(), his.goesOn()]);
     expect(await via(ann, app.ipv6)).toBe(before);
     expect(await via(eve, app.ipv6)).toBe(null);
     await ann.agent.stop();
     expect(await via(ann, app.ipv6)).toBe(null);
     ann.agent.start();
-    await until("the device has started", () => ann.agent.output.includes("kept from before"), 30_000);
+    await until("the device has started", () => ann.agent.output.includes("resumed the stored configuration"), 30_000);
     await Promise.all([hers.goesOn(), his.goesOn()]);
     expect(await via(ann, app.ipv6)).toBe(before);
 

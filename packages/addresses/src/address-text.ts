@@ -2,7 +2,7 @@ import { formatIpAddress } from "./ip-address.ts";
 import { formatIpRange, type IpRange, parseIpRange } from "./ip-ranges.ts";
 import { quoteText } from "./quote-text.ts";
 
-/** What an administrator may write as the address of a resource, in the one form in which it is stored. */
+/** The address of a resource in its canonical form, in which it is stored. */
 export type AddressValue =
   | { readonly text: string; readonly isIp: true; readonly kind: "ip" | "cidr"; readonly range: IpRange }
   | { readonly text: string; readonly isIp: false; readonly kind: "host" | "wildcard" };
@@ -13,20 +13,20 @@ export type AddressReading =
 
 const LONGEST_NAME = 253;
 const LONGEST_LABEL = 63;
-/** Room for "*." and a final dot. */
+/** Includes "*." and a final dot. */
 const LONGEST_TEXT = LONGEST_NAME + 3;
 
-/** RFC 1123 labels, and the underscore: DNS has it (RFC 2181, section 11), and real private networks use it. */
+/** RFC 1123 labels, and the underscore, which DNS allows (RFC 2181, section 11) and private networks use. */
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/;
 
 /**
- * Reads the address of a resource: an IPv4 or IPv6 address, a CIDR block, a host or domain name, or `*.domain`.
+ * Parses the address of a resource: an IPv4 or IPv6 address, a CIDR block, a host or domain name, or `*.domain`.
  *
  * Addresses are stored in canonical form (RFC 5952), names in lower case and without a final dot. A full-length CIDR
- * ("192.0.2.1/32") stays one. Names outside ASCII are written in their xn-- form. A text that programs could take for
- * a number (its last label all digits, or 0x…) is never a name.
+ * ("192.0.2.1/32") stays a CIDR. Names outside ASCII must be in their xn-- form. A text whose last label is a number
+ * (digits, or 0x…) is not a name, because programs could parse it as an IP address.
  *
- * @returns the address, or a problem that says what to write instead
+ * @returns the address, or a problem with a remedy
  */
 export function parseAddressText(text: string): AddressReading {
   if (text === "") return problem("The address is empty: write an IP address, a CIDR block or a host name.");
@@ -58,7 +58,7 @@ function parseName(text: string): AddressReading {
   };
 }
 
-/** What people paste that is more than an address; the sentence goes on after the text. */
+/** Detects texts that contain more than an address. Returns the rest of the sentence after the text. */
 function foreignPart(text: string): string | undefined {
   if (/\s/.test(text)) return "has white space; remove it.";
   if (text.includes("://")) return "is a URL; write only its host name.";
@@ -68,7 +68,7 @@ function foreignPart(text: string): string | undefined {
   return undefined;
 }
 
-/** Digits and dots, a colon or a slash cannot be a name; they get the messages about IP addresses. */
+/** Texts of digits and dots, or with a colon or a slash, cannot be names. They get the messages about IP addresses. */
 function isMeantAsIp(text: string): boolean {
   return /^[0-9.]+$/.test(text) || /[:/]/.test(text);
 }

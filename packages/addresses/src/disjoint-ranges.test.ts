@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { disjointRanges } from "./disjoint-ranges.ts";
-import { formatAddress, type IpBlock, parseIpBlock } from "./ip-block.ts";
+import { formatIpAddress } from "./ip-address.ts";
+import { type IpBlock, parseIpBlock } from "./ip-block.ts";
 
-/** Prefixes of a small part of the addresses, so that they often hold each other. */
+/** Prefixes of a small part of the address space, so that they often nest. */
 const blocks = fc.uniqueArray(
   fc.tuple(fc.integer({ min: 24, max: 32 }), fc.integer({ min: 0, max: 255 })).map(([length, host]) => {
     const first = (BigInt(host) >> BigInt(32 - length)) << BigInt(32 - length);
@@ -33,13 +34,13 @@ test.each(["192.0.2.1", "2001:db8::1", "::", "::ffff:192.0.2.1", "fe80::1:2"])(
   (text) => {
     const block = parseIpBlock(text);
     expect(block).toBeDefined();
-    const again = parseIpBlock(formatAddress(block?.family ?? 4, block?.first ?? 0n));
+    const again = parseIpBlock(formatIpAddress({ version: block?.family ?? 4, bits: block?.first ?? 0n }));
     expect(again).toEqual(block);
   },
 );
 
 test.each(["192.0.2.1/33", "192.0.2.1/24", "192.0.2", "192.0.2.1/024", "fe80::1%eth0", "x", "", "192.0.2.0/24/1"])(
-  "%j is no block",
+  "%j is not a block",
   (text) => {
     expect(parseIpBlock(text)).toBeUndefined();
   },

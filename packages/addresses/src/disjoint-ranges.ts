@@ -7,10 +7,10 @@ export interface Range<Value> {
 }
 
 /**
- * Takes blocks apart, so that each address is in one range only: that of its longest prefix. The kernel's interval maps
- * know no longest prefix.
+ * Splits blocks into disjoint ranges. Each address is in the range of its longest prefix. The kernel's interval maps do not
+ * support longest prefix matching.
  *
- * @param blocks of one family, each prefix at most once
+ * @param blocks blocks of one family, each prefix at most once
  * @returns ranges in ascending order
  */
 export function disjointRanges<Value>(blocks: readonly { block: IpBlock; value: Value }[]): readonly Range<Value>[] {
@@ -21,7 +21,7 @@ export function disjointRanges<Value>(blocks: readonly { block: IpBlock; value: 
         ? 1
         : left.block.prefixLength - right.block.prefixLength;
   const ranges: Range<Value>[] = [];
-  /** The blocks around the present place, the innermost last. Prefixes are within each other or apart, never across. */
+  /** The blocks around the current position, innermost last. Prefixes nest or are disjoint; they never cross. */
   const open: { block: IpBlock; value: Value }[] = [];
   let next = 0n;
   const close = (until: bigint) => {

@@ -5,7 +5,7 @@ import { formatIpAddress, type IpAddress, parseIpAddress } from "./ip-address.ts
 
 const ipv6Bits = fc.oneof(
   fc.bigInt({ min: 0n, max: (1n << 128n) - 1n }),
-  // Random bits hardly ever have zero groups; the canonical form is all about those.
+  // Random bits rarely have zero groups, which the canonical form is about.
   fc
     .array(fc.constantFrom<bigint>(0n, 0n, 1n, 0xffn, 0xffffn), { minLength: 8, maxLength: 8 })
     .map((groups) => groups.reduce((bits, group) => (bits << 16n) | group, 0n)),

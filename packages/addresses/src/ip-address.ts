@@ -1,4 +1,4 @@
-/** Single IP addresses: strict reading and canonical writing. An address is its bits, and its version says how many. */
+/** Parses and formats single IP addresses. An address consists of its bits and its version. */
 
 export type IpVersion = 4 | 6;
 
@@ -15,19 +15,19 @@ const LONGEST_IPV6_TEXT = 45;
 /** ::ffff:0:0/96 without its last 32 bits (RFC 4291, section 2.5.5.2). */
 const IPV4_MAPPED_PREFIX = 0xffffn;
 
-/** How many bits an address of this version has. */
+/** Returns the number of bits of an address. */
 export function addressWidth(version: IpVersion): 32 | 128 {
   return version === 4 ? 32 : 128;
 }
 
 /**
- * Reads one IPv4 or IPv6 address, in the strict forms only: four decimal numbers without leading zeros (some programs
+ * Parses one IPv4 or IPv6 address in strict form: four decimal numbers without leading zeros (some programs
  * read those as octal), or RFC 4291 text. Shorthand (10.1), hexadecimal and zone identifiers (fe80::1%eth0) are refused.
  *
- * An IPv4-mapped IPv6 address (::ffff:192.0.2.1) is the IPv4 address it stands for: sockets that serve both versions
- * report IPv4 peers in that form, and no rule about 192.0.2.1 may be passed by spelling it differently.
+ * An IPv4-mapped IPv6 address (::ffff:192.0.2.1) becomes its IPv4 address. Dual-stack sockets report IPv4 peers in that
+ * form, and another spelling must not bypass a rule about 192.0.2.1.
  *
- * @returns undefined when the text is not an address
+ * @returns undefined if the text is not an address
  */
 export function parseIpAddress(text: string): IpAddress | undefined {
   if (!text.includes(":")) {
@@ -44,7 +44,7 @@ export function isIpv4Mapped(bits: bigint): boolean {
   return bits >> 32n === IPV4_MAPPED_PREFIX;
 }
 
-/** Writes an address in its one canonical form: dotted decimal, or RFC 5952. */
+/** Formats an address canonically: dotted decimal, or RFC 5952. */
 export function formatIpAddress({ version, bits }: IpAddress): string {
   if (version === 4) {
     return [24n, 16n, 8n, 0n].map((shift) => String((bits >> shift) & 0xffn)).join(".");
@@ -67,7 +67,7 @@ function parseIpv4(text: string): number | undefined {
   return bits;
 }
 
-/** The 128 bits as written: an IPv4-mapped address is not translated here. */
+/** Parses 128 bits as written, without translating an IPv4-mapped address. */
 export function parseIpv6(text: string): bigint | undefined {
   if (text.length > LONGEST_IPV6_TEXT) return undefined;
   const withoutDots = text.includes(".") ? lastFourBytesAsGroups(text) : text;
@@ -78,7 +78,7 @@ export function parseIpv6(text: string): bigint | undefined {
   const left = before === "" ? [] : before.split(":");
   const right = after === undefined || after === "" ? [] : after.split(":");
   const missing = 8 - left.length - right.length;
-  // "::" stands for at least one group; without it all eight must be there.
+  // "::" replaces at least one group. Without it, all eight groups are required.
   if (after === undefined ? missing !== 0 : missing < 1) return undefined;
 
   let digits = "";
@@ -97,7 +97,7 @@ function lastFourBytesAsGroups(text: string): string | undefined {
   return `${text.slice(0, start)}${Math.floor(bits / 65_536).toString(16)}:${(bits % 65_536).toString(16)}`;
 }
 
-/** RFC 5952, section 4.2: the longest run of zero groups, the first of equal ones. */
+/** Returns the longest run of zero groups, the first among equals (RFC 5952, section 4.2). */
 function longestZeroRun(groups: readonly number[]): { start: number; length: number } {
   let longest = { start: 0, length: 0 };
   let start = 0;

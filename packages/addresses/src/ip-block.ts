@@ -1,7 +1,8 @@
-/** IP addresses and blocks as numbers, for putting prefixes into an order and apart. */
-import { parseIpAddress, parseIpv6 } from "./ip-address.ts";
+/** Blocks as agents use them: as written, with both ends as numbers, and without IPv4-mapped translation. */
+import { formatIpAddress, type IpVersion, parseIpAddress, parseIpv6 } from "./ip-address.ts";
 
-export type Family = 4 | 6;
+/** The address family, as the kernel calls the IP version. */
+export type Family = IpVersion;
 
 export interface IpBlock {
   readonly family: Family;
@@ -10,15 +11,21 @@ export interface IpBlock {
   readonly prefixLength: number;
 }
 
-/** @returns undefined unless the text is an address in a strict form, without a zone */
+/** Returns the family of an address; undefined if the text is not an address in strict form, without a zone. */
 export function familyOf(text: string): Family | undefined {
   return addressBits(text)?.family;
 }
 
+/** Returns the canonical text of an address (RFC 5952); undefined if the text is not an address. */
+export function canonicalAddress(text: string): string | undefined {
+  const address = addressBits(text);
+  return address === undefined ? undefined : formatIpAddress({ version: address.family, bits: address.bits });
+}
+
 /**
- * Reads `address/length`, or an address alone.
+ * Parses `address/length`, or an address alone.
  *
- * @returns undefined where it is none, or where bits are set after the prefix
+ * @returns undefined if the text is not a block, or if bits are set after the prefix
  */
 export function parseIpBlock(text: string): IpBlock | undefined {
   const [address = "", length, more] = text.split("/");
@@ -33,16 +40,7 @@ export function parseIpBlock(text: string): IpBlock | undefined {
   return (first & hostBits) === 0n ? { family, first, last: first | hostBits, prefixLength } : undefined;
 }
 
-/** Writes an address; IPv6 without shortening, which every program reads. */
-export function formatAddress(family: Family, bits: bigint): string {
-  const [size, digits, separator, radix] = family === 4 ? [4, 8n, ".", 10] : ([8, 16n, ":", 16] as const);
-  const mask = (1n << digits) - 1n;
-  return Array.from({ length: size }, (_, index) =>
-    ((bits >> (BigInt(size - 1 - index) * digits)) & mask).toString(radix),
-  ).join(separator);
-}
-
-/** Whether the address, in any of its forms, is in one of the blocks. */
+/** Whether an address in any form is in one of the blocks. */
 export function isWithin(address: string, blocks: readonly IpBlock[]): boolean {
   const single = parseIpBlock(address);
   return (
@@ -51,7 +49,7 @@ export function isWithin(address: string, blocks: readonly IpBlock[]): boolean {
   );
 }
 
-/** Reads an address as it is written: an IPv4-mapped address stays an IPv6 address. */
+/** Parses an address as written: an IPv4-mapped address stays an IPv6 address. */
 function addressBits(text: string): { readonly family: Family; readonly bits: bigint } | undefined {
   if (text.includes(":")) {
     const bits = parseIpv6(text);

@@ -9,7 +9,7 @@ function range(text: string): IpRange {
   return reading.value;
 }
 
-/** Few distinct bits, so that containment and overlap happen often. */
+/** Few distinct bits, so that ranges often contain or overlap each other. */
 const anyRange = fc
   .record({
     version: fc.constantFrom<IpVersion>(4, 6),
@@ -67,7 +67,7 @@ describe("refuses with what to do", () => {
 });
 
 it("reads back every range that it writes", () => {
-  // Blocks in ::ffff:0:0/96 are written as the IPv6 text that reading turns into IPv4.
+  // Blocks in ::ffff:0:0/96 are formatted as the IPv6 text that parsing turns into IPv4.
   const isMapped = ({ version, first, prefixLength }: IpRange) =>
     version === 6 && prefixLength >= 96 && first >> 32n === 0xffffn;
   fc.assert(

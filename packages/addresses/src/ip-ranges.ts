@@ -8,7 +8,7 @@ import {
 } from "./ip-address.ts";
 import { quoteText } from "./quote-text.ts";
 
-/** A block of addresses with a common prefix; a single address is a block with the full prefix length. */
+/** A block of addresses with a common prefix. A single address is a block with the full prefix length. */
 export interface IpRange {
   readonly version: IpVersion;
   /** The lowest address: all bits after the prefix are zero. */
@@ -25,13 +25,13 @@ const PREFIX_LENGTH = /^(?:0|[1-9][0-9]{0,2})$/;
 const LONGEST_TEXT = 64;
 
 /**
- * Reads an address ("192.0.2.1") or a CIDR block ("192.0.2.0/24", "2001:db8::/32").
+ * Parses an address ("192.0.2.1") or a CIDR block ("192.0.2.0/24", "2001:db8::/32").
  *
- * A block whose address has bits beyond the prefix ("192.0.2.7/24") is refused rather than widened: it may mean the
- * network or the one machine, and here the difference is who gets access. IPv4-mapped blocks (::ffff:192.0.2.0/120)
- * are the IPv4 blocks they stand for.
+ * A block whose address has bits beyond the prefix ("192.0.2.7/24") is refused. It could mean the network or the one
+ * machine, and the difference decides who gets access. IPv4-mapped blocks (::ffff:192.0.2.0/120) become their IPv4
+ * blocks.
  *
- * @returns the range, or a problem that says what to write instead
+ * @returns the range, or a problem with a remedy
  */
 export function parseIpRange(text: string): IpRangeReading {
   if (text.length > LONGEST_TEXT) return problem(`${quoteText(text)} is too long for an IP address.`);
@@ -44,7 +44,7 @@ export function parseIpRange(text: string): IpRangeReading {
   return { ok: true, value: { version, first: bits, prefixLength: addressWidth(version) } };
 }
 
-/** The highest address of a range. */
+/** Returns the highest address of a range. */
 export function lastAddressOf({ version, first, prefixLength }: IpRange): bigint {
   return first + (1n << BigInt(addressWidth(version) - prefixLength)) - 1n;
 }
@@ -56,12 +56,12 @@ export function rangeContains(outer: IpRange, inner: IpRange): boolean {
   return outer.first >> hostBits === inner.first >> hostBits;
 }
 
-/** Whether two ranges have an address in common; blocks nest or are apart, they never cross. */
+/** Whether two ranges share an address. Blocks nest or are disjoint; they never cross. */
 export function rangesOverlap(a: IpRange, b: IpRange): boolean {
   return rangeContains(a, b) || rangeContains(b, a);
 }
 
-/** Canonical CIDR text, with the prefix length even where it is full: "192.0.2.1/32". */
+/** Formats a range as CIDR, always with its prefix length: "192.0.2.1/32". */
 export function formatIpRange(range: IpRange): string {
   return `${formatIpAddress({ version: range.version, bits: range.first })}/${range.prefixLength}`;
 }
@@ -97,13 +97,13 @@ function parseWritten(text: string): { version: IpVersion; bits: bigint } | unde
   return bits === undefined ? undefined : { version: 6, bits };
 }
 
-/** Keeps addresses to one spelling: a block inside ::ffff:0:0/96 becomes the IPv4 block. */
+/** Converts a block inside ::ffff:0:0/96 to its IPv4 block, so that each block has one spelling. */
 function withoutMapping(range: IpRange): IpRange {
   if (range.version === 4 || range.prefixLength < 96 || !isIpv4Mapped(range.first)) return range;
   return { version: 4, first: range.first & 0xffff_ffffn, prefixLength: range.prefixLength - 96 };
 }
 
-/** Says what is wrong with a text that should be an address; the sentence goes on after the text. */
+/** Explains why a text is not an address. Returns the rest of the sentence after the text. */
 function addressFault(text: string): string {
   if (text.includes("%")) return "has a zone identifier; leave out the % and what follows.";
   if (text.includes(":")) return "is not an IPv6 address: write up to eight hexadecimal groups, e.g. 2001:db8::1.";

@@ -35,7 +35,7 @@ describe("a list of addresses and blocks", () => {
     expect(sourceIpsContain(compileSourceIps(["0.0.0.0/0"]), "::ffff:192.0.2.1")).toBe(true);
   });
 
-  it("refuses to be compiled with a text that is no address", () => {
+  it("throws for a text that is not an address", () => {
     expect(() => compileSourceIps(["192.0.2.0/25", "office"])).toThrow(RangeError);
   });
 });

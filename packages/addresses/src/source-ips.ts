@@ -1,25 +1,24 @@
 import { type IpAddress, type IpVersion, parseIpAddress } from "./ip-address.ts";
 import { type IpRange, lastAddressOf, parseIpRange } from "./ip-ranges.ts";
 
-/** A list of addresses and CIDR blocks, prepared so that asking it is one parse and one binary search. */
+/** A compiled list of addresses and CIDR blocks. A lookup is one parse and one binary search. */
 export interface SourceIps {
   readonly v4: Intervals;
   readonly v6: Intervals;
 }
 
-/** Closed intervals, ascending and apart; `firsts[i]` to `lasts[i]`. */
+/** Disjoint closed intervals in ascending order, `firsts[i]` to `lasts[i]`. */
 interface Intervals {
   readonly firsts: readonly bigint[];
   readonly lasts: readonly bigint[];
 }
 
 /**
- * Prepares the source addresses of an API key or a policy. An empty list contains nothing: that an absent list means
- * "from anywhere" is for the caller to say.
+ * Compiles the source addresses of an API key or a policy. An empty list contains no address. The caller decides that an
+ * absent list means any address.
  *
  * @param list addresses and CIDR blocks, as `parseIpRange` accepts them
- * @throws RangeError for a text that is neither. They are checked when stored, and skipping one could open what it
- *   was meant to close.
+ * @throws RangeError for any other text. Texts are validated before they are stored, and skipping one could grant access.
  */
 export function compileSourceIps(list: readonly string[]): SourceIps {
   const ranges = list.map((text) => {
@@ -33,7 +32,7 @@ export function compileSourceIps(list: readonly string[]): SourceIps {
 /**
  * Whether a peer's address is in the list.
  *
- * @param ip as a socket reports it: see `peerAddress`. A text that is not an address is in no list.
+ * @param ip the address as a socket reports it: see `peerAddress`. A text that is not an address is in no list
  */
 export function sourceIpsContain(sourceIps: SourceIps, ip: string): boolean {
   const address = peerAddress(ip);
@@ -49,9 +48,9 @@ export function sourceIpsContainAddress(sourceIps: SourceIps, address: IpAddress
 }
 
 /**
- * Reads an address as a socket reports it: an IPv4-mapped address is its IPv4 address, a zone identifier is ignored.
+ * Parses an address as a socket reports it. An IPv4-mapped address becomes its IPv4 address. A zone identifier is ignored.
  *
- * @returns undefined for a text that is not an address
+ * @returns undefined if the text is not an address
  */
 export function peerAddress(ip: string): IpAddress | undefined {
   const zone = ip.indexOf("%");
@@ -77,7 +76,7 @@ function mergedIntervals(ranges: readonly IpRange[], version: IpVersion): Interv
   return { firsts, lasts };
 }
 
-/** How many of the ascending values are ≤ the given one. */
+/** Returns how many of the ascending values are at most the given one. */
 function countNotAbove(ascending: readonly bigint[], value: bigint): number {
   let low = 0;
   let high = ascending.length;

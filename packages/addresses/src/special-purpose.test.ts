@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { addressWidth, formatIpAddress, type IpAddress, parseIpAddress } from "./ip-address.ts";
+import type { IpBlock } from "./ip-block.ts";
 import { type IpRange, lastAddressOf, parseIpRange } from "./ip-ranges.ts";
-import { privateAddressProblem, SPECIAL_PURPOSE_BLOCKS } from "./special-purpose.ts";
+import { localBlocks, nonRoutableBlocks, privateAddressProblem, SPECIAL_PURPOSE_BLOCKS } from "./special-purpose.ts";
 
 function range(text: string): IpRange {
   const reading = parseIpRange(text);
@@ -103,23 +104,38 @@ describe("is in the device pool", () => {
   });
 });
 
-/** The registries read literally, one address at a time. */
+test("derives the blocks that agents use from the list", () => {
+  const text = ({ family, first, prefixLength }: IpBlock) =>
+    `${formatIpAddress({ version: family, bits: first })}/${prefixLength}`;
+  const nonRoutable = ["0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4"].concat([
+    "::1/128",
+    "::/128",
+    "fe80::/10",
+    "ff00::/8",
+    "::ffff:0:0/96",
+  ]);
+  const local = ["10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.168.0.0/16", "64:ff9b::/96", "fc00::/7"];
+  expect(nonRoutableBlocks.map(text)).toEqual(nonRoutable);
+  expect(localBlocks.map(text).sort()).toEqual([...nonRoutable, ...local].sort());
+});
+
+/** Looks up the registries literally, one address at a time. */
 function naiveGloballyReachable(address: IpAddress): boolean {
-  let speaks: { prefixLength: number; reachable: boolean } | undefined;
+  let match: { prefixLength: number; reachable: boolean } | undefined;
   for (const { block, globallyReachable } of SPECIAL_PURPOSE_BLOCKS) {
     const [base = "", prefix = ""] = block.split("/");
     const parsed = parseIpAddress(base);
     if (parsed?.version !== address.version) continue;
     const hostBits = BigInt(addressWidth(address.version) - Number(prefix));
     if (parsed.bits >> hostBits !== address.bits >> hostBits) continue;
-    if (speaks === undefined || Number(prefix) > speaks.prefixLength) {
-      speaks = { prefixLength: Number(prefix), reachable: globallyReachable !== false };
+    if (match === undefined || Number(prefix) > match.prefixLength) {
+      match = { prefixLength: Number(prefix), reachable: globallyReachable !== false };
     }
   }
-  return speaks?.reachable ?? true;
+  return match?.reachable ?? true;
 }
 
-/** Addresses at, just before and just after the edges of the registered blocks, where mistakes live. */
+/** Addresses at, just before and just after the edges of the registered blocks. */
 const nearEdges = SPECIAL_PURPOSE_BLOCKS.flatMap(({ block }) => {
   const { version, ...rest } = range(block);
   const last = lastAddressOf({ version, ...rest });
@@ -135,7 +151,7 @@ const addresses = fc.oneof(
   fc.bigInt({ min: 0n, max: (1n << 128n) - 1n }).map((bits): IpAddress => ({ version: 6, bits })),
 );
 
-it("judges single addresses as the registries read literally", () => {
+it("classifies single addresses like a literal lookup in the registries", () => {
   fc.assert(
     fc.property(addresses, (address) => {
       const only = { version: address.version, first: address.bits, prefixLength: addressWidth(address.version) };
@@ -145,7 +161,7 @@ it("judges single addresses as the registries read literally", () => {
   );
 });
 
-it("refuses a block exactly when one of its addresses is refused, and names the lowest", () => {
+it("refuses a block if and only if one of its addresses is refused, and returns the lowest", () => {
   fc.assert(
     fc.property(addresses, fc.integer({ min: 0, max: 9 }), ({ version, bits }, hostBits) => {
       const shift = BigInt(hostBits);

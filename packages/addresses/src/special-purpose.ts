@@ -1,37 +1,44 @@
 import { addressWidth, formatIpAddress, type IpVersion } from "./ip-address.ts";
+import { type IpBlock, parseIpBlock } from "./ip-block.ts";
 import { type IpRange, lastAddressOf, parseIpRange, rangeContains, rangesOverlap } from "./ip-ranges.ts";
+
+/** The scope in which addresses of a block are meaningful. Absent: irrelevant for gateways. */
+type Scope = "host" | "link" | "group" | "reserved" | "site" | "translation";
 
 interface SpecialPurposeBlock {
   readonly block: string;
-  /** The registry's "Globally Reachable"; null where it says N/A. */
+  /** The registry's "Globally Reachable"; null if the registry says N/A, or the block is in another registry. */
   readonly globallyReachable: boolean | null;
   readonly name: string;
   readonly source: string;
+  readonly scope?: Scope | undefined;
 }
 
-const no = (block: string, name: string, source: string): SpecialPurposeBlock => {
-  return { block, globallyReachable: false, name, source };
+const no = (block: string, name: string, source: string, scope?: Scope): SpecialPurposeBlock => {
+  return { block, globallyReachable: false, name, source, scope };
 };
-const yes = (block: string, name: string, source: string): SpecialPurposeBlock => {
-  return { block, globallyReachable: true, name, source };
+const yes = (block: string, name: string, source: string, scope?: Scope): SpecialPurposeBlock => {
+  return { block, globallyReachable: true, name, source, scope };
 };
-const notApplicable = (block: string, name: string, source: string): SpecialPurposeBlock => {
-  return { block, globallyReachable: null, name, source };
+const notApplicable = (block: string, name: string, source: string, scope?: Scope): SpecialPurposeBlock => {
+  return { block, globallyReachable: null, name, source, scope };
 };
 
 /**
  * The IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890, updated by RFC 8190), as of October 2025:
- * https://www.iana.org/assignments/iana-ipv4-special-registry and …/iana-ipv6-special-registry. Where blocks nest, the
- * longest prefix speaks. Entries that the registries have terminated (192.88.99.0/24, 2001:10::/28) are left out.
+ * https://www.iana.org/assignments/iana-ipv4-special-registry and …/iana-ipv6-special-registry. The longest matching
+ * prefix counts. The list adds multicast, which has registries of its own, and the terminated block of 6to4 relays.
+ *
+ * This is the only list of special-purpose blocks. Everything else about them is derived from it.
  */
 export const SPECIAL_PURPOSE_BLOCKS: readonly SpecialPurposeBlock[] = [
-  no("0.0.0.0/8", "This network", "RFC 791, 3.2"),
-  no("0.0.0.0/32", "This host on this network", "RFC 1122, 3.2.1.3"),
-  no("10.0.0.0/8", "Private-Use", "RFC 1918"),
-  no("100.64.0.0/10", "Shared Address Space", "RFC 6598"),
-  no("127.0.0.0/8", "Loopback", "RFC 1122, 3.2.1.3"),
-  no("169.254.0.0/16", "Link Local", "RFC 3927"),
-  no("172.16.0.0/12", "Private-Use", "RFC 1918"),
+  no("0.0.0.0/8", "This network", "RFC 791, 3.2", "host"),
+  no("0.0.0.0/32", "This host on this network", "RFC 1122, 3.2.1.3", "host"),
+  no("10.0.0.0/8", "Private-Use", "RFC 1918", "site"),
+  no("100.64.0.0/10", "Shared Address Space", "RFC 6598", "site"),
+  no("127.0.0.0/8", "Loopback", "RFC 1122, 3.2.1.3", "host"),
+  no("169.254.0.0/16", "Link Local", "RFC 3927", "link"),
+  no("172.16.0.0/12", "Private-Use", "RFC 1918", "site"),
   no("192.0.0.0/24", "IETF Protocol Assignments", "RFC 6890, 2.1"),
   no("192.0.0.0/29", "IPv4 Service Continuity Prefix", "RFC 7335"),
   no("192.0.0.8/32", "IPv4 dummy address", "RFC 7600"),
@@ -43,18 +50,20 @@ export const SPECIAL_PURPOSE_BLOCKS: readonly SpecialPurposeBlock[] = [
   yes("192.31.196.0/24", "AS112-v4", "RFC 7535"),
   yes("192.52.193.0/24", "AMT", "RFC 7450"),
   no("192.88.99.2/32", "6a44-relay anycast address", "RFC 6751"),
-  no("192.168.0.0/16", "Private-Use", "RFC 1918"),
+  no("192.168.0.0/16", "Private-Use", "RFC 1918", "site"),
   yes("192.175.48.0/24", "Direct Delegation AS112 Service", "RFC 7534"),
   no("198.18.0.0/15", "Benchmarking", "RFC 2544"),
   no("198.51.100.0/24", "Documentation (TEST-NET-2)", "RFC 5737"),
   no("203.0.113.0/24", "Documentation (TEST-NET-3)", "RFC 5737"),
-  no("240.0.0.0/4", "Reserved", "RFC 1112, 4"),
-  no("255.255.255.255/32", "Limited Broadcast", "RFC 8190, RFC 919 7"),
+  notApplicable("192.88.99.0/24", "6to4 relay anycast (terminated)", "RFC 7526"),
+  notApplicable("224.0.0.0/4", "Multicast", "RFC 5771", "group"),
+  no("240.0.0.0/4", "Reserved", "RFC 1112, 4", "reserved"),
+  no("255.255.255.255/32", "Limited Broadcast", "RFC 8190, RFC 919 7", "reserved"),
 
-  no("::1/128", "Loopback Address", "RFC 4291"),
-  no("::/128", "Unspecified Address", "RFC 4291"),
-  // ::ffff:0:0/96 (IPv4-mapped, RFC 4291) is not here: such an address is read as the IPv4 address it stands for.
-  yes("64:ff9b::/96", "IPv4-IPv6 Translation", "RFC 6052"),
+  no("::1/128", "Loopback Address", "RFC 4291", "host"),
+  no("::/128", "Unspecified Address", "RFC 4291", "host"),
+  // ::ffff:0:0/96 (IPv4-mapped, RFC 4291) is parsed as its IPv4 addresses.
+  yes("64:ff9b::/96", "IPv4-IPv6 Translation", "RFC 6052", "translation"),
   no("64:ff9b:1::/48", "IPv4-IPv6 Translation", "RFC 8215"),
   no("100::/64", "Discard-Only Address Block", "RFC 6666"),
   no("100:0:0:1::/64", "Dummy IPv6 Prefix", "RFC 9780"),
@@ -73,16 +82,17 @@ export const SPECIAL_PURPOSE_BLOCKS: readonly SpecialPurposeBlock[] = [
   yes("2620:4f:8000::/48", "Direct Delegation AS112 Service", "RFC 7534"),
   no("3fff::/20", "Documentation", "RFC 9637"),
   no("5f00::/16", "Segment Routing (SRv6) SIDs", "RFC 9602"),
-  no("fc00::/7", "Unique-Local", "RFC 4193, RFC 8190"),
-  no("fe80::/10", "Link-Local Unicast", "RFC 4291"),
+  no("fc00::/7", "Unique-Local", "RFC 4193, RFC 8190", "site"),
+  no("fe80::/10", "Link-Local Unicast", "RFC 4291", "link"),
+  notApplicable("ff00::/8", "Multicast", "RFC 4291", "group"),
 ];
 
-/** The addresses that devices get inside the network; no resource may take one. */
+/** The pool of device addresses inside the network. No resource may have one of them. */
 export const DEVICE_POOL = "100.64.0.0/10";
 
 export interface PrivateAddressProblem {
   readonly reason: "globally_reachable" | "overlaps_device_pool";
-  /** What to show: the lowest globally reachable address of the range, or the device pool. */
+  /** The lowest globally reachable address of the range, or the device pool. */
   readonly conflict: string;
 }
 
@@ -92,14 +102,13 @@ interface Interval {
 }
 
 /**
- * Whether an address or block may be a PRIVATE one: every address of it must be one that the IANA registries say is not
- * globally reachable, and none may be of the device pool.
+ * Checks whether an address or block may be PRIVATE. The IANA registries must list every address of it as not globally
+ * reachable, and none may be in the device pool.
  *
- * Whatever the registries do not list counts as globally reachable: ordinary unicast, and also multicast (which has
- * registries of its own, and which gateways do not carry) and unassigned space. So does N/A (6to4, Teredo), because
- * what is reached there depends on an IPv4 address inside.
+ * Addresses that the registries do not list count as globally reachable: ordinary unicast, multicast, which gateways do
+ * not carry, and unassigned space. So do N/A blocks (6to4, Teredo): what they reach depends on an embedded IPv4 address.
  *
- * @returns undefined when it may be private; reachability is named first when both rules are broken
+ * @returns undefined if the range may be private. If both rules are broken, the problem is reachability
  */
 export function privateAddressProblem(range: IpRange): PrivateAddressProblem | undefined {
   const reachable = lowestGloballyReachable(range);
@@ -118,12 +127,12 @@ function lowestGloballyReachable(range: IpRange): bigint | undefined {
   return last <= around.last ? undefined : around.last + 1n;
 }
 
-/** Everything that is not globally reachable, as intervals that are ascending and have a reachable address between. */
+/** Returns all addresses that are not globally reachable as ascending intervals with reachable addresses between them. */
 function notReachableIntervals(version: IpVersion): readonly Interval[] {
   const blocks = SPECIAL_PURPOSE_BLOCKS.map((entry) => ({ ...entry, range: rangeOf(entry.block) }))
     .filter((entry) => entry.range.version === version)
     .sort((a, b) => b.range.prefixLength - a.range.prefixLength);
-  // Between two neighbouring edges one and the same entry, or none, speaks for all addresses.
+  // Between two adjacent edges, the same entry applies to every address, or none does.
   const edges = new Set(blocks.flatMap(({ range }) => [range.first, lastAddressOf(range) + 1n]));
   const ascending = [...edges].sort((a, b) => (a < b ? -1 : 1));
   const intervals: Interval[] = [];
@@ -147,3 +156,33 @@ function rangeOf(block: string): IpRange {
 
 const devicePool = rangeOf(DEVICE_POOL);
 const notReachable = { 4: notReachableIntervals(4), 6: notReachableIntervals(6) } as const;
+
+function scopedBlocks(scopes: readonly Scope[]): readonly IpBlock[] {
+  const listed = SPECIAL_PURPOSE_BLOCKS.filter(({ scope }) => scope !== undefined && scopes.includes(scope));
+  // Agents see addresses as written. Without this block, an IPv4-mapped address would pass as an ordinary IPv6 address.
+  const blocks = [...listed.map(({ block }) => block), "::ffff:0:0/96"].flatMap((text) => parseIpBlock(text) ?? []);
+  const contains = (outer: IpBlock, { family, first, last, prefixLength }: IpBlock) =>
+    outer.family === family && outer.prefixLength < prefixLength && outer.first <= first && last <= outer.last;
+  return blocks.filter((block) => !blocks.some((other) => contains(other, block)));
+}
+
+/** Blocks in which no site, gateway or server on the internet ever has an address: hosts, links, groups, reserved space. */
+export const nonRoutableBlocks: readonly IpBlock[] = scopedBlocks(["host", "link", "group", "reserved"]);
+
+/** Blocks that are never the internet: non-routable blocks, private networks, and embedded IPv4 addresses. */
+export const localBlocks: readonly IpBlock[] = scopedBlocks([
+  "host",
+  "link",
+  "group",
+  "reserved",
+  "site",
+  "translation",
+]);
+
+/** Ranges that the registries classify as neither globally reachable nor not: multicast, 6to4 and its relays, Teredo. */
+export const unclassifiedRanges: readonly IpRange[] = SPECIAL_PURPOSE_BLOCKS.filter(
+  ({ globallyReachable }) => globallyReachable === null,
+).map(({ block }) => rangeOf(block));
+
+/** IPv6 addresses that embed the IPv4 address they translate to (RFC 6052). */
+export const translationRange: IpRange = rangeOf("64:ff9b::/96");

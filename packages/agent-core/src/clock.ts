@@ -1,16 +1,16 @@
-/** Time and timers come in as an argument everywhere; this is where they come from. */
+/** The source of time and timers. Modules take it as an argument. */
 export interface Clock {
   /** Milliseconds since 1970, UTC. */
   now(): number;
   /**
-   * Calls once, when so much time has passed.
+   * Calls a function once, after a delay.
    *
-   * @returns what takes the call back
+   * @returns cancels the call
    */
   after(delayMs: number, call: () => void): () => void;
 }
 
-/** What Node's timers can wait for at most, in milliseconds. */
+/** The longest delay of Node's timers. */
 const longestDelayMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

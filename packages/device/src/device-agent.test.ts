@@ -1,22 +1,22 @@
-/** Agent and link together, against a control plane that a test speaks for, with a tunnel that only remembers. */
+/** The agent with its link, against a control plane that the test controls, with a tunnel that only records. */
 import { mkdir, mkdtemp, readdir, rm, rmdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Clock, systemClock } from "@gatehouse/agent-core/clock";
+import { HostResolver } from "@gatehouse/agent-core/dns/host-resolver";
 import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
 import { formatLogLine, type Log } from "@gatehouse/agent-core/log";
 import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DeviceFolder } from "./configuration/device-folder.ts";
 import { DeviceAgent } from "./device-agent.ts";
-import { HostAddresses } from "./host-addresses.ts";
 import { DeviceLink } from "./link/device-link.ts";
 import { exampleDeviceConfiguration } from "./testing/example-device-configuration.ts";
 import { FakeControlPlane } from "./testing/fake-control-plane.ts";
-import { RememberedTunnel } from "./testing/remembered-tunnel.ts";
+import { RecordingTunnel } from "./testing/recording-tunnel.ts";
 
 const content = exampleDeviceConfiguration();
-const allowedIps = (tunnel: RememberedTunnel) =>
+const allowedIps = (tunnel: RecordingTunnel) =>
   [...(tunnel.wanted?.peers.values() ?? [])].map((peer) => peer.allowedIps.slice(2));
 const ofExample = content.gateways.map((gateway) => gateway.allowedIps);
 
@@ -43,7 +43,7 @@ describe("a device's agent", () => {
     readonly clock?: Clock;
     readonly links?: boolean;
     readonly token?: string;
-    /** What the machine says to the first change. */
+    /** The machine's error at the first change. */
     readonly refusal?: string;
   }
 
@@ -51,10 +51,10 @@ describe("a device's agent", () => {
     const folder = new DeviceFolder(state);
     await folder.make();
     const publicKey = await folder.publicKey();
-    const tunnel = new RememberedTunnel();
+    const tunnel = new RecordingTunnel();
     tunnel.refusal = refusal;
     const say: Log = (message, fields) => void log.push(formatLogLine(message, fields));
-    const hosts = new HostAddresses(clock, async () => ["192.0.2.9"]);
+    const hosts = new HostResolver(clock, async () => ["192.0.2.9"]);
     const { device } = content;
     const agent = new DeviceAgent({ device, url, tunnel, folder, names: new ResolvedNames(), hosts, clock, log: say });
     await agent.start();
@@ -85,7 +85,7 @@ describe("a device's agent", () => {
     return { agent, tunnel, folder, link, stop, publicKey };
   }
 
-  test("uses what it is told, reports it, and keeps it for itself alone", async () => {
+  test("applies and reports configurations, and stores them with private rights", async () => {
     const { tunnel, publicKey } = await start();
     expect(controlPlane.hellos).toMatchObject([{ publicKey, uses: null, format: 1 }]);
     expect(await controlPlane.send(controlPlane.signed(content))).toMatchObject({ type: "applied" });
@@ -99,7 +99,7 @@ describe("a device's agent", () => {
     for (const name of await readdir(state)) expect((await stat(path.join(state, name))).mode & 0o777).toBe(0o600);
   });
 
-  test("goes on after a restart without a control plane, and says then what it uses", async () => {
+  test("resumes after a restart without a control plane, and reports the configuration later", async () => {
     const first = await start();
     const { configuration } = await controlPlane.send(controlPlane.signed(content));
     await first.stop();
@@ -111,7 +111,7 @@ describe("a device's agent", () => {
     expect(controlPlane.hellos[1]?.uses).toEqual(configuration);
   });
 
-  test("tries again after a restart where the machine refuses what was kept", async () => {
+  test("retries after a restart if the machine refuses the stored configuration", async () => {
     const first = await start();
     const { configuration } = await controlPlane.send(controlPlane.signed(content));
     await first.stop();
@@ -121,10 +121,10 @@ describe("a device's agent", () => {
     clock.pass(5_000);
     await vi.waitUntil(() => second.tunnel.wanted !== undefined, { timeout: 10_000 });
     expect(allowedIps(second.tunnel)).toEqual(ofExample);
-    expect(log.at(-1)).toBe(`Goes on with generation ${configuration.generation}, kept from before.`);
+    expect(log.at(-1)).toBe(`resumed the stored configuration generation=${configuration.generation}`);
   });
 
-  test("takes nothing older than the latest after a restart, although that has expired", async () => {
+  test("refuses configurations older than the latest after a restart, even if that has expired", async () => {
     const clock = new StoppedClock();
     const first = await start();
     const old = controlPlane.signed(content);
@@ -137,7 +137,7 @@ describe("a device's agent", () => {
     expect(await controlPlane.send(old)).toMatchObject({ type: "failed", reason: "replayed" });
   });
 
-  test("restores what was there before when the machine refuses", async () => {
+  test("restores the previous configuration if the machine refuses the new one", async () => {
     const { tunnel } = await start();
     await controlPlane.send(controlPlane.signed(content));
     tunnel.refusal = "no such device";
@@ -149,7 +149,7 @@ describe("a device's agent", () => {
     expect(allowedIps(tunnel)).toHaveLength(1);
   });
 
-  test("takes the tunnel away when the configuration ends, and tries relays while a gateway is silent", async () => {
+  test("removes the tunnel when the configuration expires, and tries relays while a gateway is silent", async () => {
     const clock = new StoppedClock();
     const { tunnel, agent } = await start({ clock });
     const expiresAt = clock.time + 60_000;
@@ -177,17 +177,17 @@ describe("a device's agent", () => {
       { timeout: 10_000, interval: 20 },
     );
     expect(agent.configuration).toBeUndefined();
-    expect(log.join("\n")).toContain("has expired");
+    expect(log.join("\n")).toContain("configuration expired");
   });
 
-  test("uses also what the disk does not take, and keeps it once it does", async () => {
+  test("applies a configuration that cannot be stored, and stores it later", async () => {
     const clock = new StoppedClock();
     const { tunnel, folder } = await start({ clock });
     const file = path.join(state, "configuration.json");
     await mkdir(file);
     const { configuration } = await controlPlane.send(controlPlane.signed(content));
     expect(allowedIps(tunnel)).toEqual(ofExample);
-    expect(log.join("\n")).toContain("cannot be kept for a restart");
+    expect(log.join("\n")).toContain("failed to store the configuration");
     await rmdir(file);
     await vi.waitUntil(
       async () => {
@@ -199,31 +199,31 @@ describe("a device's agent", () => {
     expect((await folder.configuration())?.content).toEqual(content);
   });
 
-  test("tries relays of a silent gateway also after the clock was set back", async () => {
+  test("tries relays of a silent gateway even after the clock was set back", async () => {
     const clock = new StoppedClock();
     const { tunnel } = await start({ clock });
     await controlPlane.send(controlPlane.signed(content));
     const [, second] = content.gateways;
     const endpoint = () => tunnel.wanted?.peers.get(second?.publicKey ?? "")?.endpoint;
     let sentBytes = 0;
-    let looks = 0;
+    let checks = 0;
     tunnel.livePeers = async () => {
-      looks += 1;
+      checks += 1;
       sentBytes += 148;
       const silent = { endpoint: undefined, allowedIps: [], lastHandshake: undefined, receivedBytes: 0, sentBytes };
       return new Map([[second?.publicKey ?? "", silent]]);
     };
-    const look = async () => {
-      const before = looks;
-      await vi.waitUntil(() => clock.pass(5_000) === undefined && looks > before, { timeout: 10_000, interval: 20 });
+    const check = async () => {
+      const before = checks;
+      await vi.waitUntil(() => clock.pass(5_000) === undefined && checks > before, { timeout: 10_000, interval: 20 });
     };
-    await look();
+    await check();
     clock.setMs = -3 * 3_600_000;
-    for (let count = 0; count < 20 && endpoint() !== "192.0.2.1:40001"; count += 1) await look();
+    for (let count = 0; count < 20 && endpoint() !== "192.0.2.1:40001"; count += 1) await check();
     expect(endpoint()).toBe("192.0.2.1:40001");
   });
 
-  test("brings a tunnel again that somebody else took away", async () => {
+  test("restores a tunnel that another program removed", async () => {
     const clock = new StoppedClock();
     const { tunnel } = await start({ clock });
     await controlPlane.send(controlPlane.signed(content));
@@ -237,10 +237,10 @@ describe("a device's agent", () => {
       { timeout: 10_000, interval: 20 },
     );
     expect(allowedIps(tunnel)).toEqual(ofExample);
-    expect(log.join("\n")).toContain("The tunnel is gone, and brought again: no such device");
+    expect(log.join("\n")).toContain('tunnel is gone; restoring it err="no such device"');
   });
 
-  test("takes nobody else's configurations after it met the control plane", async () => {
+  test("refuses the configurations of another server", async () => {
     const { stop } = await start();
     await controlPlane.send(controlPlane.signed(content));
     await stop();
@@ -253,7 +253,7 @@ describe("a device's agent", () => {
     expect(allowedIps(tunnel)).toEqual(ofExample);
   });
 
-  test("comes back by itself after the link is lost, and says so where the token is not taken", async () => {
+  test("reconnects after the link is lost, and logs a rejected token", async () => {
     await start();
     controlPlane.cut();
     await vi.waitUntil(() => controlPlane.hellos.length === 2, { timeout: 10_000 });
@@ -264,7 +264,7 @@ describe("a device's agent", () => {
     });
   });
 
-  test("ends the link where something is said that is no frame", async () => {
+  test("closes the link after an invalid frame", async () => {
     await start();
     controlPlane.say({ type: "surprise" });
     await vi.waitUntil(() => controlPlane.hellos.length === 2, { timeout: 10_000 });

@@ -1,21 +1,20 @@
-/** What the machine is, and whether the agent can do its work there. */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { hostname, release, type } from "node:os";
 import { join } from "node:path";
-import { readIfThere } from "@gatehouse/agent-core/state/private-file";
+import { readIfExists } from "@gatehouse/agent-core/state/private-file";
 
 export interface MachineFacts {
   readonly name: string;
-  /** Undefined where the machine has no id that stays. */
+  /** Undefined if the machine has no permanent id. */
   readonly hardwareId: string | undefined;
   readonly os: string;
   readonly osVersion: string;
 }
 
 export async function machineFacts(): Promise<MachineFacts> {
-  const id = (await readIfThere("/etc/machine-id").catch(() => undefined))?.trim();
-  const described = osRelease((await readIfThere("/etc/os-release").catch(() => undefined)) ?? "");
+  const id = (await readIfExists("/etc/machine-id").catch(() => undefined))?.trim();
+  const described = osRelease((await readIfExists("/etc/os-release").catch(() => undefined)) ?? "");
   return {
     name: hostname(),
     hardwareId: id === "" ? undefined : id,
@@ -24,7 +23,7 @@ export async function machineFacts(): Promise<MachineFacts> {
   };
 }
 
-/** os-release(5), without what only shells could make of it. */
+/** Parses os-release(5), without shell expansions. */
 export function osRelease(text: string): ReadonlyMap<string, string> {
   const values = new Map<string, string>();
   for (const line of text.split("\n")) {
@@ -34,18 +33,18 @@ export function osRelease(text: string): ReadonlyMap<string, string> {
   return values;
 }
 
-/** Such as `gatehouse-dev0`: at most 15 characters (the kernel), and nothing that a program could take for something else. */
+/** Names such as `gatehouse-dev0`: at most 15 characters, the kernel's limit, and none that another program could misread. */
 export const deviceInterfacePattern = /^[a-z][a-z0-9-]{0,14}$/;
 
 const folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 const packageOf = { ip: "iproute2", wg: "wireguard-tools" } as const;
-/** Of the capabilities, the bit of CAP_NET_ADMIN. */
+/** The bit of CAP_NET_ADMIN. */
 const netAdmin = 12n;
 
-/** @returns why the agent cannot run here, for people; undefined: nothing is known to be in the way */
+/** Returns why the agent cannot run on this machine, for people; undefined: no obstacle is known. */
 export async function runObstacle(platform: string = process.platform): Promise<string | undefined> {
   if (platform !== "linux") {
-    return "gatehouse device run needs Linux. Elsewhere take the file that gatehouse device config prints, for any WireGuard program.";
+    return "gatehouse device run requires Linux. On other systems, use the output of gatehouse device config with a WireGuard program.";
   }
   const missing = Object.entries(packageOf).filter(([program]) => !isInstalled(program));
   if (missing.length > 0) {
@@ -54,10 +53,10 @@ export async function runObstacle(platform: string = process.platform): Promise<
   const status = await readFile("/proc/self/status", "utf8").catch(() => "");
   const capabilities = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)/m.exec(status)?.[1] ?? "0"}`);
   if (((capabilities >> netAdmin) & 1n) === 0n) {
-    return "Interfaces and routes are for root, or with CAP_NET_ADMIN: run it with sudo, or as the systemd unit.";
+    return "The agent needs CAP_NET_ADMIN for interfaces and routes. Run it with sudo, or use the systemd unit.";
   }
   if (!existsSync("/sys/module/wireguard") && !isInstalled("wireguard-go") && !existsSync("/lib/modules")) {
-    return "The kernel has no WireGuard, and wireguard-go is not installed (package wireguard-go).";
+    return "The kernel does not support WireGuard. Install wireguard-go (package wireguard-go).";
   }
   return undefined;
 }

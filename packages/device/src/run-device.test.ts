@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { takeFolder } from "@gatehouse/agent-core/state/running-once";
+import { lockFolder } from "@gatehouse/agent-core/state/folder-lock";
 import { ProgramFailure, type ProgramRunner } from "@gatehouse/agent-core/system/program-runner";
 import { expect, test } from "vitest";
 import { DeviceFolder } from "./configuration/device-folder.ts";
@@ -45,7 +45,7 @@ test("a device's agent touches nothing where another one runs with its folder, o
   try {
     await new DeviceFolder(folder).make();
     await expect(run()).rejects.toThrow("with the interface another0");
-    const giveBack = await takeFolder(folder);
+    const giveBack = await lockFolder(folder);
     await expect(run()).rejects.toThrow("Another agent runs");
     giveBack();
     expect(changed).toEqual([]);
@@ -76,7 +76,7 @@ test("a device that cannot answer names where it should says so, and leaves noth
       },
     };
     await expect(runDevice(enrolled, settings, new AbortController().signal)).rejects.toThrow(
-      new RegExp(`Names cannot be answered at 127\\.0\\.0\\.1:${port}: .*EADDRINUSE.*--dns`),
+      new RegExp(`The agent cannot serve DNS at 127\\.0\\.0\\.1:${port}: .*EADDRINUSE.*--dns`),
     );
     expect(waiting.size).toBe(0);
   } finally {

@@ -1,27 +1,27 @@
-/** Puts the parts of a device's agent together, and runs it. */
+/** Composes a device's agent and runs it. */
 import { isIP } from "node:net";
 import { type Clock, systemClock } from "@gatehouse/agent-core/clock";
+import { HostResolver, hostAndPort } from "@gatehouse/agent-core/dns/host-resolver";
 import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
-import { askUpstream, passOn } from "@gatehouse/agent-core/dns/upstream";
+import { askUpstream, forwardQuestion } from "@gatehouse/agent-core/dns/upstream";
 import { type Log, lineLog } from "@gatehouse/agent-core/log";
+import { lockFolder } from "@gatehouse/agent-core/state/folder-lock";
 import { checkRights } from "@gatehouse/agent-core/state/private-file";
-import { takeFolder } from "@gatehouse/agent-core/state/running-once";
 import { type ProgramRunner, printingPrograms, systemPrograms } from "@gatehouse/agent-core/system/program-runner";
 import { WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-interface";
-import { isDeviceConfiguration } from "./configuration/check-device-configuration.ts";
 import { DeviceFolder, type Enrolment } from "./configuration/device-folder.ts";
+import { isDeviceConfiguration } from "./configuration/validate-device-configuration.ts";
 import { DeviceAgent } from "./device-agent.ts";
-import { HostAddresses, hostAndPort } from "./host-addresses.ts";
 import { DeviceLink } from "./link/device-link.ts";
 import { DeviceDns } from "./names/device-dns.ts";
 import { MachineResolvers } from "./names/machine-resolvers.ts";
 import { ResolverSetting } from "./names/resolver-setting.ts";
-import { LeavingTunnel } from "./tunnel/leaving-tunnel.ts";
+import { DrainTunnel } from "./tunnel/drain-tunnel.ts";
 import { Tunnel } from "./tunnel/tunnel.ts";
 import { wantedTunnel } from "./tunnel/wanted-tunnel.ts";
 
-/** Where names are answered. */
-export interface DnsPlace {
+/** The address and port of the agent's DNS server. */
+export interface DnsAddress {
   readonly address: string;
   readonly port: number;
 }
@@ -30,8 +30,8 @@ export interface DeviceSettings {
   readonly interfaceName: string;
   /** An absolute path. */
   readonly stateFolder: string;
-  /** Undefined: names are not answered. */
-  readonly dns: DnsPlace | undefined;
+  /** Undefined: the agent does not serve DNS. */
+  readonly dns: DnsAddress | undefined;
   /** Writes one line of the log, with its line feed. */
   readonly writeLog: (line: string) => void;
   readonly agentVersion: string;
@@ -39,20 +39,20 @@ export interface DeviceSettings {
   readonly clock?: Clock;
 }
 
-/** A device that is enrolled wholly. */
+/** A device with completed enrolment. */
 export type EnrolledDevice = Enrolment & { readonly token: string };
 
-/** @returns `address` or `address:port` as a place, IPv6 in brackets where a port follows; undefined where it is none */
-export function dnsPlace(text: string): DnsPlace | undefined {
+/** Parses `address` or `address:port`, IPv6 in brackets before a port. @returns undefined if the text is neither */
+export function parseDnsAddress(text: string): DnsAddress | undefined {
   if (isIP(text) !== 0) return { address: text, port: 53 };
   const { host: address, port } = hostAndPort(text);
   return isIP(address) !== 0 && port >= 1 && port <= 65_535 ? { address, port } : undefined;
 }
 
 /**
- * Runs until it is told to stop, and takes the tunnel away then.
+ * Runs the agent until the signal aborts, then removes the tunnel.
  *
- * @throws Error where it cannot start; nothing is left then
+ * @throws Error if the agent cannot start. Nothing is left behind then
  */
 export async function runDevice(
   enrolled: EnrolledDevice,
@@ -66,28 +66,28 @@ export async function runDevice(
   const folder = new DeviceFolder(stateFolder);
   const publicKey = await folder.publicKey();
   await checkRights(stateFolder, folder.privateKeyFile);
-  const giveBack = await takeFolder(stateFolder);
+  const releaseFolder = await lockFolder(stateFolder);
   const wireGuard = new WireGuardInterface(interfaceName, programs, folder.privateKeyFile);
   const tunnel = new Tunnel(wireGuard, programs);
   const names = new ResolvedNames();
-  const hosts = new HostAddresses(clock);
-  const second = new WireGuardInterface(leavingInterface(interfaceName), programs, folder.privateKeyFile);
-  const leaving = new LeavingTunnel(second, programs);
-  // Before anything is touched: what is somebody else's stays.
+  const hosts = new HostResolver(clock);
+  const drainInterface = new WireGuardInterface(drainInterfaceName(interfaceName), programs, folder.privateKeyFile);
+  const drainTunnel = new DrainTunnel(drainInterface, programs);
+  // These checks come before any change: interfaces of other programs must stay.
   try {
-    for (const each of [wireGuard, second]) await each.checkOwn(publicKey);
-    await tunnel.checkRoutes(second.name);
+    for (const each of [wireGuard, drainInterface]) await each.checkOwn(publicKey);
+    await tunnel.checkRoutes(drainInterface.name);
   } catch (error) {
-    giveBack();
+    releaseFolder();
     throw error;
   }
-  const agent = new DeviceAgent({ device, url, tunnel, leaving, folder, names, hosts, clock, log });
-  const dns = place === undefined ? undefined : answeringAt(place, { agent, folder, names, clock, log });
+  const agent = new DeviceAgent({ device, url, tunnel, drainTunnel, folder, names, hosts, clock, log });
+  const dns = place === undefined ? undefined : serveDns(place, { agent, folder, names, clock, log });
   let link: DeviceLink | undefined;
   try {
     if (dns !== undefined && place !== undefined) {
-      await listenAt(place, dns.server);
-      const resolver = new ResolverSetting({ programs, interfaceName, server: placeText(place), log });
+      await listen(place, dns.server);
+      const resolver = new ResolverSetting({ programs, interfaceName, server: formatDnsAddress(place), log });
       agent.onChange((configuration) => resolver.follow(configuration));
     }
     await agent.start();
@@ -102,9 +102,9 @@ export async function runDevice(
       clock,
       log,
     });
-    const toTell = link;
+    const opened = link;
     agent.onChange((configuration) => {
-      if (configuration === undefined) toTell.expired();
+      if (configuration === undefined) opened.expired();
     });
     if (!stopped.aborted) link.start();
     await untilAborted(stopped);
@@ -112,25 +112,25 @@ export async function runDevice(
     link?.stop();
     dns?.stop();
     await agent.stop();
-    giveBack();
+    releaseFolder();
   }
 }
 
-/** Writes what would be run for the kept configuration, on a machine that has nothing of it yet. @returns false where none is kept */
+/** Prints the commands for the stored configuration on a machine without a tunnel. @returns false if none is stored */
 export async function printDryRun(
   { interfaceName, stateFolder }: Pick<DeviceSettings, "interfaceName" | "stateFolder">,
   write: (text: string) => void,
 ): Promise<boolean> {
   const folder = new DeviceFolder(stateFolder);
-  const kept = await folder.configuration();
-  if (kept === undefined || !isDeviceConfiguration(kept.content)) return false;
+  const stored = await folder.configuration();
+  if (stored === undefined || !isDeviceConfiguration(stored.content)) return false;
   const programs = printingPrograms(write);
   const tunnel = new Tunnel(new WireGuardInterface(interfaceName, programs, folder.privateKeyFile), programs, () =>
     Promise.resolve(true),
   );
-  const wayTo = ({ endpoint, relays }: { readonly endpoint?: string; readonly relays: readonly string[] }) =>
+  const pathTo = ({ endpoint, relays }: { readonly endpoint?: string; readonly relays: readonly string[] }) =>
     endpoint ?? relays[0];
-  await tunnel.bring(wantedTunnel(kept.content, { named: new Map(), wayTo, controlPlane: [] }));
+  await tunnel.apply(wantedTunnel(stored.content, { named: new Map(), pathTo, controlPlane: [] }));
   return true;
 }
 
@@ -142,37 +142,37 @@ interface DnsParts {
   readonly log: Log;
 }
 
-/** Characters that the kernel takes. */
+/** The kernel's limit, in characters. */
 const longestInterfaceName = 15;
 
-/** Names are asked again so often where their time is over, in milliseconds. */
+/** The interval at which expired names are resolved again. */
 const refreshMs = 5_000;
 
-function answeringAt(place: DnsPlace, { agent, folder, names, clock, log }: DnsParts) {
+function serveDns(place: DnsAddress, { agent, folder, names, clock, log }: DnsParts) {
   const resolvers = new MachineResolvers(place.address, folder);
   const server = new DeviceDns({
     configuration: () => agent.configuration,
-    outsideHosts: () => agent.outsideHosts,
+    bypassHosts: () => agent.bypassHosts,
     names,
     namesChanged: () => agent.namesChanged(),
     askGateway: askUpstream,
-    passOn,
+    forward: forwardQuestion,
     machineResolvers: () => resolvers.now(),
     clock,
     log,
   });
   let cancel: (() => void) | undefined;
-  const refreshLater = () => {
+  const scheduleRefresh = () => {
     cancel = clock.after(refreshMs, () => {
       server
         .refresh()
-        .catch((error: unknown) => log(`Names could not be kept fresh: ${String(error)}`))
+        .catch((err: unknown) => log("failed to refresh names; will retry", { err }))
         .finally(() => {
-          if (cancel !== undefined) refreshLater();
+          if (cancel !== undefined) scheduleRefresh();
         });
     });
   };
-  refreshLater();
+  scheduleRefresh();
   const stop = () => {
     cancel?.();
     cancel = undefined;
@@ -181,24 +181,24 @@ function answeringAt(place: DnsPlace, { agent, folder, names, clock, log }: DnsP
   return { server, stop };
 }
 
-/** @throws Error where the place cannot be had, with what to do */
-async function listenAt(place: DnsPlace, server: DeviceDns): Promise<void> {
+/** @throws Error if the address cannot be used, with a remedy */
+async function listen(place: DnsAddress, server: DeviceDns): Promise<void> {
   try {
     await server.listen(place.address, place.port);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(
-      `Names cannot be answered at ${placeText(place)}: ${reason}. Choose another place with --dns, or --dns off.`,
+      `The agent cannot serve DNS at ${formatDnsAddress(place)}: ${reason}. Choose another address with --dns, or use --dns off.`,
     );
   }
 }
 
-/** Beside the first one, with a name that the kernel takes too. */
-function leavingInterface(name: string): string {
+/** Returns the name of the second interface, within the kernel's limit. */
+function drainInterfaceName(name: string): string {
   return name.length < longestInterfaceName ? `${name}d` : `${name.slice(0, -1)}${name.endsWith("d") ? "e" : "d"}`;
 }
 
-function placeText({ address, port }: DnsPlace): string {
+function formatDnsAddress({ address, port }: DnsAddress): string {
   if (port === 53) return address;
   return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
 }

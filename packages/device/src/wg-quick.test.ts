@@ -11,13 +11,13 @@ test("a configuration as a file", () => {
     wgQuickText(configuration, { ...options, expiresAt: asOf + 86_400_000 }),
   ).toBe(`# The device 0199aaaa-0000-7000-8000-00000000000d, as of 2026-03-04T10:00:00Z.
 # Valid until 2026-03-05T10:00:00Z.
-# It does not follow changes: when access or gateways change, print it again, or use gatehouse device run.
+# This file does not follow changes. Print it again after a change, or use gatehouse device run.
 
 [Interface]
 PrivateKey = c2VjcmV0
 Address = 100.64.0.1/32, fd64::1/128
-# Every name is asked of the gateways, which refuse those that are none of theirs. Add the addresses that a
-# name of theirs has to AllowedIPs: a file cannot follow them.
+# All DNS questions go to the gateways, which refuse names that they do not serve. Add the addresses of their
+# names to AllowedIPs: a file cannot follow them.
 DNS = 100.64.255.1, fd64::ff:1, 100.64.255.2, fd64::ff:2
 
 [Peer]
@@ -41,28 +41,33 @@ PersistentKeepalive = 25
 const nameless = { ...configuration, gateways: configuration.gateways.map((gateway) => ({ ...gateway, names: [] })) };
 
 test.each<[what: string, text: string, holds: string, holdsNot: string]>([
-  ["without names there is no DNS", wgQuickText(nameless, options), "[Peer]", "DNS"],
-  ["without an end it says so", wgQuickText(configuration, options), "# Valid until something changes", "2026-03-05"],
+  ["a configuration without names has no DNS line", wgQuickText(nameless, options), "[Peer]", "DNS"],
   [
-    "the earlier of two ends counts",
+    "a configuration without an end says so",
+    wgQuickText(configuration, options),
+    "# Valid until access or gateways change",
+    "2026-03-05",
+  ],
+  [
+    "the earlier end counts",
     wgQuickText({ ...configuration, validUntil: asOf + 1_000 }, { ...options, expiresAt: asOf + 9_000 }),
     "# Valid until 2026-03-04T10:00:01Z",
     "10:00:09",
   ],
   [
-    "another device's private key is not there",
+    "the private key of another device is not printed",
     wgQuickText(configuration, { ...options, privateKey: undefined }),
-    "# PrivateKey = (is on the device itself",
+    "# PrivateKey = (on the device",
     "\nPrivateKey",
   ],
   [
-    "the internet is everything",
+    "the internet gateway carries all addresses",
     wgQuickText({ ...configuration, internet: exampleGateways.two }, options),
     "10.81.0.7/32, 0.0.0.0/0, ::/0",
     "fd80::/64, 0.0.0.0/0",
   ],
   [
-    "without gateways it says so",
+    "a configuration without gateways says so",
     wgQuickText({ ...configuration, gateways: [] }, options),
     "# There is no gateway",
     "[Peer]",

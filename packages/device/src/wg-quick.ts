@@ -2,15 +2,15 @@ import type { DeviceConfiguration } from "@gatehouse/contract/records/device-con
 import { everything } from "./tunnel/wanted-tunnel.ts";
 
 export interface WgQuickOptions {
-  /** base64; undefined: it is kept on another machine. */
+  /** base64; undefined: the key is on another machine. */
   readonly privateKey: string | undefined;
-  /** When the configuration was as it is here. Milliseconds since 1970. */
+  /** The time of the configuration, milliseconds since 1970. */
   readonly asOf: number;
-  /** From then on nobody has vouched for it; undefined: it came from the server just now. */
+  /** When the configuration expires; undefined: the server has just sent it. */
   readonly expiresAt: number | undefined;
 }
 
-/** A file for wg-quick(8), and for the other WireGuard programs that read it. */
+/** Formats a configuration as a file for wg-quick(8) and other WireGuard programs. */
 export function wgQuickText(
   configuration: DeviceConfiguration,
   { privateKey, asOf, expiresAt }: WgQuickOptions,
@@ -20,25 +20,25 @@ export function wgQuickText(
   const until = ends.length === 0 ? undefined : Math.min(...ends);
   const dns = gateways.filter(({ names }) => names.length > 0).flatMap(({ addresses }) => addresses);
   const lines = [
-    `# The device ${device}, as of ${timeText(asOf)}.`,
+    `# The device ${device}, as of ${formatTime(asOf)}.`,
     until === undefined
-      ? "# Valid until something changes: no condition of time ends it."
-      : `# Valid until ${timeText(until)}.`,
-    "# It does not follow changes: when access or gateways change, print it again, or use gatehouse device run.",
+      ? "# Valid until access or gateways change. No time condition ends it."
+      : `# Valid until ${formatTime(until)}.`,
+    "# This file does not follow changes. Print it again after a change, or use gatehouse device run.",
     ...(gateways.length === 0
-      ? ["# There is no gateway: the device may reach nothing, or nothing that carries it is online."]
+      ? ["# There is no gateway: the device has no access, or no gateway for it is online."]
       : []),
     "",
     "[Interface]",
     privateKey === undefined
-      ? "# PrivateKey = (is on the device itself, in wireguard.key of its state folder)"
+      ? "# PrivateKey = (on the device, in the file wireguard.key of its state folder)"
       : `PrivateKey = ${privateKey}`,
     `Address = ${ipv4}/32, ${ipv6}/128`,
   ];
   if (dns.length > 0) {
     lines.push(
-      "# Every name is asked of the gateways, which refuse those that are none of theirs. Add the addresses that a",
-      "# name of theirs has to AllowedIPs: a file cannot follow them.",
+      "# All DNS questions go to the gateways, which refuse names that they do not serve. Add the addresses of their",
+      "# names to AllowedIPs: a file cannot follow them.",
       `DNS = ${dns.join(", ")}`,
     );
   }
@@ -51,13 +51,13 @@ export function wgQuickText(
     lines.push("", "[Peer]", `# The gateway ${gateway}`);
     if (names.length > 0) lines.push(`# Names: ${names.join(", ")}`);
     lines.push(`PublicKey = ${publicKey}`, `AllowedIPs = ${[...new Set(blocks)].join(", ")}`);
-    const [way = undefined] = [...(endpoint === undefined ? [] : [endpoint]), ...relays];
-    if (way !== undefined) lines.push(`Endpoint = ${way}`);
+    const [path = undefined] = [...(endpoint === undefined ? [] : [endpoint]), ...relays];
+    if (path !== undefined) lines.push(`Endpoint = ${path}`);
     lines.push("PersistentKeepalive = 25");
   }
   return `${lines.join("\n")}\n`;
 }
 
-function timeText(moment: number): string {
+function formatTime(moment: number): string {
   return new Date(moment).toISOString().replace(/\.\d+Z$/, "Z");
 }

@@ -1,9 +1,11 @@
-/** The agent on a machine that only remembers, at a time that the test passes. On real packets: test/enforcement. */
+/** The agent with a kernel that only records, on the test's clock. Tests with real packets are in test/enforcement. */
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { HostResolver } from "@gatehouse/agent-core/dns/host-resolver";
 import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
+import { formatLogLine } from "@gatehouse/agent-core/log";
 import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
 import type {
   ConfigurationContent,
@@ -17,24 +19,24 @@ import { closedTable } from "./enforcement/traffic-rules.ts";
 import { EndpointHosts } from "./names/endpoint-hosts.ts";
 import { ConfigurationSigner } from "./testing/configuration-signer.ts";
 import { exampleConfiguration } from "./testing/example-configuration.ts";
-import { RememberedKernel } from "./testing/remembered-kernel.ts";
+import { RecordingKernel } from "./testing/recording-kernel.ts";
 
 const gateway = randomUUID();
 const device = "100.64.0.1";
 const minuteMs = 60_000;
 
-/** The example, in which a device is in the class that may reach something. */
+/** The example configuration, with a device in the class that has access. */
 function content(membership: Membership = true): ConfigurationContent {
   return { ...exampleConfiguration().content, classes: { staff: { [device]: membership } } };
 }
 
-/** Which devices may pass at the moment. */
-function passing({ filters }: RememberedKernel): readonly string[] {
+/** Returns the devices that may pass now. */
+function passing({ filters }: RecordingKernel): readonly string[] {
   const classes = [...(filters?.sets ?? [])].filter(([name]) => name.startsWith("class_") && name.endsWith("_4"));
   return classes.flatMap(([, { elements }]) => [...elements.keys()]);
 }
 
-function isClosed({ filters }: RememberedKernel): boolean {
+function isClosed({ filters }: RecordingKernel): boolean {
   return filters !== undefined && filters.sets.size === 0;
 }
 
@@ -56,19 +58,19 @@ describe("a gateway's agent", () => {
     await rm(path.dirname(state), { recursive: true, force: true });
   });
 
-  /** One that starts on a machine that may be as an earlier one left it. */
-  async function start(kernel = new RememberedKernel()) {
+  /** Starts an agent, on a new machine or on one with the state of an earlier agent. */
+  async function start(kernel = new RecordingKernel()) {
     const { wireGuard } = kernel;
     const agent = new Agent({
       kernel,
       wireGuard,
-      carriage: { interfaceName: wireGuard.name, keepsSource: false },
+      forwarding: { interfaceName: wireGuard.name, keepsSource: false },
       folder: new StateFolder(state),
       names: new ResolvedNames(),
-      hosts: new EndpointHosts(),
+      hosts: new EndpointHosts(new HostResolver(clock)),
       warnings: () => [],
       clock,
-      log: (message) => void log.push(message),
+      log: (message, fields) => void log.push(formatLogLine(message, fields)),
     });
     running.push(agent);
     await agent.start(signer.signingKey);
@@ -78,13 +80,13 @@ describe("a gateway's agent", () => {
   const signed = (of: ConfigurationContent, changes: Partial<ConfigurationHeader> = {}) =>
     signer.signed(gateway, of, { issuedAt: clock.now(), expiresAt: clock.now() + 60 * minuteMs, ...changes });
 
-  /** What timers call for is done in turn: after an answer to something else, it has been done. */
+  /** Passes time, and waits for the work of the timers: the queue answers a later request after it. */
   const pass = async (agent: Agent, ms: number) => {
     clock.pass(ms);
     await agent.applyConfiguration("nothing");
   };
 
-  test("is closed before it is told anything, and has its filters before its tunnel", async () => {
+  test("drops everything before the first configuration, and applies filters before the tunnel", async () => {
     const { agent, kernel } = await start();
     expect(kernel.filters).toEqual(closedTable("gh0"));
     expect(agent.enforces).toBeUndefined();
@@ -93,7 +95,7 @@ describe("a gateway's agent", () => {
     expect(passing(kernel)).toEqual([device]);
   });
 
-  test("goes on after a restart without a control plane, and takes nothing older", async () => {
+  test("resumes after a restart without a control plane, and refuses older configurations", async () => {
     const old = signed(content());
     const first = await start();
     const current = signed(content());
@@ -106,26 +108,26 @@ describe("a gateway's agent", () => {
     expect(passing(kernel)).toEqual([device]);
   });
 
-  test("tries again after a restart where the machine refuses what was kept, and is closed until then", async () => {
+  test("retries after a restart if the machine refuses the stored configuration, and drops everything until then", async () => {
     const first = await start();
     await first.agent.applyConfiguration(signed(content()));
     await first.agent.stop();
-    const machine = new RememberedKernel();
+    const machine = new RecordingKernel();
     machine.refusal = "wireguard-go does not serve the interface gh0";
     const { agent, kernel } = await start(machine);
     expect(isClosed(kernel)).toBe(true);
     expect(log).toContainEqual(expect.stringContaining("wireguard-go does not serve the interface gh0"));
-    for (let look = 0; look < 3; look++) {
+    for (let check = 0; check < 3; check++) {
       expect(isClosed(kernel)).toBe(true);
       await pass(agent, 2_000);
       await vi.waitUntil(() => clock.waiting > 0);
     }
     expect(kernel.content).toEqual(content());
     expect(passing(kernel)).toEqual([device]);
-    expect(log).toContainEqual(expect.stringContaining("kept from before"));
+    expect(log).toContainEqual(expect.stringContaining("resumed the stored configuration"));
   });
 
-  test("enforces what there was before where the machine refuses a change", async () => {
+  test("restores the previous configuration if the machine refuses the new one", async () => {
     const { agent, kernel } = await start();
     const before = signed(content());
     await agent.applyConfiguration(before);
@@ -143,7 +145,7 @@ describe("a gateway's agent", () => {
     expect(passing(kernel)).toEqual([]);
   });
 
-  test("opens and closes windows of time by itself", async () => {
+  test("opens and closes time windows", async () => {
     const { agent, kernel } = await start();
     const now = clock.now();
     await agent.applyConfiguration(signed(content([[now + 10_000, now + 20_000]])));
@@ -157,14 +159,14 @@ describe("a gateway's agent", () => {
   });
 
   test.each([
-    ["that it waited for", 0],
-    ["although somebody sets the clock, which timers do not notice", 59 * minuteMs],
-  ])("drops everything at the end of a configuration, %s", async (_, setMs) => {
+    ["when its timer fires", 0],
+    ["even after the clock was set, which timers do not notice", 59 * minuteMs],
+  ])("drops everything when a configuration expires, %s", async (_, setMs) => {
     const { agent, kernel } = await start();
-    const told: (ConfigurationContent | undefined)[] = [];
-    agent.onChange((enforced) => void told.push(enforced));
+    const notified: (ConfigurationContent | undefined)[] = [];
+    agent.onChange((enforced) => void notified.push(enforced));
     await agent.applyConfiguration(signed(content()));
-    expect(told).toEqual([content()]);
+    expect(notified).toEqual([content()]);
     clock.setMs = setMs;
     for (let left = 60 * minuteMs - setMs; left > 0; left -= 30_000) {
       expect(passing(kernel)).toEqual([device]);
@@ -172,10 +174,10 @@ describe("a gateway's agent", () => {
     }
     expect(kernel.filters).toEqual(closedTable("gh0"));
     expect(agent.enforces).toBeUndefined();
-    expect(told).toEqual([content(), undefined]);
+    expect(notified).toEqual([content(), undefined]);
   });
 
-  test("puts back filters and tunnel that another program takes away", async () => {
+  test("restores filters and a tunnel that another program removed", async () => {
     const { agent, kernel } = await start();
     await agent.applyConfiguration(signed(content()));
     kernel.filters = undefined;
@@ -186,17 +188,17 @@ describe("a gateway's agent", () => {
     kernel.content = undefined;
     await pass(agent, 2_000);
     expect(kernel.content).toEqual(content());
-    expect(log).toContain("The interface gh0 had gone: it is back.");
+    expect(log).toContain("restored the interface, which another program removed interface=gh0");
   });
 
-  test("enforces what the disk does not take, and says so until it does", async () => {
+  test("enforces a configuration that cannot be stored, and reports a warning until it is", async () => {
     const { agent, kernel } = await start();
     await rm(state, { recursive: true });
     expect(await agent.applyConfiguration(signed(content()))).toMatchObject({ state: "applied" });
     expect(passing(kernel)).toEqual([device]);
-    expect((await agent.report()).warnings).toEqual([expect.stringContaining("cannot be kept")]);
+    expect((await agent.report()).warnings).toEqual([expect.stringContaining("cannot be stored")]);
     await new StateFolder(state).publicKey();
-    for (let look = 0; look < 30; look++) {
+    for (let check = 0; check < 30; check++) {
       await pass(agent, 2_000);
       await vi.waitUntil(() => clock.waiting > 1);
     }

@@ -1,6 +1,7 @@
-/** Puts the parts of an agent together. */
+/** Composes an agent. */
 
 import { systemClock } from "@gatehouse/agent-core/clock";
+import { HostResolver } from "@gatehouse/agent-core/dns/host-resolver";
 import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
 import { askUpstream } from "@gatehouse/agent-core/dns/upstream";
 import type { Log } from "@gatehouse/agent-core/log";
@@ -13,12 +14,12 @@ import { DnsServer } from "./names/dns-server.ts";
 import { EndpointFollower, EndpointHosts } from "./names/endpoint-hosts.ts";
 
 export interface AgentSettings {
-  /** Of the WireGuard interface, as `interfaceNamePattern` has it. */
+  /** The name of the WireGuard interface, which matches `interfaceNamePattern`. */
   readonly interfaceName: string;
   /** An absolute path. */
   readonly stateFolder: string;
   readonly log: Log;
-  /** See Carriage. */
+  /** Whether devices keep their tunnel addresses at the site: see `ForwardingSettings`. */
   readonly keepsSource: boolean;
   readonly programs?: ProgramRunner;
 }
@@ -26,12 +27,12 @@ export interface AgentSettings {
 export interface ComposedAgent {
   readonly agent: Agent;
   readonly folder: StateFolder;
-  /** Comes before the agent starts. @throws Error where the interface is somebody else's */
+  /** Must be called before the agent starts. @throws Error if the interface belongs to another program */
   checkInterface(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Such as `gatehouse0`: at most 15 characters (the kernel), and nothing that a program could take for something else. */
+/** Names such as `gatehouse0`: at most 15 characters, the kernel's limit, and none that another program could misread. */
 export const interfaceNamePattern = /^[a-z][a-z0-9]{0,14}$/;
 const dnsPort = 53;
 
@@ -44,18 +45,18 @@ export function composeAgent({
 }: AgentSettings): ComposedAgent {
   if (!interfaceNamePattern.test(interfaceName)) {
     throw new Error(
-      `${JSON.stringify(interfaceName)} cannot be the name of an interface: a letter, then letters and digits, 15 at most.`,
+      `${JSON.stringify(interfaceName)} is not an interface name. Use a letter, then letters and digits, at most 15.`,
     );
   }
   const folder = new StateFolder(stateFolder);
   const wireGuard = new WireGuardInterface(interfaceName, programs, folder.privateKeyFile);
-  const hosts = new EndpointHosts();
+  const hosts = new EndpointHosts(new HostResolver(systemClock));
   const kernel = new Kernel(wireGuard, programs, hosts);
   const names = new ResolvedNames();
   const agent: Agent = new Agent({
     kernel,
     wireGuard,
-    carriage: { interfaceName, keepsSource },
+    forwarding: { interfaceName, keepsSource },
     folder,
     names,
     hosts,

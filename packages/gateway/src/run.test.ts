@@ -34,7 +34,7 @@ describe("gatehouse-gateway", () => {
     return file;
   }
 
-  test("prints what it would do, and does nothing, with --dry-run", async () => {
+  test("prints the commands with --dry-run, and changes nothing", async () => {
     const file = await fileWith(exampleConfiguration());
     expect(await run(["--dry-run", "--configuration", file, "--interface", "gh0"])).toBe(0);
     expect(output).toContain("nft -f -\nadd table inet gatehouse-gh0\n");
@@ -45,27 +45,27 @@ describe("gatehouse-gateway", () => {
     expect(output).toContain("route replace 100.64.0.0/10 dev gh0 proto 71 table main\n");
   });
 
-  test("says what is wrong with a configuration", async () => {
+  test("reports an invalid configuration", async () => {
     const file = await fileWith({ ...exampleConfiguration(), content: {} });
     expect(await run(["--dry-run", "--configuration", file])).toBe(1);
-    expect(errors).toContain("does not have its form");
+    expect(errors).toContain("does not match the schema");
   });
 
-  test("does not repeat a password that is in a URL", async () => {
+  test("does not repeat the password of a URL", async () => {
     expect(await run(["--url", "https://ann:letmein@gatehouse.example.com", "--token-file", "t"])).toBe(2);
-    expect(errors).toContain("--url must be an address");
+    expect(errors).toContain("--url must be a URL");
     expect(errors).not.toContain("letmein");
   });
 
   test.each([
     [[], "--url and --token-file"],
-    [["--dry-run", "--url", "http://127.0.0.1", "--token-file", "t"], "needs a --configuration"],
+    [["--dry-run", "--url", "http://127.0.0.1", "--token-file", "t"], "--dry-run requires --configuration"],
     [["--configuration", "c", "--interface", "a; reboot"], "letters and digits"],
     [["--configuration", "c", "--interface", "way-too-long-for-the-kernel"], "letters and digits"],
     [["--configuration", "c", "--signing-key", "short"], "not an Ed25519 key"],
-    [["--url", "gatehouse.example.com", "--token-file", "t"], "--url must be an address"],
-    [["--url", "ftp://gatehouse.example.com", "--token-file", "t"], "--url must be an address"],
-    [["--url", "https://", "--token-file", "t"], "--url must be an address"],
+    [["--url", "gatehouse.example.com", "--token-file", "t"], "--url must be a URL"],
+    [["--url", "ftp://gatehouse.example.com", "--token-file", "t"], "--url must be a URL"],
+    [["--url", "https://", "--token-file", "t"], "--url must be a URL"],
     [["--colour"], "Unknown option"],
   ])("refuses %j", async (args, message) => {
     expect(await run(args)).toBe(2);

@@ -4,10 +4,10 @@ import { parseArgs } from "node:util";
 import { systemClock } from "@gatehouse/agent-core/clock";
 import { isSigningKey } from "@gatehouse/agent-core/crypto/signatures";
 import { standardErrorLog } from "@gatehouse/agent-core/log";
+import { lockFolder } from "@gatehouse/agent-core/state/folder-lock";
 import { checkRights } from "@gatehouse/agent-core/state/private-file";
-import { takeFolder } from "@gatehouse/agent-core/state/running-once";
 import { type ComposedAgent, composeAgent, interfaceNamePattern } from "./compose.ts";
-import { checkForm } from "./configuration/check-content.ts";
+import { validateConfiguration } from "./configuration/validate-configuration.ts";
 import { dryRun } from "./dry-run.ts";
 import { GatewayLink } from "./link/gateway-link.ts";
 
@@ -16,30 +16,30 @@ export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const;
 const help = `Usage: gatehouse-gateway --url URL --token-file FILE [options]
        gatehouse-gateway --configuration FILE --signing-key KEY [options]
 
-Enforces what the control plane decides, with WireGuard and nftables, on Linux.
+Enforces the access policies of a Gatehouse control plane with WireGuard and nftables. Requires Linux.
 
-  --url URL             the control plane, such as https://gatehouse.example.com
-  --token-file FILE     holds the gateway's token
-  --configuration FILE  enforces this signed configuration, without a control plane
-  --signing-key KEY     the tenant's key, base64; needed once, where no control plane tells it
-  --interface NAME      of WireGuard (default gatehouse0)
-  --state-folder PATH   keys and the last good configuration (default /var/lib/gatehouse-gateway)
-  --keep-source         devices keep their own addresses at the site, which needs a route back to them
-  --dry-run             prints what would be done for --configuration, and does nothing
-  --help                shows this
+  --url URL             URL of the control plane, such as https://gatehouse.example.com
+  --token-file FILE     file with the gateway's token
+  --configuration FILE  enforce this signed configuration without a control plane
+  --signing-key KEY     the tenant's signing key, base64; required once if there is no control plane
+  --interface NAME      name of the WireGuard interface (default gatehouse0)
+  --state-folder PATH   folder for keys and the last configuration (default /var/lib/gatehouse-gateway)
+  --keep-source         do not masquerade devices; the site needs a route back to their addresses
+  --dry-run             print the commands for --configuration without running them
+  --help                show this help
 `;
 
-/** What the control plane is told. */
+/** The version that the agent reports to the control plane. */
 const agentVersion = "0.1.0";
 
-/** Wrong use of the command: nothing was tried. */
+/** The command line is invalid. Nothing was done. */
 class UsageError extends Error {}
 
 /**
  * Runs one command line.
  *
- * @param args what follows the command's own name
- * @returns the exit code; what went wrong is on standard error
+ * @param args the arguments after the command's name
+ * @returns the exit code. Errors are written to standard error
  */
 export async function run(args: readonly string[]): Promise<number> {
   try {
@@ -76,10 +76,10 @@ async function serve({
   tokenFile,
 }: Options): Promise<void> {
   const composed = composeAgent({ interfaceName, stateFolder, keepsSource, log: standardErrorLog });
-  // Makes the folder.
+  // This creates the folder.
   await composed.folder.publicKey();
   await checkRights(stateFolder, composed.folder.privateKeyFile);
-  await takeFolder(stateFolder);
+  await lockFolder(stateFolder);
   await composed.checkInterface();
   await composed.agent.start(signingKey);
   if (configuration !== undefined) {
@@ -94,7 +94,7 @@ async function serve({
   await composed.stop();
 }
 
-/** What is enforced already goes on being so, whether or not the control plane can be reached. */
+/** Opens the link. Enforcement does not depend on it. */
 async function openLink({ agent, folder }: ComposedAgent, url: string, tokenFile: string): Promise<GatewayLink> {
   const trust = await folder.trust();
   const stored = agent.enforces === undefined ? undefined : await folder.configuration();
@@ -117,9 +117,9 @@ async function openLink({ agent, folder }: ComposedAgent, url: string, tokenFile
 }
 
 async function printDryRun({ configuration, interfaceName, keepsSource }: Options): Promise<void> {
-  if (configuration === undefined) throw new UsageError("--dry-run needs a --configuration to print what it would do.");
-  const checked = checkForm(await readJson(configuration));
-  if ("problem" in checked) throw new Error(`The configuration does not have its form: ${checked.problem}`);
+  if (configuration === undefined) throw new UsageError("--dry-run requires --configuration.");
+  const checked = validateConfiguration(await readJson(configuration));
+  if ("problem" in checked) throw new Error(`The configuration does not match the schema: ${checked.problem}`);
   await dryRun(
     checked.configuration,
     { interfaceName, keepsSource },
@@ -133,23 +133,23 @@ function readOptions(args: readonly string[]): Options {
   const isComplete =
     values.configuration !== undefined || (values.url !== undefined && values["token-file"] !== undefined);
   if (values.help !== true && !isComplete) {
-    throw new UsageError("Needs --url and --token-file, or a --configuration: gatehouse-gateway --help shows more.");
+    throw new UsageError("Use --url and --token-file, or --configuration. See gatehouse-gateway --help.");
   }
   const interfaceName = values.interface ?? "gatehouse0";
   if (!interfaceNamePattern.test(interfaceName)) {
     throw new UsageError(
-      `--interface ${JSON.stringify(interfaceName)}: a letter, then letters and digits, 15 at most.`,
+      `--interface ${JSON.stringify(interfaceName)} is invalid. Use a letter, then letters and digits, at most 15.`,
     );
   }
   if (values.url !== undefined && !isCallable(values.url)) {
-    // Without the URL, which may hold a secret.
+    // The message omits the URL, which may contain a password.
     throw new UsageError(
-      "--url must be an address alone, such as https://gatehouse.example.com: without user name, password, ? and #.",
+      "--url must be a URL such as https://gatehouse.example.com, without user name, password, ? and #.",
     );
   }
   const signingKey = values["signing-key"];
   if (signingKey !== undefined && !isSigningKey(signingKey)) {
-    throw new UsageError("--signing-key is not an Ed25519 key: 32 bytes in base64.");
+    throw new UsageError("--signing-key is not an Ed25519 key. Use 32 bytes in base64.");
   }
   return {
     configuration: values.configuration,
@@ -185,9 +185,7 @@ function parse(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options, strict: true }).values;
   } catch (error) {
-    throw new UsageError(
-      `${error instanceof Error ? error.message : String(error)}: gatehouse-gateway --help shows what there is.`,
-    );
+    throw new UsageError(`${error instanceof Error ? error.message : String(error)}. See gatehouse-gateway --help.`);
   }
 }
 
@@ -196,6 +194,6 @@ async function readJson(path: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error(`${path} is not JSON.`);
+    throw new Error(`${path} is not valid JSON.`);
   }
 }

@@ -1,10 +1,10 @@
-/** The hashes and signatures of configurations (RFC 8032), as the contract's machines want them. */
+/** Hashes, and Ed25519 signatures (RFC 8032), of configurations. */
 import { createHash, createPublicKey, verify } from "node:crypto";
 
-/** What stands before a key's bytes in SubjectPublicKeyInfo (RFC 8410). */
+/** The prefix of a key's bytes in SubjectPublicKeyInfo (RFC 8410). */
 const ed25519Prefix = Buffer.from("302a300506032b6570032100", "hex");
 
-/** Whether a text can be a key that signs configurations. */
+/** Whether a text has the form of a signing key. */
 export function isSigningKey(text: string): boolean {
   return /^[A-Za-z0-9+/]{43}=$/.test(text);
 }

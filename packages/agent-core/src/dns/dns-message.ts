@@ -1,15 +1,15 @@
 import packet, { type DecodedPacket } from "dns-packet";
 
-/** What the library reads, with two fields that its types leave out. */
+/** A decoded message, with two fields that the library's types omit. */
 export interface DnsMessage extends DecodedPacket {
   readonly opcode: string;
   readonly rcode: string;
 }
 
-/** @returns undefined where the bytes are no message of DNS */
+/** @returns undefined if the bytes are not a DNS message */
 export function decodeMessage(bytes: Buffer): DnsMessage | undefined {
   try {
-    return packet.decode(bytes) as DnsMessage; // the library sets both always
+    return packet.decode(bytes) as DnsMessage; // the library always sets both
   } catch {
     return undefined;
   }

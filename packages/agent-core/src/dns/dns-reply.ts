@@ -1,32 +1,17 @@
-/** Answers of DNS: which records of a resolver's answer belong to a question, and how an answer is written. */
+/** DNS replies: selects the records that answer a question, and encodes replies. */
 import { isIP } from "node:net";
-import { parseIpBlock } from "@gatehouse/addresses/ip-block";
 import packet, { type Answer } from "dns-packet";
 import type { DnsMessage } from "./dns-message.ts";
 
-/** What is passed on. Others, such as HTTPS, get an empty answer: they can hold addresses that the filters do not know. */
+/** The supported record types. Others, such as HTTPS, get an empty answer: they can contain addresses unknown to the filters. */
 export const addressTypes: ReadonlySet<string> = new Set(["A", "AAAA"]);
 export const otherTypes: ReadonlySet<string> = new Set(["CNAME", "MX", "SRV", "TXT", "NS", "SOA", "CAA"]);
 
 export const shortestTtlS = 10;
 const longestTtlS = 300;
-/** What an answer over UDP has at most, where the question allows more than 512 bytes. */
+/** The longest answer over UDP if the question allows more than 512 bytes. */
 const udpPayloadBytes = 1232;
 const plainUdpBytes = 512;
-
-/** Never the address of something at the site: machines themselves, links, groups of machines. */
-export const senselessBlocks = [
-  "0.0.0.0/8",
-  "127.0.0.0/8",
-  "169.254.0.0/16",
-  "224.0.0.0/3",
-  "::/127",
-  "::ffff:0:0/96",
-  "fe80::/10",
-  "ff00::/8",
-]
-  .map(parseIpBlock)
-  .filter((block) => block !== undefined);
 
 export interface Reply {
   readonly rcode: "NOERROR" | "NXDOMAIN" | "SERVFAIL" | "REFUSED" | "FORMERR" | "NOTIMP";
@@ -40,7 +25,7 @@ export interface DecodedQuestion {
   readonly reply: Reply;
 }
 
-/** An answer as bytes; over UDP without its records where they are more than the question has room for, and marked so. */
+/** Encodes a reply. Over UDP, a reply that is too long is truncated to its header and marked as such. */
 export function replyBytes(done: DecodedQuestion, over: "udp" | "tcp"): Buffer {
   const bytes = encodeReply(done);
   const size = Math.min(udpPayloadBytes, Math.max(plainUdpBytes, askedSize(done.query)));
@@ -67,11 +52,11 @@ function askedSize(query: DnsMessage): number {
   return option !== undefined && "udpPayloadSize" in option ? Number(option.udpPayloadSize) : plainUdpBytes;
 }
 
-/** The records that answer the question: those of the name, and of what it is an alias of. Whatever else came along is left out. */
+/** Returns the records of the name and of its aliases. All other records are dropped. */
 export function answersTo(name: string, type: string, { answers = [] }: DnsMessage): readonly Answer[] {
-  const kept: Answer[] = [];
+  const selected: Answer[] = [];
   const names = new Set([name]);
-  // Aliases may stand in any order; a chain is no longer than the list.
+  // Aliases may be in any order. A chain is at most as long as the list.
   for (let round = 0; round <= answers.length; round++) {
     const size = names.size;
     for (const answer of answers) {
@@ -83,9 +68,9 @@ export function answersTo(name: string, type: string, { answers = [] }: DnsMessa
     if (!("ttl" in answer) || (answer.type !== type && answer.type !== "CNAME")) continue;
     if (!names.has(answer.name.toLowerCase())) continue;
     const ttl = Math.min(longestTtlS, Math.max(shortestTtlS, Number(answer.ttl ?? 0)));
-    kept.push({ ...answer, ttl } as Answer); // the same record but for its time to live
+    selected.push({ ...answer, ttl } as Answer); // the same record with another TTL
   }
-  return kept;
+  return selected;
 }
 
 export function addressesOf(answers: readonly Answer[]): readonly string[] {

@@ -1,4 +1,4 @@
-/** Listens for DNS over UDP and TCP; what is answered, others say. */
+/** Listens for DNS questions over UDP and TCP. The caller provides the answers. */
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from "node:dgram";
 import { createServer, isIP, type Server, type Socket } from "node:net";
 import type { Log } from "../log.ts";
@@ -10,8 +10,8 @@ const longestQuestionBytes = 4096;
 /**
  * Answers one question. Never rejects.
  *
- * @param from the address that it came from
- * @returns the bytes of the answer; undefined where none is given
+ * @param from the source address
+ * @returns the answer; undefined: none is sent
  */
 export type AnswerBytes = (question: Buffer, from: string, over: "udp" | "tcp") => Promise<Buffer | undefined>;
 
@@ -25,7 +25,7 @@ export class DnsSockets {
     this.#log = log;
   }
 
-  /** @throws Error where the address or the port cannot be taken; then nothing listens there, and it can be tried again */
+  /** @throws Error if the address or port cannot be used. Nothing is left open, and the call can be repeated */
   async listen(address: string, port: number): Promise<void> {
     const udp = createSocket({ type: isIP(address) === 6 ? "udp6" : "udp4", ipv6Only: isIP(address) === 6 });
     const tcp = createServer((socket) => this.#serveTcp(socket));
@@ -43,7 +43,7 @@ export class DnsSockets {
       throw error;
     }
     this.#close.push(...closings);
-    udp.on("error", (error) => this.#log(`DNS on ${address}: ${error.message}`));
+    udp.on("error", (err) => this.#log("DNS socket failed", { address, err }));
   }
 
   close(): void {
@@ -53,7 +53,7 @@ export class DnsSockets {
   async #serveUdp(socket: UdpSocket, question: Buffer, from: RemoteInfo): Promise<void> {
     const bytes = await this.#answer(question, from.address, "udp");
     if (bytes === undefined) return;
-    // The socket may be closed by now, where another configuration came meanwhile.
+    // Another configuration may have closed the socket in the meantime.
     try {
       socket.send(bytes, from.port, from.address, () => {});
     } catch {}
@@ -72,7 +72,7 @@ export class DnsSockets {
       if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) return;
       const question = received.subarray(2, 2 + received.readUInt16BE(0));
       received = Buffer.alloc(0);
-      // One question at a time: the next is read when this one is answered.
+      // One question at a time: the next one is read after this answer.
       socket.pause();
       void this.#answer(question, socket.remoteAddress ?? "", "tcp").then((bytes) => {
         if (bytes === undefined) {
@@ -91,7 +91,7 @@ function closeAll(closings: readonly (() => void)[]): void {
     try {
       close();
     } catch {
-      // One that never listened.
+      // The socket never listened.
     }
   }
 }

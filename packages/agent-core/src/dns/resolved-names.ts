@@ -1,44 +1,46 @@
-/** Which addresses names have, as far as devices have been told or may need to know. Bounded. */
 import { destinationOfName, type NamedAddresses, type NamedDestinations } from "./named-services.ts";
 
 /**
- * How long an address stays after its name last had it, in milliseconds: long enough that a connection is not cut because a resolver
- * gives out its addresses in turns, and devices may use what they were told until it is over.
+ * How long an address is retained after its name last had it. Resolvers rotate addresses, and devices use an answer until
+ * it expires. Without this time, connections would break.
  */
 export const heldMs = 10 * 60_000;
-/** A name that nobody asked for during this time is forgotten, in milliseconds. */
+/** A name without a question for this time is forgotten. */
 export const rememberedMs = 24 * 3_600_000;
 const mostNames = 10_000;
-const mostAddressesOfAName = 64;
+const mostAddresses = 64;
 
 interface ResolvedName {
-  /** When each address stops to count. */
+  /** When each address expires. */
   readonly addresses: Map<string, number>;
   askedAt: number;
-  /** When what is known is no longer fresh. */
+  /** When the name must be resolved again. */
   staleAt: number;
 }
 
+/** The addresses of names that devices asked for. The store is bounded. */
 export class ResolvedNames {
-  /** By name, the one asked longest ago first. */
+  /** By name. The name with the oldest question comes first. */
   readonly #names = new Map<string, ResolvedName>();
 
   /**
-   * @param ttlMs how long the answer is fresh
-   * @param isAsked by a device, rather than to keep it fresh
-   * @returns whether there is an address that was not there before
+   * Stores an answer.
+   *
+   * @param ttlMs the TTL of the answer
+   * @param isAsked whether a device asked, rather than a refresh
+   * @returns whether an address is new
    */
   learn(name: string, addresses: readonly string[], ttlMs: number, now: number, isAsked: boolean): boolean {
     const known = this.#names.get(name);
     const entry = known ?? { addresses: new Map<string, number>(), askedAt: now, staleAt: now };
     let isNew = false;
-    for (const address of addresses.slice(0, mostAddressesOfAName)) {
+    for (const address of addresses.slice(0, mostAddresses)) {
       isNew ||= !entry.addresses.has(address);
       entry.addresses.delete(address);
       entry.addresses.set(address, now + ttlMs + heldMs);
     }
     for (const oldest of entry.addresses.keys()) {
-      if (entry.addresses.size <= mostAddressesOfAName) break;
+      if (entry.addresses.size <= mostAddresses) break;
       entry.addresses.delete(oldest);
     }
     entry.staleAt = now + ttlMs;
@@ -54,33 +56,29 @@ export class ResolvedNames {
     return isNew;
   }
 
-  /**
-   * Forgets what is over.
-   *
-   * @returns whether an address went
-   */
+  /** Forgets expired addresses. @returns whether there was one */
   forget(now: number): boolean {
-    let isGone = false;
+    let isRemoved = false;
     for (const [name, { addresses, askedAt }] of this.#names) {
       for (const [address, until] of addresses) {
         if (until > now) continue;
         addresses.delete(address);
-        isGone = true;
+        isRemoved = true;
       }
       if (addresses.size === 0 && askedAt + rememberedMs <= now) this.#names.delete(name);
     }
-    return isGone;
+    return isRemoved;
   }
 
-  /** @returns names to resolve again: those that some device asked for not long ago, and all that the configuration spells out */
+  /** Returns the names to resolve again: recently requested names, and all exact names of the configuration. */
   stale(content: NamedDestinations, now: number): readonly string[] {
-    const spelledOut = Object.keys(content.destinations).filter((key) => !key.includes("/") && !key.startsWith("*"));
-    const wanted = new Set(spelledOut.filter((name) => (this.#names.get(name)?.staleAt ?? now) <= now));
+    const exact = Object.keys(content.destinations).filter((key) => !key.includes("/") && !key.startsWith("*"));
+    const wanted = new Set(exact.filter((name) => (this.#names.get(name)?.staleAt ?? now) <= now));
     for (const name of this.staleOfAsked(content, now)) wanted.add(name);
     return [...wanted];
   }
 
-  /** @returns names to resolve again that some device asked for not long ago, and that are still those of a destination */
+  /** Returns the recently requested names to resolve again that still belong to a destination. */
   staleOfAsked(content: NamedDestinations, now: number): readonly string[] {
     const wanted: string[] = [];
     for (const [name, { askedAt, staleAt }] of this.#names) {
@@ -90,14 +88,14 @@ export class ResolvedNames {
     return wanted;
   }
 
-  /** Marks a name as not to be tried again before that moment, without an answer. */
+  /** Postpones the next query of a name that could not be resolved. */
   postpone(name: string, until: number): void {
     const entry = this.#names.get(name) ?? { addresses: new Map<string, number>(), askedAt: until, staleAt: until };
     entry.staleAt = until;
     this.#names.set(name, entry);
   }
 
-  /** For each address the destinations of its names. */
+  /** Returns the destinations of each address. */
   named(content: NamedDestinations): NamedAddresses {
     const keysOf = new Map<string, Set<string>>();
     for (const [name, { addresses }] of this.#names) {

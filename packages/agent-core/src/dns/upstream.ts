@@ -1,4 +1,4 @@
-/** Asks the site's resolvers: one question at a time over UDP from a port of its own, over TCP where the answer is too long. */
+/** Queries resolvers. Each question uses its own UDP port, and TCP if the answer is truncated. */
 import { randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { getServers } from "node:dns";
@@ -9,7 +9,7 @@ import { type DnsMessage, decodeMessage } from "./dns-message.ts";
 
 const port = 53;
 const timeoutMs = 2_000;
-/** What an answer over UDP may have (RFC 9715). */
+/** The longest answer over UDP (RFC 9715). */
 const udpPayloadBytes = 1232;
 const longestAnswerBytes = 65_535;
 
@@ -18,10 +18,10 @@ export interface UpstreamQuestion {
   readonly type: string;
 }
 
-/** @returns the answer; undefined where no resolver gives one */
+/** @returns the answer; undefined if no resolver answers */
 export type AskUpstream = (question: UpstreamQuestion, resolvers: readonly string[]) => Promise<DnsMessage | undefined>;
 
-/** The resolvers of a name: of the longest domain that it is below, else of the site, else the machine's own. */
+/** Returns the resolvers of a name: those of the longest matching domain, else of the site, else of the machine. */
 export function resolversOf({ settings }: ConfigurationContent, name: string): readonly string[] {
   const { domains, resolvers } = settings.dns;
   const [longest] = domains
@@ -33,14 +33,14 @@ export function resolversOf({ settings }: ConfigurationContent, name: string): r
 
 export const askUpstream: AskUpstream = async ({ name, type }, resolvers) => {
   for (const resolver of resolvers) {
-    // Whoever cannot see the question has to guess its number and the port it came from.
+    // An attacker who cannot see the question has to guess its id and source port.
     const id = randomInt(0, 65_536);
     const query = packet.encode({
       type: "query",
       id,
       flags: packet.RECURSION_DESIRED,
-      questions: [{ name, type } as Question], // types are from the list in `dns-server.ts`
-      additionals: [{ type: "OPT", name: ".", udpPayloadSize: udpPayloadBytes, flags: 0, options: [] } as never], // its types want fields that it fills in itself
+      questions: [{ name, type } as Question], // `dns-reply.ts` lists the types
+      additionals: [{ type: "OPT", name: ".", udpPayloadSize: udpPayloadBytes, flags: 0, options: [] } as never], // the types require fields that the library fills in
     });
     const overUdp = await udpAnswer(query, resolver);
     let answer = overUdp === undefined ? undefined : readAnswer(overUdp, id, name, type);
@@ -54,11 +54,11 @@ export const askUpstream: AskUpstream = async ({ name, type }, resolvers) => {
 };
 
 /**
- * Passes a question on as it is, and gives back the first answer, whatever it says.
+ * Forwards an unchanged question, and returns the first answer.
  *
- * @returns undefined where no resolver answers
+ * @returns undefined if no resolver answers
  */
-export async function passOn(
+export async function forwardQuestion(
   question: Buffer,
   over: "udp" | "tcp",
   resolvers: readonly string[],
@@ -75,7 +75,7 @@ export async function passOn(
   return undefined;
 }
 
-/** @returns undefined where it is no answer to this question */
+/** @returns undefined if the bytes do not answer this question */
 function readAnswer(bytes: Buffer, id: number, name: string, type: string): DnsMessage | undefined {
   const answer = decodeMessage(bytes);
   const [question] = answer?.questions ?? [];
@@ -96,11 +96,11 @@ function udpAnswer(query: Buffer, resolver: string): Promise<Buffer | undefined>
     };
     const timer = setTimeout(() => end(undefined), timeoutMs);
     socket.on("error", () => end(undefined));
-    // Connected: the kernel gives it nothing from anybody else. A forged answer with a wrong number is passed over.
+    // The socket is connected, so the kernel drops packets from other sources. Answers with a wrong id are ignored.
     socket.on("message", (bytes) => {
       if (bytes.length >= 2 && bytes.readUInt16BE(0) === query.readUInt16BE(0)) end(bytes);
     });
-    // Told of an error too, such as a network that cannot be reached.
+    // The callback also receives errors, such as an unreachable network.
     socket.connect(port, resolver, (error?: Error) => {
       if (error === undefined) socket.send(query);
       else end(undefined);

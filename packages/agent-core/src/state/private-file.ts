@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Replaces a file's content at once and for good: after a loss of power it holds the old text or the new. Only its owner reads it. */
+/** Replaces a file atomically and durably: after a power failure, it has the old text or the new. Only its owner can read it. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString("hex")}.new`;
   try {
@@ -27,23 +27,24 @@ export async function writePrivateFile(path: string, text: string): Promise<void
 }
 
 /**
- * Looks at the rights of what only an agent itself may change, as ssh does with its keys: who can write there decides whom the agent trusts.
+ * Checks the access rights of the state folder, as ssh does for its keys. Anyone who can write there can change the pinned
+ * key.
  *
- * @param folder that is there
- * @param privateKeyFile in it
- * @throws Error where others may write to the folder, or read the key
+ * @param folder an existing folder
+ * @param privateKeyFile a file in the folder
+ * @throws Error if others may write to the folder, or read the key
  */
 export async function checkRights(folder: string, privateKeyFile: string): Promise<void> {
   const { mode } = await stat(folder);
   if ((mode & 0o022) !== 0) {
     throw new Error(
-      `The state folder ${folder} can be written to by others (mode ${octal(mode)}): they could decide whom this agent trusts. Look at what is in it, and take the right away: chmod go-w ${folder}`,
+      `Other users can write to the state folder ${folder} (mode ${octal(mode)}), and could replace the pinned key. Check its files, then remove the right: chmod go-w ${folder}`,
     );
   }
   const key = await stat(privateKeyFile);
   if ((key.mode & 0o077) !== 0) {
     throw new Error(
-      `The private key ${privateKeyFile} is open to others (mode ${octal(key.mode)}). Take the right away: chmod go= ${privateKeyFile}. Where somebody may have read it, use a new one.`,
+      `Other users can read the private key ${privateKeyFile} (mode ${octal(key.mode)}). Remove the right: chmod go= ${privateKeyFile}. If someone may have read the key, replace it.`,
     );
   }
 }
@@ -52,8 +53,8 @@ function octal(mode: number): string {
   return (mode & 0o777).toString(8).padStart(4, "0");
 }
 
-/** @returns undefined where there is no such file */
-export async function readIfThere(path: string): Promise<string | undefined> {
+/** @returns undefined if the file does not exist */
+export async function readIfExists(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {

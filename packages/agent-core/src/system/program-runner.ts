@@ -1,4 +1,4 @@
-/** How the agent speaks with the kernel: by `ip`, `wg`, `nft` and wireguard-go, started without a shell, arguments as a list. */
+/** Runs `ip`, `wg`, `nft` and wireguard-go, without a shell and with arguments as a list. */
 import { execFile, spawn } from "node:child_process";
 
 export interface ProgramRunner {
@@ -6,11 +6,11 @@ export interface ProgramRunner {
   read(program: string, args: readonly string[], input?: string): Promise<string>;
   /** Runs a program that changes something. @throws ProgramFailure */
   change(program: string, args: readonly string[], input?: string): Promise<void>;
-  /** Starts a program that stays, also when the agent ends. @throws ProgramFailure where it cannot be started */
+  /** Starts a program that outlives the agent. @throws ProgramFailure if it cannot be started */
   start(program: string, args: readonly string[], environment: Readonly<Record<string, string>>): Promise<void>;
 }
 
-/** What a program said on standard error when it failed. */
+/** A failed program, with its standard error. */
 export class ProgramFailure extends Error {
   constructor(program: string, args: readonly string[], reason: string) {
     const hint = reason.includes("Operation not permitted") ? " (needs root, or CAP_NET_ADMIN)" : "";
@@ -19,7 +19,7 @@ export class ProgramFailure extends Error {
   }
 }
 
-/** Where what is missing comes from, on Debian. */
+/** The Debian packages of the programs. */
 const packages: Readonly<Record<string, string>> = {
   conntrack: "conntrack",
   ip: "iproute2",
@@ -36,7 +36,7 @@ function reasonOf(program: string, error: Error): string {
 const longestReason = 1000;
 const timeoutMs = 30_000;
 const longestOutput = 64 * 1024 * 1024;
-/** What the programs get of the agent's environment. `TZ`: nft reads and writes moments in it. */
+/** The environment of the programs. nft reads and writes times in the time zone `TZ`. */
 const environment = {
   PATH: "/usr/sbin:/usr/bin:/sbin:/bin",
   LC_ALL: "C",
@@ -51,7 +51,7 @@ function run(program: string, args: readonly string[], input = ""): Promise<stri
       if (error === null) resolve(output);
       else reject(new ProgramFailure(program, args, errors === "" ? reasonOf(program, error) : errors));
     });
-    // A program that ends before it has read everything says itself what was wrong.
+    // A program that exits before it has read its input reports the reason itself.
     child.stdin?.on("error", () => {});
     child.stdin?.end(input);
   });
@@ -71,7 +71,7 @@ export const systemPrograms: ProgramRunner = {
     }),
 };
 
-/** Changes nothing: writes what would be run. What is read is as on a machine that has nothing yet. */
+/** Prints the commands of changes instead of running them. Reads return the state of a machine without a tunnel. */
 export function printingPrograms(write: (text: string) => void): ProgramRunner {
   const print = (program: string, args: readonly string[], input?: string) => {
     write(`${[program, ...args].join(" ")}\n${input === undefined ? "" : `${input.trimEnd()}\n\n`}`);

@@ -1,9 +1,9 @@
 import type { Clock } from "../clock.ts";
 
-/** Waits for nothing but what the test passes. */
+/** A clock that the test advances. */
 export class StoppedClock implements Clock {
   time = Date.now();
-  /** By how much somebody set the clock, which timers do not notice. */
+  /** The offset by which the clock was set. Timers do not notice it. */
   setMs = 0;
   #calls = new Set<{ readonly at: number; readonly call: () => void }>();
 
@@ -17,7 +17,7 @@ export class StoppedClock implements Clock {
     return () => this.#calls.delete(entry);
   }
 
-  /** How many calls are to come. */
+  /** The number of pending calls. */
   get waiting(): number {
     return this.#calls.size;
   }

@@ -5,12 +5,12 @@ import { WireGuardInterface } from "./wireguard-interface.ts";
 const own = `${"A".repeat(43)}=`;
 const another = `${"B".repeat(42)}A=`;
 
-/** @param key undefined: it is no interface of WireGuard */
-function checked(key: string | undefined, isThere: boolean): Promise<void> {
+/** @param key undefined: the interface is not a WireGuard interface */
+function check(key: string | undefined, exists: boolean): Promise<void> {
   const programs: ProgramRunner = {
     read: (program, args) => {
       if (program === "wg" && key !== undefined) return Promise.resolve(`${key}\n`);
-      if (program === "ip" && isThere) return Promise.resolve("7: hx0");
+      if (program === "ip" && exists) return Promise.resolve("7: hx0");
       return Promise.reject(new ProgramFailure(program, args, "No such device"));
     },
     change: () => Promise.reject(new Error("nothing is to be changed")),
@@ -20,22 +20,22 @@ function checked(key: string | undefined, isThere: boolean): Promise<void> {
 }
 
 test.each([
-  ["there is none", undefined, false],
+  ["it does not exist", undefined, false],
   ["it has this agent's key", own, true],
-  ["it was begun with, and has no key yet", "(none)", true],
-])("an interface is taken where %s", async (_, key, isThere) => {
-  await expect(checked(key, isThere)).resolves.toBeUndefined();
+  ["its setup was interrupted before it had a key", "(none)", true],
+])("an interface is used if %s", async (_, key, exists) => {
+  await expect(check(key, exists)).resolves.toBeUndefined();
 });
 
 test.each([
-  ["has another key", another, "with another key"],
-  ["is none of WireGuard's", undefined, "No such device"],
-])("an interface is left alone where it %s", async (_, key, why) => {
-  await expect(checked(key, true)).rejects.toThrow(why);
-  await expect(checked(key, true)).rejects.toThrow("ip link delete dev wg0");
+  ["has another key", another, "has another key"],
+  ["is not a WireGuard interface", undefined, "No such device"],
+])("an interface is refused if it %s", async (_, key, why) => {
+  await expect(check(key, true)).rejects.toThrow(why);
+  await expect(check(key, true)).rejects.toThrow("ip link delete dev wg0");
 });
 
-/** A machine whose kernel has no WireGuard, and where a wireguard-go of before still has the name for so many questions. */
+/** A machine without WireGuard in its kernel, on which an earlier wireguard-go holds the name for some time. */
 class LingeringMachine implements ProgramRunner {
   started = 0;
   deleted = 0;
@@ -61,21 +61,21 @@ class LingeringMachine implements ProgramRunner {
 
   async start(): Promise<void> {
     this.started += 1;
-    // It ends at once while another one has the name.
+    // wireguard-go exits immediately while another process has the name.
     this.#serves = this.#lingers === 0;
   }
 }
 
-test("wireguard-go is started again where the one before still had the name", async () => {
+test("wireguard-go is started again if an earlier process still had the name", async () => {
   const machine = new LingeringMachine({ lingers: 5, serves: false });
   await new WireGuardInterface("wg0", machine, "wireguard.key").ensure();
   expect(machine.started).toBe(2);
 });
 
-test("an interface is gone only when nothing answers for it any more", async () => {
+test("removing an interface waits until it no longer exists", async () => {
   const machine = new LingeringMachine({ lingers: 5, serves: true });
   const wireGuard = new WireGuardInterface("wg0", machine, "wireguard.key");
   await wireGuard.remove();
   expect(machine.deleted).toBe(1);
-  expect(await wireGuard.isThere()).toBe(false);
+  expect(await wireGuard.exists()).toBe(false);
 });

@@ -1,17 +1,17 @@
-/** The WireGuard interface: the kernel's, or wireguard-go's where the kernel has none. */
+/** The WireGuard interface: the kernel's, or wireguard-go's if the kernel has none. */
 import { setTimeout as pause } from "node:timers/promises";
 import { parseIpBlock } from "@gatehouse/addresses/ip-block";
 import type { ConfigurationContent, Peer } from "@gatehouse/agent-protocol/gateway/configuration";
 import { ProgramFailure, type ProgramRunner } from "../system/program-runner.ts";
 
-/** Room for WireGuard's own header in a packet of 1,500 bytes, over IPv6. */
+/** Leaves room for WireGuard's header in a packet of 1,500 bytes over IPv6. */
 const mtuBytes = 1420;
-/** Marks the routes that are the agent's own. */
+/** Identifies the agent's routes. */
 const routeProtocol = "71";
-/** How many peers one call of `wg` changes: the kernel bounds the length of a command line. */
-const peersInACall = 500;
+/** The number of peers that one call of `wg` changes. The kernel limits the length of a command line. */
+const peersPerCall = 500;
 
-/** What `wg show … dump` says of one peer. */
+/** A peer in the output of `wg show … dump`. */
 export interface LivePeer {
   readonly endpoint: string | undefined;
   readonly allowedIps: readonly string[];
@@ -22,7 +22,7 @@ export interface LivePeer {
 }
 
 export interface WantedPeer {
-  /** An address with a port, when it has to be found. */
+  /** An address with a port; undefined: the peer connects to this machine. */
   readonly endpoint: string | undefined;
   readonly allowedIps: readonly string[];
 }
@@ -31,7 +31,7 @@ export class WireGuardInterface {
   readonly name: string;
   readonly #programs: ProgramRunner;
   readonly #privateKeyFile: string;
-  /** Endpoints as they were wanted last. A peer's own may be another one since, for peers roam. */
+  /** The endpoints that were set last. The current ones may differ, because peers roam. */
   readonly #endpoints = new Map<string, string>();
 
   constructor(name: string, programs: ProgramRunner, privateKeyFile: string) {
@@ -41,51 +41,52 @@ export class WireGuardInterface {
   }
 
   /**
-   * Refuses to take an interface that is somebody else's, whose peers would be gone: comes before all that changes it.
+   * Checks that an existing interface belongs to this agent. Must be called before any change, which would remove the peers
+   * of a foreign interface.
    *
-   * @param publicKey that this agent gives to its interface, base64
-   * @throws Error where one of this name is there and has another key, or is none of WireGuard's
+   * @param publicKey the public key of this agent's interface, base64
+   * @throws Error if an interface of this name has another key, or is not a WireGuard interface
    */
   async checkOwn(publicKey: string): Promise<void> {
-    const instead = `Name another one with --interface, or take it away where nobody needs it: ip link delete dev ${this.name}`;
+    const remedy = `Choose another name with --interface, or delete the interface if nobody needs it: ip link delete dev ${this.name}`;
     let known: string;
     try {
       known = (await this.#programs.read("wg", ["show", this.name, "public-key"])).trim();
     } catch (error) {
       if (!(error instanceof ProgramFailure)) throw error;
-      const isThere = await this.#programs.read("ip", ["link", "show", "dev", this.name]).then(
+      const exists = await this.#programs.read("ip", ["link", "show", "dev", this.name]).then(
         () => true,
         () => false,
       );
-      if (isThere) throw new Error(`The interface ${this.name} cannot be used (${error.message}). ${instead}`);
+      if (exists) throw new Error(`The interface ${this.name} cannot be used (${error.message}). ${remedy}`);
       return;
     }
-    // One without a key was begun with, by an agent that was killed then.
+    // An agent that was killed during setup leaves an interface without a key.
     if (known === publicKey || known === "(none)" || known === "") return;
     throw new Error(
-      `The interface ${this.name} is there with another key than this agent's: it is somebody else's. ${instead}`,
+      `The interface ${this.name} has another key than this agent, so it belongs to another program. ${remedy}`,
     );
   }
 
-  /** Makes sure that there is one; one that is there already keeps its peers and their sessions. */
+  /** Creates the interface if it does not exist. An existing interface keeps its peers and sessions. */
   async ensure(): Promise<void> {
-    if (await this.isThere()) return;
+    if (await this.exists()) return;
     try {
       await this.#programs.change("ip", ["link", "add", "dev", this.name, "type", "wireguard"]);
     } catch (error) {
       if (!(error instanceof ProgramFailure)) throw error;
-      await this.#serve();
-      await this.#untilAnswers(error);
+      await this.#startUserspace();
+      await this.#waitUntilExists(error);
     }
   }
 
-  /** In the foreground and a process of its own: it goes on when the agent ends, and so do the tunnels. */
-  #serve(): Promise<void> {
+  /** Starts wireguard-go as a detached process in the foreground. It outlives the agent, and so do the tunnels. */
+  #startUserspace(): Promise<void> {
     const environment = { WG_PROCESS_FOREGROUND: "1", LOG_LEVEL: "error" };
     return this.#programs.start("wireguard-go", ["--foreground", this.name], environment);
   }
 
-  /** By public key. */
+  /** Returns the peers by public key. */
   async livePeers(): Promise<ReadonlyMap<string, LivePeer>> {
     const dump = await this.#programs.read("wg", ["show", this.name, "dump"]);
     const peers = new Map<string, LivePeer>();
@@ -116,14 +117,14 @@ export class WireGuardInterface {
   }
 
   /**
-   * Changes the peers that differ, and touches no other: their sessions go on.
+   * Changes the peers that differ. The sessions of other peers continue.
    *
-   * @param wanted by public key
+   * @param wanted the wanted peers by public key
    */
   async setPeers(wanted: ReadonlyMap<string, WantedPeer>): Promise<void> {
     const live = await this.livePeers();
     const changes: string[][] = [];
-    // First those that go: an address that one peer loses may be another one's.
+    // Removals come first: an address that one peer loses may belong to another one.
     for (const key of live.keys()) if (!wanted.has(key)) changes.push(["peer", key, "remove"]);
     for (const [key, { endpoint, allowedIps }] of wanted) {
       const known = live.get(key);
@@ -133,25 +134,25 @@ export class WireGuardInterface {
       const toEndpoint = hasMoved ? ["endpoint", endpoint, "persistent-keepalive", "25"] : [];
       changes.push(["peer", key, ...toEndpoint, "allowed-ips", allowedIps.join(",")]);
     }
-    for (let start = 0; start < changes.length; start += peersInACall) {
-      await this.#programs.change("wg", ["set", this.name, ...changes.slice(start, start + peersInACall).flat()]);
+    for (let start = 0; start < changes.length; start += peersPerCall) {
+      await this.#programs.change("wg", ["set", this.name, ...changes.slice(start, start + peersPerCall).flat()]);
     }
     this.#endpoints.clear();
     for (const [key, { endpoint }] of wanted) if (endpoint !== undefined) this.#endpoints.set(key, endpoint);
   }
 
-  /** Sets the key alone: the port is any, as the other sides are the ones that are found. */
+  /** Sets the key and the mark of WireGuard's packets. The port stays arbitrary, because this side connects. */
   async setKey(mark: number): Promise<void> {
     await this.#programs.change("wg", ["set", this.name, "fwmark", String(mark), "private-key", this.#privateKeyFile]);
   }
 
-  /** The interface's own addresses, with prefix lengths; brings it up. */
+  /** Sets the interface's addresses, with prefix lengths, and brings the interface up. */
   async setAddresses(addresses: readonly string[]): Promise<void> {
     const link = `dev ${this.name}`;
     for (const family of ["-4", "-6"] as const) {
       const address = differenceOf(await this.#knownAddresses(family), addresses.filter(isOfFamily(family)));
-      const lines = address.gone.map((text) => `address del ${text} ${link}`);
-      // Without detection of duplicates: nobody else is on this link, and DNS is served on the address at once.
+      const lines = address.removed.map((text) => `address del ${text} ${link}`);
+      // Without duplicate address detection: DNS must be served on the address immediately.
       const nodad = family === "-6" ? " nodad" : "";
       lines.push(...address.missing.map((text) => `address replace ${text} ${link}${nodad}`));
       if (family === "-4") lines.push(`link set ${link} mtu ${mtuBytes} up`);
@@ -160,34 +161,34 @@ export class WireGuardInterface {
   }
 
   /**
-   * Routes into the tunnel.
+   * Sets the routes into the tunnel.
    *
-   * @param table of the kernel's routing tables
+   * @param table the kernel's routing table
    */
   async setRoutes(blocks: readonly string[], table = "main"): Promise<void> {
     const own = `dev ${this.name} proto ${routeProtocol} table ${table}`;
     for (const family of ["-4", "-6"] as const) {
       const route = differenceOf(await this.#knownRoutes(family, table), blocks.filter(isOfFamily(family)));
-      const lines = route.gone.map((text) => `route del ${text} ${own}`);
+      const lines = route.removed.map((text) => `route del ${text} ${own}`);
       lines.push(...route.missing.map((text) => `route replace ${text} ${own}`));
       await this.#change(family, lines);
     }
   }
 
-  /** Takes it away with all that hangs on it; one that is not there is none to take away. */
+  /** Deletes the interface with its peers, addresses and routes, if it exists. */
   async remove(): Promise<void> {
-    if (!(await this.isThere())) return;
+    if (!(await this.exists())) return;
     await this.#programs.change("ip", ["link", "delete", "dev", this.name]);
-    // wireguard-go ends a moment after its interface, and until then nobody else can serve one of this name.
-    for (let attempt = 0; attempt < startAttempts && (await this.isThere()); attempt++) await pause(startPauseMs);
+    // wireguard-go exits shortly after its interface. Until then, the name is taken.
+    for (let attempt = 0; attempt < startAttempts && (await this.exists()); attempt++) await pause(startPauseMs);
   }
 
   async #change(family: "-4" | "-6", lines: readonly string[]): Promise<void> {
     if (lines.length > 0) await this.#programs.change("ip", [family, "-batch", "-"], `${lines.join("\n")}\n`);
   }
 
-  /** Whether there is such an interface of WireGuard. */
-  async isThere(): Promise<boolean> {
+  /** Whether the WireGuard interface exists. */
+  async exists(): Promise<boolean> {
     try {
       await this.#programs.read("wg", ["show", this.name, "listen-port"]);
       return true;
@@ -197,16 +198,16 @@ export class WireGuardInterface {
     }
   }
 
-  /** @param refusal why the kernel makes none itself */
-  async #untilAnswers(refusal: ProgramFailure): Promise<void> {
+  /** @param refusal why the kernel did not create the interface */
+  async #waitUntilExists(refusal: ProgramFailure): Promise<void> {
     for (let attempt = 1; attempt <= startAttempts; attempt++) {
-      if (await this.isThere()) return;
+      if (await this.exists()) return;
       await pause(startPauseMs);
-      // It ends at once where the one of an agent before still had the name.
-      if (attempt % attemptsOfOne === 0 && attempt < startAttempts) await this.#serve();
+      // wireguard-go exits immediately if the process of an earlier agent still has the name.
+      if (attempt % attemptsPerStart === 0 && attempt < startAttempts) await this.#startUserspace();
     }
     throw new Error(
-      `wireguard-go does not serve the interface ${this.name}: is /dev/net/tun there, and may it be opened? The kernel made none: ${refusal.message}`,
+      `wireguard-go did not create the interface ${this.name}. Check that /dev/net/tun exists and can be opened. The kernel refused to create it: ${refusal.message}`,
     );
   }
 
@@ -221,7 +222,7 @@ export class WireGuardInterface {
       "scope",
       "global",
     ]);
-    const links = jsonList(output) as { addr_info?: { local?: string; prefixlen?: number }[] }[]; // of ip's own form
+    const links = jsonList(output) as { addr_info?: { local?: string; prefixlen?: number }[] }[]; // the JSON output of ip
     return links.flatMap(({ addr_info = [] }) =>
       addr_info.flatMap(({ local, prefixlen }) => (local === undefined ? [] : [`${local}/${prefixlen}`])),
     );
@@ -233,28 +234,28 @@ export class WireGuardInterface {
     try {
       output = await this.#programs.read("ip", args);
     } catch (error) {
-      // A table without a route is none.
+      // The command fails for a table without routes.
       if (error instanceof ProgramFailure && error.message.includes("table does not exist")) return [];
       throw error;
     }
-    const routes = jsonList(output) as { dst: string }[]; // of ip's own form
+    const routes = jsonList(output) as { dst: string }[]; // the JSON output of ip
     return routes.map(({ dst }) => (dst === "default" ? (family === "-4" ? "0.0.0.0/0" : "::/0") : dst));
   }
 }
 
-/** In all some five seconds. */
+/** About five seconds in total. */
 const startAttempts = 100;
-/** After so many it is started anew. */
-const attemptsOfOne = 20;
+/** After this many attempts, wireguard-go is started again. */
+const attemptsPerStart = 20;
 const startPauseMs = 50;
 
-/** What WireGuard lets out of the tunnel for a peer, and sends to it. */
+/** Returns the allowed IPs of a peer. */
 export function allowedIpsOf(ipv4: string, peer: Peer): readonly string[] {
   const own = [`${ipv4}/32`, `${peer.ipv6}/128`];
   return peer.kind === "device" ? own : [...own, ...peer.networks];
 }
 
-/** What is routed into the tunnel. */
+/** Returns the blocks that are routed into the tunnel. */
 export function tunnelBlocks({ settings, peers }: ConfigurationContent): readonly string[] {
   const networks = Object.values(peers).flatMap((peer) => (peer.kind === "site" ? peer.networks : []));
   return [...new Set([...settings.interface.pools, ...networks])];
@@ -263,21 +264,21 @@ export function tunnelBlocks({ settings, peers }: ConfigurationContent): readonl
 const isOfFamily = (family: "-4" | "-6") => (text: string) => text.includes(":") === (family === "-6");
 
 function sameBlocks(left: readonly string[], right: readonly string[]): boolean {
-  const known = new Set(left.map(normalised));
-  return known.size === new Set(right.map(normalised)).size && right.every((block) => known.has(normalised(block)));
+  const known = new Set(left.map(normalized));
+  return known.size === new Set(right.map(normalized)).size && right.every((block) => known.has(normalized(block)));
 }
 
 function differenceOf(known: readonly string[], wanted: readonly string[]) {
-  const isKnown = new Set(known.map(normalised));
-  const isWanted = new Set(wanted.map(normalised));
+  const isKnown = new Set(known.map(normalized));
+  const isWanted = new Set(wanted.map(normalized));
   return {
-    gone: known.filter((text) => !isWanted.has(normalised(text))),
-    missing: wanted.filter((text) => !isKnown.has(normalised(text))),
+    removed: known.filter((text) => !isWanted.has(normalized(text))),
+    missing: wanted.filter((text) => !isKnown.has(normalized(text))),
   };
 }
 
-/** One text for each block, however a program writes it. */
-function normalised(text: string): string {
+/** Returns the same text for every spelling of a block. */
+function normalized(text: string): string {
   const block = parseIpBlock(text) ?? parseIpBlock(text.split("/")[0] ?? "");
   return block === undefined
     ? text

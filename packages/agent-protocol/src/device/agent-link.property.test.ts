@@ -19,10 +19,10 @@ import type { DeviceWelcome } from "./frames.ts";
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const tenant = "01980000-0000-7000-8000-000000000001";
 const device = "01980000-0000-7000-8000-000000000002";
-const stranger = "01980000-0000-7000-8000-000000000003";
+const otherId = "01980000-0000-7000-8000-000000000003";
 const tenantKey = "tenant";
 const lifeMs = 1_000;
-/** In place of Ed25519: nobody else here knows how to make one for the tenant's key. */
+/** Replaces Ed25519. No other code in the test signs with the tenant's key. */
 const signature = (text: string, key: string) => sha256(`${key} signs ${text}`);
 const verify = (text: string, signed: string, key: string) => signed === signature(text, key);
 const hasForm = (content: unknown) => content !== null && typeof content === "object" && "gateways" in content;
@@ -69,7 +69,7 @@ const welcome: DeviceWelcome = {
   now: 0,
 };
 
-/** A device, and a server that follows the rules of SPEC.md, as far as they are about configurations. */
+/** A device, and a server that follows the rules of SPEC.md for configurations. */
 class World {
   now = 1_000_000;
   generation = 1;
@@ -80,7 +80,7 @@ class World {
   readonly outputs: DeviceOutput[] = [];
   used = 0;
 
-  tell(event: DeviceEvent): void {
+  advance(event: DeviceEvent): void {
     const before = this.link;
     const { link, outputs } = stepAgentLink(before, event, {
       sha256,
@@ -98,7 +98,7 @@ class World {
     }
   }
 
-  /** What has to be so of everything that is ever used. */
+  /** Checks the invariants of every configuration that is used. */
   isUsed(before: DeviceLink, { configuration, name }: VerifiedConfiguration<SignedDeviceConfiguration>): void {
     this.used += 1;
     const { header, content } = configuration;
@@ -112,20 +112,20 @@ class World {
 
   cut(): void {
     this.awaiting = false;
-    this.tell({ type: "cut" });
+    this.advance({ type: "cut" });
   }
 
   connect(): void {
     if (this.link.phase !== "away") return;
     this.awaiting = false;
-    this.tell({ type: "retry" });
-    this.tell({ type: "connected" });
+    this.advance({ type: "retry" });
+    this.advance({ type: "connected" });
   }
 
   send(configuration: SignedDeviceConfiguration): void {
     if (this.link.phase !== "open" || this.awaiting) return;
     this.awaiting = true;
-    this.tell({ type: "configuration", message: configuration });
+    this.advance({ type: "configuration", message: configuration });
   }
 
   sendWanted(): void {
@@ -137,69 +137,71 @@ class World {
 
   settle(): void {
     for (let round = 0; round < 20; round += 1) {
-      if (this.link.applying !== undefined) this.tell({ type: "applied" });
+      if (this.link.applying !== undefined) this.advance({ type: "applied" });
       this.connect();
-      if (this.link.phase === "greeting") this.tell({ type: "welcome", message: welcome });
+      if (this.link.phase === "greeting") this.advance({ type: "welcome", message: welcome });
       if (this.link.enforced?.configuration.content.ipv4 === contentOf(this.wanted).ipv4) return;
       this.sendWanted();
     }
   }
 }
 
-type Happening = (world: World) => void;
-const happening: fc.Arbitrary<Happening> = fc.oneof(
-  fc.constant<Happening>((world) => world.connect()),
-  fc.constant<Happening>((world) => world.cut()),
-  fc.constant<Happening>((world) => world.tell({ type: "welcome", message: welcome })),
-  fc.constant<Happening>((world) => world.tell({ type: "welcome", message: { ...welcome, signingKey: "another" } })),
-  fc.constant<Happening>((world) => world.sendWanted()),
-  fc.constant<Happening>((world) => world.sendWanted()),
-  fc.constant<Happening>((world) => {
-    if (world.link.applying !== undefined) world.tell({ type: "applied" });
+type RandomEvent = (world: World) => void;
+const randomEvent: fc.Arbitrary<RandomEvent> = fc.oneof(
+  fc.constant<RandomEvent>((world) => world.connect()),
+  fc.constant<RandomEvent>((world) => world.cut()),
+  fc.constant<RandomEvent>((world) => world.advance({ type: "welcome", message: welcome })),
+  fc.constant<RandomEvent>((world) =>
+    world.advance({ type: "welcome", message: { ...welcome, signingKey: "another" } }),
+  ),
+  fc.constant<RandomEvent>((world) => world.sendWanted()),
+  fc.constant<RandomEvent>((world) => world.sendWanted()),
+  fc.constant<RandomEvent>((world) => {
+    if (world.link.applying !== undefined) world.advance({ type: "applied" });
   }),
-  fc.constant<Happening>((world) => {
-    if (world.link.applying !== undefined) world.tell({ type: "failed", message: "refused" });
+  fc.constant<RandomEvent>((world) => {
+    if (world.link.applying !== undefined) world.advance({ type: "failed", message: "refused" });
   }),
-  fc.constant<Happening>((world) => world.tell({ type: "expired" })),
-  fc.constant<Happening>((world) => world.tell({ type: "overdue" })),
-  fc.constant<Happening>((world) => world.tell({ type: "goodbye", message: {} })),
+  fc.constant<RandomEvent>((world) => world.advance({ type: "expired" })),
+  fc.constant<RandomEvent>((world) => world.advance({ type: "overdue" })),
+  fc.constant<RandomEvent>((world) => world.advance({ type: "goodbye", message: {} })),
   fc.nat(900).map(
-    (ms): Happening =>
+    (ms): RandomEvent =>
       (world) => {
         world.now += ms;
       },
   ),
   fc.integer({ min: 1, max: 9 }).map(
-    (wanted): Happening =>
+    (wanted): RandomEvent =>
       (world) => {
         world.generation += 1;
         world.wanted = wanted;
       },
   ),
   fc.nat(9).map(
-    (which): Happening =>
+    (which): RandomEvent =>
       (world) => {
         const old = world.recorded[which];
         if (old !== undefined) world.send(old);
       },
   ),
-  fc.constantFrom<Happening>(
+  fc.constantFrom<RandomEvent>(
     (world) => world.send(signed(contentOf(7), { generation: 99, issuedAt: world.now }, "another")),
-    (world) => world.send(signed(contentOf(7), { generation: 99, issuedAt: world.now, of: stranger })),
+    (world) => world.send(signed(contentOf(7), { generation: 99, issuedAt: world.now, of: otherId })),
     (world) => world.send({ ...signed(contentOf(7), { generation: 99, issuedAt: world.now }), content: contentOf(8) }),
     (world) => world.send(signed({ something: "else" }, { generation: 99, issuedAt: world.now })),
   ),
 );
 
-test("whatever happens in whatever order, a device comes to use what is wanted, and never anything that is not the tenant's", () => {
+test("after any sequence of events, a device uses the wanted configuration, and never one of another tenant", () => {
   let used = 0;
   fc.assert(
-    fc.property(fc.array(happening, { minLength: 5, maxLength: 30, size: "max" }), (happenings) => {
+    fc.property(fc.array(randomEvent, { minLength: 5, maxLength: 30, size: "max" }), (randomEvents) => {
       const world = new World();
-      // The first server that is met is the tenant's: whom to trust is decided then.
+      // The first server is the tenant's, and its key gets pinned.
       world.connect();
-      world.tell({ type: "welcome", message: welcome });
-      for (const happens of happenings) happens(world);
+      world.advance({ type: "welcome", message: welcome });
+      for (const perform of randomEvents) perform(world);
       world.settle();
       expect(world.link.enforced?.configuration.content).toEqual(contentOf(world.wanted));
       used += world.used;
@@ -225,9 +227,9 @@ const used = { enforced: { configuration: good, name: name(good) } };
 const refused: readonly (readonly [reason: string, given: SignedDeviceConfiguration])[] = [
   ["forged", signed(contentOf(2), { generation: 6, issuedAt: at }, "another")],
   ["forged", { ...signed(contentOf(2), { generation: 6, issuedAt: at }), header: { ...good.header, generation: 6 } }],
-  ["forged", signed(contentOf(2), { generation: 6, issuedAt: at, of: stranger })],
-  ["forged", signed(contentOf(2), { generation: 6, issuedAt: at, in: stranger })],
-  // What is wrong with it first is told, in the order of SPEC.md.
+  ["forged", signed(contentOf(2), { generation: 6, issuedAt: at, of: otherId })],
+  ["forged", signed(contentOf(2), { generation: 6, issuedAt: at, in: otherId })],
+  // The first failure in the order of SPEC.md is reported.
   ["unknown_format", signed({ of: "later" }, { generation: 1, issuedAt: at - 5_000, format: 2 })],
   ["expired", signed({ of: "nothing" }, { generation: 1, issuedAt: at - lifeMs })],
   ["replayed", signed({ of: "nothing" }, { generation: 4, issuedAt: at + 1 })],
@@ -240,7 +242,7 @@ const refused: readonly (readonly [reason: string, given: SignedDeviceConfigurat
   ],
 ];
 
-test.each(refused)("answers %s, and goes on with what it has", (reason, configuration) => {
+test.each(refused)("answers %s, and keeps its configuration", (reason, configuration) => {
   const { link, outputs } = step(opened(used), { type: "configuration", message: configuration });
   expect(outputs).toMatchObject([
     { do: "send", message: { type: "failed", reason, configuration: name(configuration) } },
@@ -249,7 +251,7 @@ test.each(refused)("answers %s, and goes on with what it has", (reason, configur
   expect(link.applying).toBeUndefined();
 });
 
-test("the very one that is used is applied again; after it expired only a later one or itself is taken", () => {
+test("the configuration in use is acknowledged again; after its expiry, only itself or a later one is accepted", () => {
   const again = step(opened(used), { type: "configuration", message: good });
   expect(again.outputs).toEqual([{ do: "send", message: { type: "applied", configuration: name(good) } }]);
   const { link: left, outputs } = step(opened(used), { type: "expired" });
@@ -264,15 +266,15 @@ test("the very one that is used is applied again; after it expired only a later 
   expect(step(link, { type: "configuration", message: later }).outputs).toMatchObject([{ do: "apply" }]);
 });
 
-test("pins whom it meets first, and takes nobody else afterwards", () => {
+test("pins the first server, and refuses all others", () => {
   const greeting: DeviceLink = { ...newAgentLink<SignedDeviceConfiguration>({ agent: device }), phase: "greeting" };
   const met = step(greeting, { type: "welcome", message: welcome });
   expect(met.outputs).toEqual([{ do: "pin", identity: welcome }]);
   const later: DeviceLink = { ...met.link, phase: "greeting" };
   for (const [changes, about] of [
     [{ signingKey: "another" }, "signing_key"],
-    [{ tenant: stranger }, "tenant"],
-    [{ device: stranger }, "device"],
+    [{ tenant: otherId }, "tenant"],
+    [{ device: otherId }, "device"],
   ] as const) {
     const { link, outputs } = step(later, { type: "welcome", message: { ...welcome, ...changes } });
     expect(outputs).toMatchObject([{ do: "alarm", about }, { do: "close" }, { do: "wait" }]);
@@ -280,7 +282,7 @@ test("pins whom it meets first, and takes nobody else afterwards", () => {
   }
 });
 
-test("every phase has an answer to every event, and none changes what is used but having applied it, or its end", () => {
+test("every phase handles every event, and only applying or expiry changes the configuration in use", () => {
   const events: readonly DeviceEvent[] = [
     { type: "connected" },
     { type: "cut" },
@@ -299,7 +301,7 @@ test("every phase has an answer to every event, and none changes what is used bu
   }
 });
 
-test("waits as long as the server says, and the usual time after it", () => {
+test("waits for the time that the server requests, plus the usual delay", () => {
   const message = { type: "goodbye", reason: "overloaded", retryAfterMs: 5_000 } as const;
   expect(step(opened(), { type: "goodbye", message }).outputs).toEqual([
     { do: "close" },

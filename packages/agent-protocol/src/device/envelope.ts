@@ -38,7 +38,7 @@ export interface UnreadConfiguration {
   readonly content: unknown;
 }
 
-/** Returns why a configuration must not be used, in the order of SPEC.md; undefined: nothing is wrong with it. */
+/** Returns why a configuration must not be used, in the order of SPEC.md; undefined: it is acceptable. */
 export function deviceConfigurationFault(
   configuration: UnreadConfiguration,
   expected: DeviceExpectation,

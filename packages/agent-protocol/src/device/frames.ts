@@ -1,4 +1,4 @@
-/** What a device and the server say to each other: see SPEC.md beside this file. Each frame is one JSON text. */
+/** The frames of the device link: see SPEC.md. Each frame is one JSON text. */
 
 import { Moment, PublicKey } from "@gatehouse/contract/network-values";
 import { closedObject, oneOf, Uuid } from "@gatehouse/contract/schema";
@@ -7,23 +7,23 @@ import { ConfigurationName, SigningKey } from "../link/envelope.ts";
 import { counter, HeartbeatAnswer, Part } from "../link/frames.ts";
 import { SignedDeviceConfiguration } from "./configuration.ts";
 
-/** Where a server takes links: a WebSocket with the device's token as `Authorization: Bearer`. */
+/** The path of the WebSocket, which requires the device's token as `Authorization: Bearer`. */
 export const deviceLinkPath = "/device/v1/link";
-/** The subprotocol of the WebSocket; its number is the version of the frames. */
+/** The subprotocol of the WebSocket. Its number is the version of the frames. */
 export const deviceLinkSubprotocol = "gatehouse.device.1";
 
-/** Why a configuration is not in use. */
+/** Why a device does not use a configuration. */
 export const deviceFailureReasons = [
-  /** Not made for this device, or not by the tenant's key. */
+  /** For another device, or not signed by the tenant's key. */
   "forged",
-  /** Not later than the one that is in use. */
+  /** Not later than the latest configuration that was used. */
   "replayed",
   "expired",
-  /** A format that this agent does not know. */
+  /** A format that this agent does not support. */
   "unknown_format",
-  /** The content does not have its form, or is not what was signed. */
+  /** The content does not match the schema or the signed hash. */
   "malformed",
-  /** The machine refused; what was in use before still is. */
+  /** The machine refused a change. The previous configuration is still in use. */
   "not_applied",
 ] as const;
 export type DeviceFailureReason = (typeof deviceFailureReasons)[number];
@@ -34,11 +34,11 @@ export type DeviceFailureReason = (typeof deviceFailureReasons)[number];
 export const DeviceHello = closedObject({
   type: oneOf(["hello"]),
   agentVersion: Type.String({ maxLength: 64 }),
-  /** Of its WireGuard interface: the one that it was enrolled with. */
+  /** The enrolled public key of the WireGuard interface. */
   publicKey: PublicKey,
-  /** What it has in use; null: nothing. */
+  /** The configuration in use; null: none. */
   uses: Type.Unsafe<ConfigurationName | null>({ ...ConfigurationName, nullable: true }),
-  /** The newest format of configurations that it knows. */
+  /** The highest configuration format that the agent supports. */
   format: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
 });
 export type DeviceHello = Static<typeof DeviceHello>;
@@ -47,21 +47,21 @@ export type DeviceHello = Static<typeof DeviceHello>;
 export const DeviceApplied = closedObject({ type: oneOf(["applied"]), configuration: ConfigurationName });
 export type DeviceApplied = Static<typeof DeviceApplied>;
 
-/** It is not, and what was in use before still is. */
+/** The configuration is not in use. The previous one still is. */
 export const DeviceFailed = closedObject({
   type: oneOf(["failed"]),
   configuration: ConfigurationName,
   reason: oneOf(deviceFailureReasons),
-  /** For people: which part, and what was refused. */
+  /** For people: the part that was refused, and why. */
   message: Type.String({ maxLength: 2000 }),
 });
 export type DeviceFailed = Static<typeof DeviceFailed>;
 
 export const DeviceHeartbeat = closedObject({
   type: oneOf(["heartbeat"]),
-  /** Raised by one with each; the server repeats it in its answer. */
+  /** Increases by one with each heartbeat. The server repeats it in its answer. */
   sequence: counter,
-  /** The gateways that it has as peers, with the last handshake of each. */
+  /** The gateways that are peers, with their last handshakes. */
   gateways: Type.Array(closedObject({ gateway: Uuid, lastHandshake: Type.Optional(Moment) }), { maxItems: 1000 }),
 });
 export type DeviceHeartbeat = Static<typeof DeviceHeartbeat>;
@@ -73,15 +73,15 @@ export const DeviceWelcome = closedObject({
   type: oneOf(["welcome"]),
   tenant: Uuid,
   device: Uuid,
-  /** Who signs. An agent pins it when it first meets it, and from then on takes no other. */
+  /** The tenant's signing key. The agent pins the first one, and accepts no other later. */
   signingKey: SigningKey,
   heartbeatIntervalMs: Type.Integer({ minimum: 100, maximum: 600_000 }),
-  /** The server's clock, for a warning where the device's is far from it. */
+  /** The server's clock, for a warning if the device's clock differs. */
   now: Moment,
 });
 export type DeviceWelcome = Static<typeof DeviceWelcome>;
 
-/** What the device has to use from now on. */
+/** A configuration that the device should use. */
 export const DeviceConfigure = closedObject({
   type: oneOf(["configuration"]),
   configuration: SignedDeviceConfiguration,
@@ -91,7 +91,7 @@ export type DeviceConfigure = Static<typeof DeviceConfigure>;
 export const deviceGoodbyeReasons = [
   "token_revoked",
   "device_gone",
-  /** The public key is not the one that the device was enrolled with. */
+  /** The public key is not the enrolled one. */
   "other_key",
   "replaced",
   "shutting_down",
@@ -103,7 +103,7 @@ export const deviceGoodbyeReasons = [
 export const DeviceGoodbye = closedObject({
   type: oneOf(["goodbye"]),
   reason: oneOf(deviceGoodbyeReasons),
-  /** Not to come back before. */
+  /** The minimum delay before the device reconnects. */
   retryAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 3_600_000 })),
 });
 export type DeviceGoodbye = Static<typeof DeviceGoodbye>;
@@ -113,7 +113,7 @@ export type DeviceServerMessage = DeviceWelcome | DeviceConfigure | HeartbeatAns
 export type DeviceFrame = DeviceMessage | Part;
 export type DeviceServerFrame = DeviceServerMessage | Part;
 
-/** By type, for whoever has to check what arrived. */
+/** The schemas of frames by type, for validation. */
 export const deviceFrames = {
   hello: DeviceHello,
   applied: DeviceApplied,

@@ -9,7 +9,7 @@ import {
 import type { VerifyText } from "../link/envelope.ts";
 import type { HashText } from "../link/hash-tree.ts";
 import type { ConfigurationEnvelope } from "./configuration.ts";
-import { type ContentTree, contentRoot, contentTreeOf, withDifference } from "./content-tree.ts";
+import { applyDifference, type ContentTree, contentRoot, contentTreeOf } from "./content-tree.ts";
 import { envelopeFault } from "./envelope.ts";
 import type { Difference, EnforcedConfiguration, FailureReason, Whole } from "./frames.ts";
 
@@ -66,5 +66,5 @@ function contentAfter(
 ): ContentTree | undefined {
   if (message.type === "whole") return contentTreeOf(message.content);
   if (enforced?.name.hash !== message.base.hash) return undefined;
-  return withDifference(enforced.configuration.content, message.difference);
+  return applyDifference(enforced.configuration.content, message.difference);
 }

@@ -1,6 +1,6 @@
 /**
- * What a gateway enforces, as data: see SPEC.md beside this file. Everything is in maps by key, so that a difference names what it
- * changes, and a hash of the whole follows from it without reading the whole again.
+ * The schema of a gateway's configuration: see SPEC.md. All parts are maps by key, so that a difference names its changes,
+ * and the hash of the result can be computed without reading everything again.
  */
 
 import {
@@ -18,17 +18,17 @@ import { closedObject, oneOf, Uuid } from "@gatehouse/contract/schema";
 import Type, { type Static } from "typebox";
 import { Sha256, Signature } from "../link/envelope.ts";
 
-/** Raised when an agent that does not know of a change would enforce something wrong. */
+/** Raised for a change that older agents would enforce incorrectly. */
 export const configurationFormat = 1;
 
-/** Names the purpose of a signature, so that none made for another purpose can stand for it. */
+/** The purpose of the signature. A signature for another purpose is not valid here. */
 export const configurationSignatureDomain = "gatehouse gateway configuration 1";
 
 /** A host name in lower case, without a final dot. */
 export const DomainName = Type.String({ pattern: `^${hostNamePattern}$`, maxLength: 253 });
 export const Port = Type.Integer({ minimum: 1, maximum: 65_535 });
 
-/** From the first moment until before the second; null: from the beginning, or as long as the configuration lasts. */
+/** A window includes its start and excludes its end. A start of null is unbounded; an end of null is the expiry. */
 export const TimeWindow = Type.Unsafe<readonly [from: number | null, until: number | null]>({
   type: "array",
   items: { type: "integer", minimum: 0, nullable: true },
@@ -37,31 +37,31 @@ export const TimeWindow = Type.Unsafe<readonly [from: number | null, until: numb
 });
 export type TimeWindow = Static<typeof TimeWindow>;
 
-/** Ascending and apart; none: never. */
+/** Windows in ascending order, without overlaps; none: never. */
 export const TimeWindows = Type.Unsafe<readonly TimeWindow[]>({ type: "array", items: TimeWindow, maxItems: 512 });
 export type TimeWindows = Static<typeof TimeWindows>;
 
 // Peers ---------------------------------------------------------------------------------------------------------------
 
-/** A peer's key: its IPv4 address in the tunnel, which no other device or gateway of the tenant ever has. */
+/** A peer's key: its IPv4 tunnel address, which is unique among all devices and gateways of the tenant. */
 export const PeerKey = Type.String({ pattern: `^${ipv4Pattern}$` });
 
 export const DevicePeer = closedObject({
   kind: oneOf(["device"]),
   publicKey: PublicKey,
-  /** Its address in the tunnel beside the one that is its key. */
+  /** The IPv6 tunnel address. */
   ipv6: Type.String({ pattern: `^${ipv6Pattern}$` }),
 });
 export type DevicePeer = Static<typeof DevicePeer>;
 
-/** Another gateway, for traffic between sites. */
+/** Another gateway of the tenant, for traffic between sites. */
 export const SitePeer = closedObject({
   kind: oneOf(["site"]),
   publicKey: PublicKey,
   ipv6: Type.String({ pattern: `^${ipv6Pattern}$` }),
-  /** Absent: the other side finds this one. */
+  /** Absent: the other gateway connects to this one. */
   endpoint: Type.Optional(Endpoint),
-  /** What is behind it, beside its own addresses. No two peers have an address in common. */
+  /** The networks behind the gateway. No two peers share an address. */
   networks: Type.Array(IpBlock, { maxItems: 5000 }),
 });
 export type SitePeer = Static<typeof SitePeer>;
@@ -71,14 +71,12 @@ export type Peer = Static<typeof Peer>;
 
 // Access classes ------------------------------------------------------------------------------------------------------
 
-/**
- * A set of devices that rules name. A change of one device changes one entry of each class that it is in, and nothing of the rules.
- */
+/** The key of a set of devices that rules refer to. A change of a device changes only its entries, and no rule. */
 export const ClassKey = Type.String({ pattern: "^[a-z][a-z0-9-]{0,79}(?:/[a-z0-9-]{1,80}){0,2}$" });
-/** In place of a class: every peer of kind device. Nothing is listed under this key. */
+/** Refers to every peer of kind device. `classes` has no such entry. */
 export const everyDevice = "*";
 
-/** What a class says of a member: true for as long as the configuration lasts, or when. */
+/** When a device is a member of a class; true: always. */
 export const Membership = Type.Unsafe<true | TimeWindows>({ anyOf: [{ const: true }, TimeWindows] });
 export type Membership = Static<typeof Membership>;
 
@@ -86,22 +84,22 @@ export type Membership = Static<typeof Membership>;
 
 const ruleParts = {
   action: oneOf(["allow", "deny"]),
-  /** When the rule is there at all; absent: always. */
+  /** When the rule applies; absent: always. */
   windows: Type.Optional(TimeWindows),
 };
 
-/** For traffic of devices. It is about a device that is, at the moment, a member of one of its classes. */
+/** A rule for traffic of devices. It matches devices that are currently members of one of its classes. */
 export const DeviceRule = closedObject({
   ...ruleParts,
   classes: Type.Array(Type.String({ pattern: `^(?:\\*|[a-z][a-z0-9/-]{0,241})$` }), { minItems: 1, maxItems: 10_000 }),
 });
 export type DeviceRule = Static<typeof DeviceRule>;
 
-/** For traffic that enters at another site. It is about a source address in one of its blocks, none: any. */
+/** A rule for traffic from another site. It matches source addresses in one of its blocks; none: any address. */
 export const SiteRule = closedObject({ ...ruleParts, sources: Type.Array(IpBlock, { maxItems: 1000 }) });
 export type SiteRule = Static<typeof SiteRule>;
 
-/** In order: the first rule that is about the source decides; where none is, the traffic is dropped. */
+/** Rules in order. The first rule that matches the source decides. If none matches, the traffic is dropped. */
 export const ResourceRules = closedObject({
   devices: Type.Array(DeviceRule, { maxItems: 10_000 }),
   sites: Type.Array(SiteRule, { maxItems: 10_000 }),
@@ -110,7 +108,7 @@ export type ResourceRules = Static<typeof ResourceRules>;
 
 // Destinations --------------------------------------------------------------------------------------------------------
 
-/** An address as resources have them: an IP address or block with its prefix length, a host name, or `*.domain`. */
+/** The address of a resource: an IP address or block with its prefix length, a host name, or `*.domain`. */
 export const DestinationKey = Type.String({
   pattern: `^(?:${ipv4Pattern}/[0-9]{1,2}|${ipv6Pattern}/[0-9]{1,3}|(?:\\*\\.)?${hostNamePattern})$`,
   maxLength: 255,
@@ -118,22 +116,22 @@ export const DestinationKey = Type.String({
 
 export const Service = closedObject({
   protocol: oneOf(["TCP", "UDP", "ICMP"]),
-  /** First and last; absent: all, or a protocol without any. */
+  /** First and last port; absent: all ports, or a protocol without ports. */
   ports: Type.Optional(
     Type.Unsafe<readonly [first: number, last: number]>({ type: "array", items: Port, minItems: 2, maxItems: 2 }),
   ),
-  /** Whose rules decide; absent: dropped, because the resource is not reached through this gateway. */
+  /** The resource whose rules decide; absent: dropped, because this gateway does not carry the resource. */
   resource: Type.Optional(Uuid),
 });
 export type Service = Static<typeof Service>;
 
 /**
- * What is at an address. Of all destinations that an address is in, only the most specific counts. The first service that has the
- * packet's protocol and port says whose rules decide.
+ * The services of an address. Of all destinations that contain an address, only the most specific counts. The first service
+ * with the packet's protocol and port names the resource whose rules decide.
  */
 export const Destination = closedObject({
   services: Type.Array(Service, { maxItems: 10_000 }),
-  /** Where no service has it: dropped, or decided as traffic to the internet. */
+  /** If no service matches: drop, or decide as internet traffic. */
   otherwise: oneOf(["drop", "internet"]),
 });
 export type Destination = Static<typeof Destination>;
@@ -143,28 +141,26 @@ export type Destination = Static<typeof Destination>;
 export const Settings = closedObject({
   interface: closedObject({
     listenPort: Port,
-    /** The gateway's own addresses in the tunnel. */
+    /** The gateway's tunnel addresses. */
     ipv4: Ipv4Address,
     ipv6: Type.String({ pattern: `^${ipv6Pattern}$` }),
-    /** All of the tenant's addresses in the tunnel, devices' and gateways'. */
+    /** All tunnel addresses of the tenant's devices and gateways. */
     pools: Type.Array(IpBlock, { minItems: 1, maxItems: 4 }),
   }),
   dns: closedObject({
-    /** Resolvers of the site, in order; none: those of the machine. */
+    /** The resolvers of the site, in order; none: those of the machine. */
     resolvers: Type.Array(IpAddress, { maxItems: 8 }),
-    /** Domains with resolvers of their own; the longest that a name is below counts. */
+    /** Domains with their own resolvers. The longest matching domain counts. */
     domains: Type.Array(
       closedObject({ domain: DomainName, resolvers: Type.Array(IpAddress, { minItems: 1, maxItems: 8 }) }),
       { maxItems: 500 },
     ),
   }),
-  /** Present: devices reach the internet through this gateway, which masquerades, as far as these rules allow. */
+  /** Present: devices reach the internet through this gateway, which masquerades, if these rules allow it. */
   internet: Type.Optional(closedObject({ devices: Type.Array(DeviceRule, { maxItems: 10_000 }) })),
-  /** Gateways to which this one carries WireGuard's packets as they are, from a port of its own to their endpoint. */
+  /** Gateways to which this one forwards WireGuard packets, from a listen port to their endpoint. */
   relay: Type.Optional(Type.Array(closedObject({ listenPort: Port, endpoint: Endpoint }), { maxItems: 5000 })),
-  /**
-   * Present: in maintenance. Connections that began after `since` are refused; those before may go on until `until`, as far as rules allow.
-   */
+  /** Present: in maintenance. New connections are refused since `since`; older ones may continue until `until`. */
   drain: Type.Optional(closedObject({ since: Moment, until: Moment })),
 });
 export type Settings = Static<typeof Settings>;
@@ -180,9 +176,9 @@ function mapOf<Value>(key: { pattern: string }, value: object, description: stri
   });
 }
 
-const keyOf = (pattern: unknown) => pattern as { pattern: string }; // schemas of strings with a pattern
+const keyOf = (pattern: unknown) => pattern as { pattern: string }; // these string schemas have a pattern
 
-/** A class as a whole. */
+/** The members of a class. */
 export const AccessClass = mapOf<Membership>(keyOf(PeerKey), Membership, "Memberships by the peer's key.");
 export type AccessClass = Static<typeof AccessClass>;
 
@@ -195,15 +191,15 @@ export const ConfigurationContent = closedObject({
 });
 export type ConfigurationContent = Static<typeof ConfigurationContent>;
 
-/** What is signed of a configuration. The root stands for the content: see SPEC.md, "Hashes". */
+/** The signed part of a configuration. The root represents the content: see SPEC.md, "Hashes". */
 export const ConfigurationHeader = closedObject({
   format: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
   tenant: Uuid,
   gateway: Uuid,
-  /** Of the tenant. Of two configurations, the later one has the higher generation, or the same and a later `issuedAt`. */
+  /** The generation of the tenant. A later configuration has a higher one, or the same and a later `issuedAt`. */
   generation: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
   issuedAt: Moment,
-  /** From then on it is not enforced: everything is dropped. */
+  /** From this time on, the gateway drops all traffic. */
   expiresAt: Moment,
   root: Sha256,
 });
@@ -213,7 +209,7 @@ export type ConfigurationHeader = Static<typeof ConfigurationHeader>;
 export const ConfigurationEnvelope = closedObject({ header: ConfigurationHeader, signature: Signature });
 export type ConfigurationEnvelope = Static<typeof ConfigurationEnvelope>;
 
-/** A configuration as it is kept on disk and given to an agent by hand. */
+/** A configuration in the form of files on disk. */
 export const SignedConfiguration = closedObject({ envelope: ConfigurationEnvelope, content: ConfigurationContent });
 export type SignedConfiguration = Static<typeof SignedConfiguration>;
 
@@ -237,11 +233,11 @@ const ClassChange = Type.Unsafe<{
   readonly remove?: readonly string[];
 }>(changesOf<Membership>(keyOf(PeerKey), Membership));
 
-/** What turns one content into another. Removing comes first; what is removed is there, and what is put replaces what was there. */
+/** The changes from one content to another. Removals come first. Every removed entry exists, and `put` replaces entries. */
 export const ConfigurationDifference = closedObject({
   settings: Type.Optional(Settings),
   peers: changesOf<Peer>(keyOf(PeerKey), Peer),
-  /** Classes that go as a whole, and the others' changes; a class that is not there is an empty one. */
+  /** Removed classes, and changes of others. A missing class equals an empty one. */
   classes: Type.Optional(
     closedObject({
       remove: Type.Optional(Type.Array(ClassKey)),

@@ -7,7 +7,7 @@ import { canonicalJson, type JsonValue } from "../link/canonical-json.ts";
 import { configurationName } from "../link/envelope.ts";
 import { randomContent } from "../testing/random-content.ts";
 import type { ConfigurationContent } from "./configuration.ts";
-import { contentOf, contentRoot, contentTreeOf, differenceBetween, withDifference } from "./content-tree.ts";
+import { applyDifference, contentOf, contentRoot, contentTreeOf, differenceBetween } from "./content-tree.ts";
 import { type EnvelopeExpectation, envelopeFault, signedText } from "./envelope.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -36,7 +36,7 @@ describe("of two contents, the difference", () => {
         const after = contentTreeOf(other);
         // As it arrives.
         const difference = JSON.parse(JSON.stringify(differenceBetween(before, after, sha256)));
-        const led = withDifference(before, difference);
+        const led = applyDifference(before, difference);
         expect(contentRoot(led, sha256)).toBe(contentRoot(after, sha256));
         expect(contentOf(led)).toEqual(withoutEmptyClasses(other));
       }),

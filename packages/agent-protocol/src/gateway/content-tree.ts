@@ -10,11 +10,11 @@ import type {
   Settings,
 } from "./configuration.ts";
 
-/** A configuration's content, ready to be hashed, compared and changed. Immutable; versions share what they have in common. */
+/** A configuration's content as hash trees. Trees are immutable, and versions share their common parts. */
 export interface ContentTree {
   readonly settings: Settings;
   readonly peers: HashTree<Peer>;
-  /** None of them empty. */
+  /** Without empty classes. */
   readonly classes: HashTree<HashTree<Membership>>;
   readonly resources: HashTree<ResourceRules>;
   readonly destinations: HashTree<Destination>;
@@ -46,7 +46,7 @@ export function contentOf(tree: ContentTree): ConfigurationContent {
   };
 }
 
-/** The hash of all of it: what a header's `root` has to be. */
+/** Returns the hash of the content, which is the `root` of its header. */
 export function contentRoot(tree: ContentTree, sha256: HashText): string {
   const { settings, peers, classes, resources, destinations } = tree;
   return sha256(
@@ -60,7 +60,7 @@ export function contentRoot(tree: ContentTree, sha256: HashText): string {
   );
 }
 
-/** What turns one content into another: as large as what differs. */
+/** Returns the changes from one content to another. Its size depends on the changes only. */
 export function differenceBetween(before: ContentTree, after: ContentTree, sha256: HashText): ConfigurationDifference {
   const peers = changesOf(before.peers.changesTo(after.peers, sha256));
   const resources = changesOf(before.resources.changesTo(after.resources, sha256));
@@ -76,22 +76,22 @@ export function differenceBetween(before: ContentTree, after: ContentTree, sha25
   };
 }
 
-/** The content after a difference. Whether it is the one that was meant, its root tells. */
-export function withDifference(tree: ContentTree, difference: ConfigurationDifference): ContentTree {
+/** Applies a difference. The caller must compare the root of the result. */
+export function applyDifference(tree: ContentTree, difference: ConfigurationDifference): ContentTree {
   const { classes = {} } = difference;
   const changed = Object.entries(classes.change ?? {}).map(
     ([key, change]): [string, HashTree<Membership> | undefined] => {
-      const members = withChanges(tree.classes.get(key) ?? HashTree.empty, change);
+      const members = applyChanges(tree.classes.get(key) ?? HashTree.empty, change);
       return [key, members.size === 0 ? undefined : members];
     },
   );
-  const gone = (classes.remove ?? []).map((key): [string, undefined] => [key, undefined]);
+  const removed = (classes.remove ?? []).map((key): [string, undefined] => [key, undefined]);
   return {
     settings: difference.settings ?? tree.settings,
-    peers: withChanges(tree.peers, difference.peers),
-    classes: tree.classes.with([...gone, ...changed]),
-    resources: withChanges(tree.resources, difference.resources),
-    destinations: withChanges(tree.destinations, difference.destinations),
+    peers: applyChanges(tree.peers, difference.peers),
+    classes: tree.classes.with([...removed, ...changed]),
+    resources: applyChanges(tree.resources, difference.resources),
+    destinations: applyChanges(tree.destinations, difference.destinations),
   };
 }
 
@@ -100,9 +100,9 @@ interface Changes<Value> {
   readonly remove?: readonly string[];
 }
 
-function withChanges<Value>(tree: HashTree<Value>, { put = {}, remove = [] }: Changes<Value> = {}): HashTree<Value> {
-  const gone = remove.map((key): [string, undefined] => [key, undefined]);
-  return tree.with([...gone, ...Object.entries(put)]);
+function applyChanges<Value>(tree: HashTree<Value>, { put = {}, remove = [] }: Changes<Value> = {}): HashTree<Value> {
+  const removed = remove.map((key): [string, undefined] => [key, undefined]);
+  return tree.with([...removed, ...Object.entries(put)]);
 }
 
 function changesOf<Value>({ put, remove }: TreeChanges<Value>): Changes<Value> | undefined {

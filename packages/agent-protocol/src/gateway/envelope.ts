@@ -13,7 +13,7 @@ export interface EnvelopeExpectation extends HeaderExpectation {
   readonly gateway: string;
 }
 
-/** Returns why a configuration must not be enforced, as far as its envelope tells; undefined: nothing is wrong with it. */
+/** Returns why a configuration must not be enforced, judged by its envelope; undefined: it is acceptable. */
 export function envelopeFault(
   envelope: ConfigurationEnvelope,
   expected: EnvelopeExpectation,

@@ -1,4 +1,4 @@
-/** What a gateway and the server say to each other: see SPEC.md beside this file. Each frame is one JSON text. */
+/** The frames of the gateway link: see SPEC.md. Each frame is one JSON text. */
 
 import { Endpoint, IpAddress, Moment, PublicKey } from "@gatehouse/contract/network-values";
 import { closedObject, oneOf } from "@gatehouse/contract/schema";
@@ -13,36 +13,36 @@ import {
   Port,
 } from "./configuration.ts";
 
-/** Where a server takes links: a WebSocket with the gateway's token as `Authorization: Bearer`. */
+/** The path of the WebSocket, which requires the gateway's token as `Authorization: Bearer`. */
 export const gatewayLinkPath = "/gateway/v1/link";
-/** The subprotocol of the WebSocket; its number is the version of the frames. */
+/** The subprotocol of the WebSocket. Its number is the version of the frames. */
 export const gatewayLinkSubprotocol = "gatehouse.gateway.1";
 
-/** A configuration that a gateway enforces, with what tells whether it has to be another one. */
+/** The configuration that a gateway enforces, with the fields that decide whether it needs another one. */
 export const EnforcedConfiguration = closedObject({
   ...ConfigurationName.properties,
-  /** Of its content. */
+  /** The root of the content. */
   root: Sha256,
   expiresAt: Moment,
 });
 export type EnforcedConfiguration = Static<typeof EnforcedConfiguration>;
 
-/** Why a configuration is not enforced. */
+/** Why an agent does not enforce a configuration. */
 export const failureReasons = [
-  /** Not made for this gateway, or not by the tenant's key. */
+  /** For another gateway, or not signed by the tenant's key. */
   "forged",
-  /** Not later than the one that is enforced. */
+  /** Not later than the latest enforced configuration. */
   "replayed",
   "expired",
-  /** A format that this agent does not know. */
+  /** A format that this agent does not support. */
   "unknown_format",
-  /** A difference from something else than what is enforced. */
+  /** A difference based on another configuration than the enforced one. */
   "unknown_base",
-  /** The content is not what the signed root stands for. */
+  /** The content does not match the signed root. */
   "wrong_root",
-  /** The content does not have its form. */
+  /** The content does not match the schema. */
   "malformed",
-  /** The kernel, or a program that speaks with it, refused; what was enforced before still is. */
+  /** The kernel or a program refused a change. The previous configuration is still enforced. */
   "not_applied",
 ] as const;
 export type FailureReason = (typeof failureReasons)[number];
@@ -53,14 +53,14 @@ export type FailureReason = (typeof failureReasons)[number];
 export const Hello = closedObject({
   type: oneOf(["hello"]),
   agentVersion: Type.String({ maxLength: 64 }),
-  /** Of its WireGuard interface. The private key never leaves the gateway. */
+  /** The key of the WireGuard interface. The private key never leaves the gateway. */
   publicKey: PublicKey,
-  /** Where devices find it, where the agent was told. */
+  /** The endpoint for devices, if the agent knows it. */
   endpoint: Type.Optional(Endpoint),
   listenPort: Type.Optional(Port),
-  /** What it enforces; null: nothing. */
+  /** The enforced configuration; null: none. */
   enforces: Type.Unsafe<EnforcedConfiguration | null>({ ...EnforcedConfiguration, nullable: true }),
-  /** The newest format of configurations that it knows. */
+  /** The highest configuration format that the agent supports. */
   format: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
 });
 export type Hello = Static<typeof Hello>;
@@ -69,12 +69,12 @@ export type Hello = Static<typeof Hello>;
 export const Applied = closedObject({ type: oneOf(["applied"]), configuration: ConfigurationName });
 export type Applied = Static<typeof Applied>;
 
-/** It is not, and what was enforced before still is. */
+/** The configuration is not enforced. The previous one still is. */
 export const Failed = closedObject({
   type: oneOf(["failed"]),
   configuration: ConfigurationName,
   reason: oneOf(failureReasons),
-  /** For people: which part, and what was refused. */
+  /** For people: the part that was refused, and why. */
   message: Type.String({ maxLength: 2000 }),
 });
 export type Failed = Static<typeof Failed>;
@@ -83,27 +83,27 @@ export const PeerReport = closedObject({
   peer: PeerKey,
   /** Absent: none since the agent started. */
   lastHandshake: Type.Optional(Moment),
-  /** From where its packets come. */
+  /** The source address of the peer's packets. */
   address: Type.Optional(IpAddress),
   receivedBytes: counter,
   sentBytes: counter,
 });
 export type PeerReport = Static<typeof PeerReport>;
 
-/** In characters. */
+/** The limit of a warning, in characters. */
 export const longestWarning = 500;
 
 export const Heartbeat = closedObject({
   type: oneOf(["heartbeat"]),
-  /** Raised by one with each; the server repeats it in its answer. */
+  /** Increases by one with each heartbeat. The server repeats it in its answer. */
   sequence: counter,
-  /** Share of the capacity in use, 0 to 1. */
+  /** The share of the capacity in use, 0 to 1. */
   load: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-  /** How long the answer to an earlier heartbeat took, in milliseconds. */
+  /** The round-trip time of an earlier heartbeat. */
   roundTripTimeMs: Type.Optional(Type.Number({ minimum: 0, maximum: 600_000 })),
-  /** Peers of which something changed since the last heartbeat; the others in later ones where there are too many. */
+  /** The peers that changed since the last heartbeat. Beyond the limit, they follow in later heartbeats. */
   peers: Type.Array(PeerReport, { maxItems: 1000 }),
-  /** For people: what the agent enforces but cannot serve, such as names. Absent: nothing. */
+  /** For people: problems that do not prevent enforcement, such as DNS. Absent: none. */
   warnings: Type.Optional(Type.Array(Type.String({ maxLength: longestWarning }), { maxItems: 8 })),
 });
 export type Heartbeat = Static<typeof Heartbeat>;
@@ -113,15 +113,15 @@ export type Heartbeat = Static<typeof Heartbeat>;
 /** The answer to `hello`. */
 export const Welcome = closedObject({
   type: oneOf(["welcome"]),
-  /** Who signs. An agent pins it when it first meets it, and from then on takes no other. */
+  /** The tenant's signing key. The agent pins the first one, and accepts no other later. */
   signingKey: SigningKey,
   heartbeatIntervalMs: Type.Integer({ minimum: 100, maximum: 600_000 }),
-  /** The server's clock, for a warning where the agent's is far from it. */
+  /** The server's clock, for a warning if the agent's clock differs. */
   now: Moment,
 });
 export type Welcome = Static<typeof Welcome>;
 
-/** A configuration with all of its content. */
+/** A configuration with its whole content. */
 export const Whole = closedObject({
   type: oneOf(["whole"]),
   envelope: ConfigurationEnvelope,
@@ -129,7 +129,7 @@ export const Whole = closedObject({
 });
 export type Whole = Static<typeof Whole>;
 
-/** A configuration as what differs from another. */
+/** A configuration as a difference from another one. */
 export const Difference = closedObject({
   type: oneOf(["difference"]),
   envelope: ConfigurationEnvelope,
@@ -151,7 +151,7 @@ export const goodbyeReasons = [
 export const Goodbye = closedObject({
   type: oneOf(["goodbye"]),
   reason: oneOf(goodbyeReasons),
-  /** Not to come back before. */
+  /** The minimum delay before the agent reconnects. */
   retryAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 3_600_000 })),
 });
 export type Goodbye = Static<typeof Goodbye>;
@@ -160,7 +160,7 @@ export type AgentMessage = Hello | Applied | Failed | Heartbeat;
 export type ServerMessage = Welcome | Whole | Difference | HeartbeatAnswer | Goodbye;
 export type ServerFrame = ServerMessage | Part;
 
-/** By type, for whoever has to check what arrived. */
+/** The schemas of frames by type, for validation. */
 export const agentFrames = {
   hello: Hello,
   applied: Applied,

@@ -1,8 +1,8 @@
 import type { GatewayStatus } from "@gatehouse/contract/records/gateway";
 
 /**
- * What is known of a gateway by its agent alone (contract, "Status transitions"). What a gateway was when it fell silent is kept, so that
- * it is the same again when it is heard.
+ * The condition of a gateway as its agent reports it (API specification, "Status transitions"). A silent gateway retains its
+ * previous condition, which returns with the next heartbeat.
  */
 export const gatewayConditions = ["pending", "online", "error", "silent", "silent-in-error"] as const;
 export type GatewayCondition = (typeof gatewayConditions)[number];
@@ -10,9 +10,9 @@ export type GatewayCondition = (typeof gatewayConditions)[number];
 export const gatewayEvents = ["applied", "failed", "heartbeat", "heartbeat-missed"] as const;
 export type GatewayEvent = (typeof gatewayEvents)[number];
 
-/** Every condition after every event. A report of the agent is a sign of life too. */
+/** The next condition for every condition and event. A report of the agent also counts as a heartbeat. */
 export const conditionAfter: Readonly<Record<GatewayCondition, Readonly<Record<GatewayEvent, GatewayCondition>>>> = {
-  // Until its agent first reports a configuration as applied; one that fails is told at once.
+  // A gateway stays pending until its agent first applies a configuration. A failure shows immediately.
   pending: { applied: "online", failed: "error", heartbeat: "pending", "heartbeat-missed": "pending" },
   online: { applied: "online", failed: "error", heartbeat: "online", "heartbeat-missed": "silent" },
   error: { applied: "online", failed: "error", heartbeat: "error", "heartbeat-missed": "silent-in-error" },
@@ -33,7 +33,7 @@ const statusOf: Readonly<Record<GatewayCondition, GatewayStatus>> = {
   "silent-in-error": "OFFLINE",
 };
 
-/** The condition goes on underneath maintenance, so that leaving it gives what the heartbeat says. */
+/** Derives the status. The condition continues to change during maintenance, and shows again afterwards. */
 export function gatewayStatus(condition: GatewayCondition, inMaintenance: boolean): GatewayStatus {
   return inMaintenance ? "MAINTENANCE" : statusOf[condition];
 }

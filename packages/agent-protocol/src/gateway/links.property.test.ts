@@ -24,10 +24,10 @@ import {
   type WantedConfiguration,
 } from "./server-link.ts";
 
-/** Gateways and servers without sockets: messages wait in queues, and chance says what happens next. */
+/** Gateways and servers without sockets. Messages wait in queues, and random events decide what perform next. */
 
 const known = new Map<string, string>();
-/** The same texts come up again and again in so many runs. */
+/** Caches hashes, because the same texts occur in many runs. */
 function sha256(text: string): string {
   let hash = known.get(text);
   if (hash === undefined) {
@@ -42,7 +42,7 @@ const tenant = "01980000-0000-7000-8000-000000000001";
 const gateway = "01980000-0000-7000-8000-000000000002";
 const tenantKey = "tenant";
 const lifeMs = 1_000;
-/** In place of Ed25519: nobody else in the simulation knows how to make one for the tenant's key. */
+/** Replaces Ed25519. No other code in the simulation signs with the tenant's key. */
 const signature = (text: string, key: string) => sha256(`${key} signs ${text}`);
 const verify = (text: string, signed: string, key: string) => signed === signature(text, key);
 const stepAgentLink = gatewayAgentLink(sha256, verify);
@@ -51,7 +51,7 @@ const pool: readonly ContentTree[] = fc
   .sample(randomContent, { numRuns: 6, seed: 5 })
   .map((content) => contentTreeOf(smallest(content)));
 
-/** So many runs have no time for more. */
+/** Reduces a content, so that many runs are fast. */
 function smallest({ settings, peers, classes, resources, destinations }: ConfigurationContent): ConfigurationContent {
   const few = <Value>(map: Readonly<Record<string, Value>>) => Object.fromEntries(Object.entries(map).slice(0, 2));
   const fewMembers = Object.entries(few(classes)).map(([key, members]) => [key, few(members)]);
@@ -78,33 +78,33 @@ class World {
   now = 1_000_000;
   generation = 1;
   wanted = 0;
-  /** A replica may not have heard of the last change yet. */
-  heard = 1;
-  heardContent = 0;
+  /** The generation that the replica knows. It may lag behind. */
+  isKnown = 1;
+  knownContent = 0;
   agent: AgentLink<GatewayConfiguration> = newAgentLink({ agent: gateway });
   server: ServerLink | undefined;
-  /** What is on its way, oldest first. */
+  /** Messages in transit, oldest first. */
   toServer: AgentMessage[] = [];
   toAgent: ServerMessage[] = [];
-  /** Every configuration that was ever sent: somebody may have kept it. */
+  /** Every configuration that was ever sent. An attacker may replay it. */
   readonly recorded: ServerMessage[] = [];
   readonly remembered = new Map<string, ContentTree>();
   readonly history: VerifiedConfiguration<GatewayConfiguration>[] = [];
   unacknowledged = 0;
 
   wantedConfiguration(): WantedConfiguration {
-    const content = pool[this.heardContent];
+    const content = pool[this.knownContent];
     if (content === undefined) throw new Error("There is no such content.");
-    return { generation: this.heard, content, lastsUntil: this.now + lifeMs / 2 };
+    return { generation: this.isKnown, content, lastsUntil: this.now + lifeMs / 2 };
   }
 
-  hears(): void {
-    this.heard = this.generation;
-    this.heardContent = this.wanted;
-    if (this.server !== undefined) this.tellServer({ type: "wanted", wanted: this.wantedConfiguration() });
+  receiveUpdate(): void {
+    this.isKnown = this.generation;
+    this.knownContent = this.wanted;
+    if (this.server !== undefined) this.stepServer({ type: "wanted", wanted: this.wantedConfiguration() });
   }
 
-  tellServer(event: ServerLinkEvent): void {
+  stepServer(event: ServerLinkEvent): void {
     if (this.server === undefined) return;
     const { link, outputs } = stepServerLink(this.server, event, {
       sha256,
@@ -116,7 +116,7 @@ class World {
     this.server = link;
     for (const output of outputs) {
       if (output.do === "send") {
-        // As it arrives.
+        // Messages arrive as JSON.
         const message: ServerMessage = JSON.parse(JSON.stringify(output.message));
         this.toAgent.push(message);
         this.recorded.push(message);
@@ -131,7 +131,7 @@ class World {
     if (this.server?.inFlight === undefined) this.unacknowledged = 0;
   }
 
-  tellAgent(event: AgentLinkEvent<Whole | Difference>): void {
+  stepAgent(event: AgentLinkEvent<Whole | Difference>): void {
     const before = this.agent.enforced;
     const { link, outputs } = stepAgentLink(this.agent, event, {
       sha256,
@@ -154,7 +154,7 @@ class World {
     }
   }
 
-  /** What has to be so of everything that is ever enforced. */
+  /** Checks the invariants of every enforced configuration. */
   enforced(
     before: VerifiedConfiguration<GatewayConfiguration> | undefined,
     now: VerifiedConfiguration<GatewayConfiguration>,
@@ -172,10 +172,10 @@ class World {
     this.toAgent = [];
     this.server = undefined;
     this.unacknowledged = 0;
-    if (this.agent.phase !== "away") this.tellAgent({ type: "cut" });
+    if (this.agent.phase !== "away") this.stepAgent({ type: "cut" });
   }
 
-  /** What was being applied is lost; what is enforced and the key are kept on disk. */
+  /** Loses the configuration that was being applied. The enforced one and the key are stored on disk. */
   restartAgent(): void {
     this.cut();
     const { tenant, signingKey, latest, enforced } = this.agent;
@@ -184,9 +184,9 @@ class World {
 
   connect(): void {
     if (this.agent.phase !== "away") return;
-    this.tellAgent({ type: "retry" });
+    this.stepAgent({ type: "retry" });
     this.server = openServerLink(this.wantedConfiguration());
-    this.tellAgent({ type: "connected" });
+    this.stepAgent({ type: "connected" });
   }
 
   deliverToServer(remembers: boolean): void {
@@ -197,17 +197,17 @@ class World {
       const hash = message.enforces?.hash ?? "";
       const held = remembers ? this.remembered.get(hash) : undefined;
       this.toAgent.push({ type: "welcome", signingKey: tenantKey, heartbeatIntervalMs: 1000, now: this.now });
-      this.tellServer({ type: "hello", enforces: message.enforces, held });
-    } else if (message.type === "applied") this.tellServer({ type: "applied", configuration: message.configuration });
-    else if (message.type === "failed") this.tellServer(message);
-    else this.tellServer({ type: "heartbeat" });
+      this.stepServer({ type: "hello", enforces: message.enforces, held });
+    } else if (message.type === "applied") this.stepServer({ type: "applied", configuration: message.configuration });
+    else if (message.type === "failed") this.stepServer(message);
+    else this.stepServer({ type: "heartbeat" });
   }
 
   deliverToAgent(): void {
     const message = this.toAgent.shift();
-    if (message?.type === "welcome") this.tellAgent({ type: "welcome", message });
+    if (message?.type === "welcome") this.stepAgent({ type: "welcome", message });
     else if (message?.type === "whole" || message?.type === "difference") {
-      this.tellAgent({ type: "configuration", message });
+      this.stepAgent({ type: "configuration", message });
     }
   }
 
@@ -215,22 +215,22 @@ class World {
     this.connect();
     this.deliverToServer(true);
     this.deliverToAgent();
-    if (this.agent.applying !== undefined) this.tellAgent({ type: "applied" });
+    if (this.agent.applying !== undefined) this.stepAgent({ type: "applied" });
   }
 
-  /** Brings everything that is under way to its end, and nothing fails any more. */
+  /** Completes everything in progress, without further failures. */
   settle(): void {
-    this.hears();
+    this.receiveUpdate();
     for (let round = 0; round < 60; round += 1) {
       const isIdle = this.toServer.length + this.toAgent.length === 0;
       if (isIdle && this.agent.phase === "open" && this.server?.phase === "settled") return;
       this.progress();
-      if (this.server?.phase === "refused") this.tellServer({ type: "retry" });
+      if (this.server?.phase === "refused") this.stepServer({ type: "retry" });
     }
   }
 }
 
-type Happening =
+type RandomEvent =
   | {
       readonly what:
         | "connect"
@@ -238,56 +238,59 @@ type Happening =
         | "to-agent"
         | "applied"
         | "failed"
-        | "hears"
+        | "receiveUpdate"
         | "restart"
         | "server-retry"
         | "overdue";
     }
-  /** Some steps in which nothing goes wrong. */
+  /** Some steps without failures. */
   | { readonly what: "progress"; readonly rounds: number }
   | { readonly what: "to-server"; readonly remembers: boolean }
-  | { readonly what: "change"; readonly content: number; readonly heard: boolean }
+  | { readonly what: "change"; readonly content: number; readonly isKnown: boolean }
   | { readonly what: "time"; readonly ms: number }
   | { readonly what: "replay"; readonly which: number }
   | { readonly what: "forge"; readonly how: "key" | "generation" | "content"; readonly content: number };
 
 const often = (
-  what: Exclude<Happening, { what: "progress" | "to-server" | "change" | "time" | "replay" | "forge" }>["what"],
+  what: Exclude<RandomEvent, { what: "progress" | "to-server" | "change" | "time" | "replay" | "forge" }>["what"],
   weight: number,
 ) => ({
-  arbitrary: fc.constant<Happening>({ what }),
+  arbitrary: fc.constant<RandomEvent>({ what }),
   weight,
 });
 const content = fc.nat(pool.length - 1);
-const happening: fc.Arbitrary<Happening> = fc.oneof(
+const randomEvent: fc.Arbitrary<RandomEvent> = fc.oneof(
   often("connect", 4),
-  { arbitrary: fc.integer({ min: 1, max: 4 }).map((rounds): Happening => ({ what: "progress", rounds })), weight: 12 },
+  {
+    arbitrary: fc.integer({ min: 1, max: 4 }).map((rounds): RandomEvent => ({ what: "progress", rounds })),
+    weight: 12,
+  },
   often("cut", 1),
   often("to-agent", 8),
-  { arbitrary: fc.boolean().map((remembers): Happening => ({ what: "to-server", remembers })), weight: 8 },
+  { arbitrary: fc.boolean().map((remembers): RandomEvent => ({ what: "to-server", remembers })), weight: 8 },
   often("applied", 5),
   often("failed", 2),
-  often("hears", 2),
+  often("receiveUpdate", 2),
   often("restart", 1),
   often("server-retry", 1),
   often("overdue", 1),
   {
     arbitrary: fc
       .tuple(content, fc.boolean())
-      .map(([to, heard]): Happening => ({ what: "change", content: to, heard })),
+      .map(([to, isKnown]): RandomEvent => ({ what: "change", content: to, isKnown })),
     weight: 5,
   },
-  { arbitrary: fc.integer({ min: 0, max: 900 }).map((ms): Happening => ({ what: "time", ms })), weight: 2 },
-  { arbitrary: fc.nat(20).map((which): Happening => ({ what: "replay", which })), weight: 2 },
+  { arbitrary: fc.integer({ min: 0, max: 900 }).map((ms): RandomEvent => ({ what: "time", ms })), weight: 2 },
+  { arbitrary: fc.nat(20).map((which): RandomEvent => ({ what: "replay", which })), weight: 2 },
   {
     arbitrary: fc
       .tuple(fc.constantFrom("key" as const, "generation" as const, "content" as const), content)
-      .map(([how, of]): Happening => ({ what: "forge", how, content: of })),
+      .map(([how, of]): RandomEvent => ({ what: "forge", how, content: of })),
     weight: 2,
   },
 );
 
-function happens(world: World, each: Happening): void {
+function perform(world: World, each: RandomEvent): void {
   switch (each.what) {
     case "connect":
       world.connect();
@@ -305,19 +308,19 @@ function happens(world: World, each: Happening): void {
       world.deliverToServer(each.remembers);
       break;
     case "applied":
-      if (world.agent.applying !== undefined) world.tellAgent({ type: "applied" });
+      if (world.agent.applying !== undefined) world.stepAgent({ type: "applied" });
       break;
     case "failed":
-      if (world.agent.applying !== undefined) world.tellAgent({ type: "failed", message: "refused" });
+      if (world.agent.applying !== undefined) world.stepAgent({ type: "failed", message: "refused" });
       break;
-    case "hears":
-      world.hears();
+    case "receiveUpdate":
+      world.receiveUpdate();
       break;
     case "server-retry":
-      world.tellServer({ type: "retry" });
+      world.stepServer({ type: "retry" });
       break;
     case "overdue":
-      world.tellAgent({ type: "overdue" });
+      world.stepAgent({ type: "overdue" });
       break;
     case "restart":
       world.restartAgent();
@@ -325,7 +328,7 @@ function happens(world: World, each: Happening): void {
     case "change":
       world.generation += 1;
       world.wanted = each.content;
-      if (each.heard) world.hears();
+      if (each.isKnown) world.receiveUpdate();
       break;
     case "time":
       world.now += each.ms;
@@ -340,7 +343,7 @@ function happens(world: World, each: Happening): void {
   }
 }
 
-function forge(world: World, { how, content: of }: Extract<Happening, { what: "forge" }>): void {
+function forge(world: World, { how, content: of }: Extract<RandomEvent, { what: "forge" }>): void {
   const tree = pool[of];
   if (tree === undefined) return;
   const root = contentRoot(tree, sha256);
@@ -354,25 +357,25 @@ function forge(world: World, { how, content: of }: Extract<Happening, { what: "f
   else if (!isSame) inject(world, { type: "whole", envelope, content: contentOf(other) });
 }
 
-/** What somebody puts into the connection; the server never hears the answer, as it did not ask. */
+/** Injects a message. The server does not get the answer, because it sent no request. */
 function inject(world: World, message: ServerMessage): void {
   if (world.agent.phase !== "open" || world.agent.applying !== undefined) return;
   if (message.type !== "whole" && message.type !== "difference") return;
   const before = world.agent.enforced;
   const sent = world.toServer.length;
-  world.tellAgent({ type: "configuration", message });
+  world.stepAgent({ type: "configuration", message });
   expect(world.agent.enforced).toBe(before);
-  // One that was lost on its way is as good as sent again; nothing else is taken.
+  // A lost configuration may be accepted as if it were sent again. Nothing else is accepted.
   if (world.agent.applying === undefined) world.toServer.splice(sent);
   else world.cut();
 }
 
-test("whatever happens in whatever order, every gateway ends up with exactly what is wanted", () => {
+test("after any sequence of events, every gateway enforces exactly the wanted configuration", () => {
   const tally = { enforced: 0, several: 0 };
   fc.assert(
-    fc.property(fc.array(happening, { minLength: 8, maxLength: 24, size: "max" }), (happenings) => {
+    fc.property(fc.array(randomEvent, { minLength: 8, maxLength: 24, size: "max" }), (randomEvents) => {
       const world = new World();
-      for (const each of happenings) happens(world, each);
+      for (const each of randomEvents) perform(world, each);
       world.settle();
       const wanted = pool[world.wanted];
       if (wanted === undefined) throw new Error("There is no such content.");
@@ -387,7 +390,7 @@ test("whatever happens in whatever order, every gateway ends up with exactly wha
   expect(tally.several).toBeGreaterThanOrEqual(expectedTally(1_000));
 }, 120_000);
 
-test("gateways that lose a server together come back spread over the whole of a bound that doubles up to half a minute", () => {
+test("reconnections spread over a bound that doubles up to 30 seconds", () => {
   expect(reconnectDelayMs(0, 0)).toBe(0);
   expect(reconnectDelayMs(0, 0.999)).toBeLessThan(500);
   expect(reconnectDelayMs(3, 0.5)).toBe(2_000);

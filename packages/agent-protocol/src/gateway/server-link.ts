@@ -1,4 +1,4 @@
-/** The server's end of a link as a machine without time, sockets or keys: SPEC.md, "The server's end". */
+/** The server's end of a link as a state machine without time, sockets or keys: SPEC.md, "The server's end". */
 
 import type { ConfigurationName } from "../link/envelope.ts";
 import { configurationName } from "../link/envelope.ts";
@@ -7,20 +7,20 @@ import type { ConfigurationEnvelope } from "./configuration.ts";
 import { type ContentTree, contentOf, contentRoot, differenceBetween } from "./content-tree.ts";
 import type { Difference, FailureReason, Goodbye, Hello, Whole } from "./frames.ts";
 
-/** What a gateway has to enforce. */
+/** The configuration that the gateway should enforce. */
 export interface WantedConfiguration {
   readonly generation: number;
   readonly content: ContentTree;
-  /** Milliseconds since 1970: a configuration that ends before is renewed. */
+  /** Milliseconds since 1970. A configuration that expires earlier is renewed. */
   readonly lastsUntil: number;
 }
 
 /** A configuration that was sent or is enforced. */
-interface Held {
+interface KnownConfiguration {
   readonly name: ConfigurationName;
   readonly root: string;
   readonly expiresAt: number;
-  /** Undefined: not known any more. */
+  /** Undefined: no longer known. */
   readonly content: ContentTree | undefined;
 }
 
@@ -30,9 +30,9 @@ export type ServerLinkPhase = (typeof serverLinkPhases)[number];
 export interface ServerLink {
   readonly phase: ServerLinkPhase;
   readonly wanted: WantedConfiguration;
-  readonly enforced: Held | undefined;
-  /** The one configuration that is not acknowledged yet. */
-  readonly inFlight: Held | undefined;
+  readonly enforced: KnownConfiguration | undefined;
+  /** The configuration that is not acknowledged yet. */
+  readonly inFlight: KnownConfiguration | undefined;
   readonly sentAsWhole: boolean;
 }
 
@@ -47,9 +47,9 @@ export type ServerLinkEvent =
     }
   | { readonly type: "heartbeat" }
   | { readonly type: "wanted"; readonly wanted: WantedConfiguration }
-  /** Time to try again what was refused. */
+  /** The retry of a refused configuration is due. */
   | { readonly type: "retry" }
-  /** Nothing was heard for too long, or a configuration was not acknowledged in time. */
+  /** No frame arrived for too long, or a configuration was not acknowledged in time. */
   | { readonly type: "overdue" }
   | { readonly type: "cut" };
 
@@ -66,7 +66,7 @@ export type ServerLinkOutput =
 
 export interface ServerLinkFunctions {
   readonly sha256: HashText;
-  /** Signs a configuration that is later than another. */
+  /** Signs a configuration that must be later than another one. */
   readonly seal: (
     wanted: WantedConfiguration,
     root: string,
@@ -85,7 +85,7 @@ type Handler<Type extends ServerLinkEvent["type"]> = (
   event: EventOf<Type>,
   functions: ServerLinkFunctions,
 ) => ServerLinkStep;
-/** Does the same whatever happens. */
+/** Handles every event in the same way. */
 type AnyHandler = (link: ServerLink, event: ServerLinkEvent, functions: ServerLinkFunctions) => ServerLinkStep;
 type Handlers = { readonly [Type in ServerLinkEvent["type"]]: Handler<Type> };
 
@@ -93,13 +93,13 @@ export function openServerLink(wanted: WantedConfiguration): ServerLink {
   return { phase: "greeting", wanted, enforced: undefined, inFlight: undefined, sentAsWhole: false };
 }
 
-/** What happens to a link; each phase has an answer to each event. */
+/** Advances a link by one event. Every phase handles every event. */
 export function stepServerLink(
   link: ServerLink,
   event: ServerLinkEvent,
   functions: ServerLinkFunctions,
 ): ServerLinkStep {
-  // A handler takes the event that it is listed for, which a lookup by type cannot tell.
+  // The table pairs each event type with its handler; a lookup by type cannot express that.
   const handler = table[link.phase][event.type] as AnyHandler;
   return handler(link, event, functions);
 }
@@ -122,7 +122,7 @@ const greets: Handler<"hello"> = (link, { enforces, held }, functions) => {
   return offered({ ...link, enforced: { name, root, expiresAt, content } }, functions);
 };
 
-const offersAnew: Handler<"wanted"> = (link, { wanted }, functions) =>
+const offersAgain: Handler<"wanted"> = (link, { wanted }, functions) =>
   offered({ ...link, wanted: later(link, wanted) }, functions);
 
 const retries: Handler<"retry"> = (link, _, functions) => offered(link, functions);
@@ -166,12 +166,12 @@ const table: Readonly<Record<ServerLinkPhase, Handlers>> = {
     applied: violates,
     failed: violates,
     heartbeat: stays,
-    wanted: offersAnew,
+    wanted: offersAgain,
     retry: stays,
     overdue: gaveUp,
     cut: ends,
   },
-  // Whatever is wanted meanwhile waits; only the last of it is ever sent.
+  // Later configurations wait. Only the last of them is sent.
   "in-flight": {
     hello: violates,
     applied: acknowledges,
@@ -187,7 +187,7 @@ const table: Readonly<Record<ServerLinkPhase, Handlers>> = {
     applied: violates,
     failed: violates,
     heartbeat: stays,
-    wanted: offersAnew,
+    wanted: offersAgain,
     retry: retries,
     overdue: gaveUp,
     cut: ends,
@@ -204,12 +204,12 @@ const table: Readonly<Record<ServerLinkPhase, Handlers>> = {
   },
 };
 
-/** News may arrive out of order where they come from several places. */
+/** Changes may arrive out of order, because they have several sources. */
 function later(link: ServerLink, wanted: WantedConfiguration): WantedConfiguration {
   return wanted.generation < link.wanted.generation ? link.wanted : wanted;
 }
 
-/** Sends what is wanted, unless the gateway enforces it already, or something later that this server has yet to hear of. */
+/** Sends the wanted configuration, unless the gateway enforces it, or one that is later than this replica knows. */
 function offered(link: ServerLink, { sha256, seal }: ServerLinkFunctions): ServerLinkStep {
   const { wanted, enforced } = link;
   const root = contentRoot(wanted.content, sha256);
@@ -220,7 +220,7 @@ function offered(link: ServerLink, { sha256, seal }: ServerLinkFunctions): Serve
   const envelope = seal(wanted, root, enforced?.name);
   const name = configurationName(envelope.header, sha256);
   const base = enforced?.content;
-  const inFlight: Held = { name, root, expiresAt: envelope.header.expiresAt, content: wanted.content };
+  const inFlight: KnownConfiguration = { name, root, expiresAt: envelope.header.expiresAt, content: wanted.content };
   const message: Whole | Difference =
     base === undefined || enforced === undefined
       ? { type: "whole", envelope, content: contentOf(wanted.content) }

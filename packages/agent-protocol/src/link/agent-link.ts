@@ -36,7 +36,7 @@ export interface Expectation<Configuration> {
 /** The part of a link that differs between gateways and devices. */
 export interface LinkKind<Message, Configuration, Reason extends string> {
   readonly headerOf: (message: Message) => NamedHeader;
-  /** Returns the configuration that a message stands for, or why it must not be enforced. */
+  /** Returns the configuration in a message, or why it must not be enforced. */
   readonly verify: (message: Message, expected: Expectation<Configuration>) => Configuration | Reason;
   /** Returns the tenant, and the gateway or device, that a configuration is for. */
   readonly ownerOf: (configuration: Configuration) => { readonly tenant: string; readonly agent: string };

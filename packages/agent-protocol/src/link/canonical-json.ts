@@ -1,4 +1,4 @@
-/** What JSON holds; numbers are integers of less than 2^53, which every program reads the same (RFC 8259, section 6). */
+/** JSON values. Numbers are integers below 2^53, which all programs read identically (RFC 8259, section 6). */
 export type JsonValue =
   | null
   | boolean
@@ -8,14 +8,14 @@ export type JsonValue =
   | { readonly [key: string]: JsonValue | undefined };
 
 /**
- * Canonical JSON (RFC 8785): the same text for the same value, whoever writes it. JSON.stringify writes strings and integers as the RFC
- * wants them; what is left is the order of keys.
+ * Returns canonical JSON (RFC 8785): one text for each value. JSON.stringify already formats strings and integers as the RFC
+ * requires; this function adds the order of keys.
  *
- * @throws RangeError for a number that is no such integer, so that nobody ever depends on how fractions are written
+ * @throws RangeError for other numbers, so that no hash depends on the format of fractions
  */
 export function canonicalJson(value: JsonValue): string {
   if (typeof value === "number" && !Number.isSafeInteger(value)) {
-    throw new RangeError(`${value} is hashed nowhere: only integers from -(2^53 - 1) to 2^53 - 1 are.`);
+    throw new RangeError(`${value} cannot be hashed. Use integers from -(2^53 - 1) to 2^53 - 1.`);
   }
   if (value === null || typeof value !== "object") return JSON.stringify(value);
   if (isList(value)) return `[${value.map(canonicalJson).join(",")}]`;

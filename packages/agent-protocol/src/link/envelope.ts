@@ -71,7 +71,7 @@ interface HeaderKind {
 export type HeaderFault = "forged" | "unknown_format" | "expired" | "replayed";
 
 /**
- * Returns why a configuration must not be enforced, as far as its header tells; undefined: nothing is wrong with it.
+ * Returns why a configuration must not be enforced, judged by its header; undefined: it is acceptable.
  * The signature is checked first, because the other fields of a forged header mean nothing.
  */
 export function headerFault(

@@ -18,7 +18,7 @@ function treeOf(map: ReadonlyMap<string, number>) {
   return HashTree.of(map);
 }
 
-test("a tree holds what a map would, and its root tells the entries and nothing else", () => {
+test("a tree has the entries of a map, and its root depends on them only", () => {
   fc.assert(
     fc.property(fc.array(changes, { maxLength: 5 }), (batches) => {
       const map = new Map<string, number>();

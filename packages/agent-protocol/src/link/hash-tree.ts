@@ -3,13 +3,13 @@ import { canonicalJson, type JsonValue } from "./canonical-json.ts";
 /** SHA-256 of a text's UTF-8, in lower-case hexadecimal. */
 export type HashText = (text: string) => string;
 
-/** Up to so many entries stand together; more are parted. */
+/** A bucket with more entries becomes a branch. */
 const mostInBucket = 16;
-/** Keys are parted by four bits of their place at each level, as far as these last. */
+/** The bits of a key's position that each level uses, and the deepest level. */
 const bitsOfLevel = 4;
 const deepest = 8;
 
-/** Entries by key, ordered by it. */
+/** Entries in the order of their keys. */
 class Bucket<Value> {
   readonly keys: readonly string[];
   readonly values: readonly Value[];
@@ -51,16 +51,15 @@ class Branch<Value> {
 type Node<Value> = Bucket<Value> | Branch<Value>;
 type Change<Value> = readonly [key: string, value: Value | undefined];
 
-/** What turns one tree into another. */
+/** The changes from one tree to another. */
 export interface TreeChanges<Value> {
   readonly put: readonly (readonly [key: string, value: Value])[];
   readonly remove: readonly string[];
 }
 
 /**
- * An immutable map from texts to values with one hash for all of it, which depends on the entries alone and never on how the map came
- * about. A changed map shares with the one before whatever did not change, hashes included: changing an entry costs a few hashes, however large
- * the map is, and what differs between two versions is found without looking at the rest. Values are JSON, or trees.
+ * An immutable map with one hash. The hash depends on the entries only, not on the order of changes. Versions share their
+ * common parts and hashes: a change costs a few hashes, and a comparison reads only what differs. Values are JSON or trees.
  */
 export class HashTree<Value> {
   static readonly empty: HashTree<never> = new HashTree<never>(new Bucket<never>([], []));
@@ -82,8 +81,8 @@ export class HashTree<Value> {
 
   get(key: string): Value | undefined {
     let node = this.#node;
-    const place = placeOf(key);
-    for (let level = 0; node instanceof Branch; level += 1) node = childOf(node, place, level);
+    const position = positionOf(key);
+    for (let level = 0; node instanceof Branch; level += 1) node = childOf(node, position, level);
     const index = node.keys.indexOf(key);
     return index < 0 ? undefined : node.values[index];
   }
@@ -92,12 +91,15 @@ export class HashTree<Value> {
     yield* entriesOf(this.#node);
   }
 
-  /** @param changes what keys have from now on; undefined takes a key out. Of several for a key, the last counts */
+  /** @param changes the new values; undefined removes a key. The last change of a key counts */
   with(changes: Iterable<Change<Value>>): HashTree<Value> {
     const last = new Map(changes);
     if (last.size === 0) return this;
-    const placed = Array.from(last, ([key, value]): Placed<Value> => ({ key, value, place: placeOf(key) }));
-    const node = updated(this.#node, placed, 0);
+    const positioned = Array.from(
+      last,
+      ([key, value]): Positioned<Value> => ({ key, value, position: positionOf(key) }),
+    );
+    const node = updated(this.#node, positioned, 0);
     return node === this.#node ? this : new HashTree(node);
   }
 
@@ -105,7 +107,7 @@ export class HashTree<Value> {
     return this.#node.hash(sha256);
   }
 
-  /** What turns this tree into another. Costs what differs, not what there is. */
+  /** Returns the changes from this tree to another. The cost depends on the changes only. */
   changesTo(after: HashTree<Value>, sha256: HashText): TreeChanges<Value> {
     const put: (readonly [string, Value])[] = [];
     const remove: string[] = [];
@@ -114,15 +116,15 @@ export class HashTree<Value> {
   }
 }
 
-interface Placed<Value> {
+interface Positioned<Value> {
   readonly key: string;
   readonly value: Value | undefined;
-  readonly place: number;
+  readonly position: number;
 }
 
-function updated<Value>(node: Node<Value>, changes: readonly Placed<Value>[], level: number): Node<Value> {
+function updated<Value>(node: Node<Value>, changes: readonly Positioned<Value>[], level: number): Node<Value> {
   if (node instanceof Bucket) {
-    const entries = new Map(node.keys.map((key, index) => [key, node.values[index] as Value])); // as many values as keys
+    const entries = new Map(node.keys.map((key, index) => [key, node.values[index] as Value])); // there are as many values as keys
     let changed = false;
     for (const { key, value } of changes) {
       if (value === undefined) changed = entries.delete(key) || changed;
@@ -133,9 +135,9 @@ function updated<Value>(node: Node<Value>, changes: readonly Placed<Value>[], le
     }
     return changed ? built([...entries], level) : node;
   }
-  const parts = new Map<number, Placed<Value>[]>();
+  const parts = new Map<number, Positioned<Value>[]>();
   for (const change of changes) {
-    const index = indexAt(change.place, level);
+    const index = indexAt(change.position, level);
     const part = parts.get(index);
     if (part === undefined) parts.set(index, [change]);
     else part.push(change);
@@ -146,7 +148,7 @@ function updated<Value>(node: Node<Value>, changes: readonly Placed<Value>[], le
   }
   if (children.every((child, index) => child === node.children[index])) return node;
   const branch = new Branch(children);
-  // The shape is that of the entries, as if none had ever been removed.
+  // The shape depends on the current entries only, as if none had ever been removed.
   return branch.size > mostInBucket ? branch : built([...entriesOf(branch)], level);
 }
 
@@ -159,7 +161,7 @@ function built<Value>(entries: readonly (readonly [string, Value])[], level: num
     );
   }
   const parts = Array.from({ length: 1 << bitsOfLevel }, (): (readonly [string, Value])[] => []);
-  for (const entry of entries) parts[indexAt(placeOf(entry[0]), level)]?.push(entry);
+  for (const entry of entries) parts[indexAt(positionOf(entry[0]), level)]?.push(entry);
   return new Branch(parts.map((part) => built(part, level + 1)));
 }
 
@@ -192,23 +194,23 @@ function leafOf(key: string, value: unknown, sha256: HashText): string {
 
 function* entriesOf<Value>(node: Node<Value>): IterableIterator<readonly [string, Value]> {
   if (node instanceof Branch) for (const child of node.children) yield* entriesOf(child);
-  else for (const [index, key] of node.keys.entries()) yield [key, node.values[index] as Value]; // as many values as keys
+  else for (const [index, key] of node.keys.entries()) yield [key, node.values[index] as Value]; // there are as many values as keys
 }
 
-function childOf<Value>(branch: Branch<Value>, place: number, level: number): Node<Value> {
-  return childAt(branch, indexAt(place, level));
+function childOf<Value>(branch: Branch<Value>, position: number, level: number): Node<Value> {
+  return childAt(branch, indexAt(position, level));
 }
 
 function childAt<Value>(branch: Branch<Value>, index: number): Node<Value> {
   return branch.children[index] as Node<Value>; // a branch has a child for each index
 }
 
-function indexAt(place: number, level: number): number {
-  return (place >>> (32 - bitsOfLevel * (level + 1))) & ((1 << bitsOfLevel) - 1);
+function indexAt(position: number, level: number): number {
+  return (position >>> (32 - bitsOfLevel * (level + 1))) & ((1 << bitsOfLevel) - 1);
 }
 
-/** Where a key belongs: 32 bits, FNV-1a over UTF-16 code units with a final mix. Nothing depends on its being hard to invert. */
-function placeOf(key: string): number {
+/** Returns the position of a key: FNV-1a over UTF-16 code units with a final mix. It need not resist inversion. */
+function positionOf(key: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < key.length; index += 1) hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);

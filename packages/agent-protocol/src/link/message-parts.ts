@@ -1,6 +1,6 @@
 import { longestMessage, longestPart, type Part } from "./frames.ts";
 
-/** A message as the texts of frames: itself, or parts where it is too long for one. */
+/** Returns the frames of a message: the message itself, or its parts if it is too long. */
 export function* framesOf(message: object): Iterable<string> {
   const text = JSON.stringify(message);
   if (text.length <= longestPart) {
@@ -14,14 +14,16 @@ export function* framesOf(message: object): Iterable<string> {
   }
 }
 
-/** Puts parts together again. */
+/** Reassembles messages from parts. */
 export class PartsReader {
   #texts: string[] = [];
   #length = 0;
 
   /**
-   * @returns the message's text with its last part, undefined before; `protocol` for a part that is not the next, or a message that is too long:
-   *   the link is of no more use then
+   * Reads the next part.
+   *
+   * @returns the message's text after its last part, undefined before; `protocol` for a part out of order or a message that
+   *   is too long. The link must be closed then
    */
   read({ index, isLast, text }: Part): { readonly text: string } | "protocol" | undefined {
     if (index !== this.#texts.length || this.#length + text.length > longestMessage) return "protocol";

@@ -8,7 +8,7 @@ import type {
   Settings,
 } from "../gateway/configuration.ts";
 
-/** Small contents out of small pools, so that two of them share much. */
+/** Small contents from small pools, so that two of them share many entries. */
 
 const peerKey = fc.integer({ min: 1, max: 60 }).map((number) => `100.64.0.${number}`);
 const publicKey = fc.constantFrom("A", "B", "C").map((letter) => `${letter.repeat(42)}A=`);

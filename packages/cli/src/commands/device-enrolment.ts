@@ -34,7 +34,7 @@ export async function enrolDevice(
     isNewDeviceToken,
   );
   const enrolment = { ...registered, token };
-  await folder.keepEnrolment(enrolment);
+  await folder.storeEnrolment(enrolment);
   return enrolment;
 }
 
@@ -46,18 +46,18 @@ async function register(
 ): Promise<Enrolment> {
   const { id: userId, label } = await userOf(client, user);
   const body = { ...description, userId, publicKey: await folder.publicKey() };
-  const before = await folder.begunEnrolment();
+  const before = await folder.pendingEnrolment();
   const isSame = before?.url === url && isDeepStrictEqual(before.body, body);
   // Asked for with the same key, a registration whose answer was lost is not made twice.
   const begun = isSame ? before : { url, idempotencyKey: randomUUID(), body };
-  await folder.keepBegunEnrolment(begun);
+  await folder.storePendingEnrolment(begun);
   const { idempotencyKey } = begun;
   const made = await client.ask(
     (gatehouse) => gatehouse.post("/tenants/devices", { body, idempotencyKey }),
     isNewDevice,
   );
   const registered = { url, device: made.id, name: made.name, user: label };
-  await folder.keepEnrolment(registered);
+  await folder.storeEnrolment(registered);
   return registered;
 }
 

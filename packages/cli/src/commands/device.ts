@@ -155,8 +155,8 @@ async function runThisDevice(options: RunOptions): Promise<void> {
   const stateFolder = resolve(options.stateFolder);
   const settings = { interfaceName: options.interface, stateFolder };
   const enrolled = await enrolledDevice(await folderAt(stateFolder));
-  const { dnsPlace, printDryRun, runDevice } = await import("@gatehouse/device/run-device");
-  const dns = options.dns === "off" ? undefined : dnsPlace(options.dns);
+  const { parseDnsAddress, printDryRun, runDevice } = await import("@gatehouse/device/run-device");
+  const dns = options.dns === "off" ? undefined : parseDnsAddress(options.dns);
   if (dns === undefined && options.dns !== "off") {
     throw new CommandFailure(`--dns must be an address, address:port, or off; it is ${JSON.stringify(options.dns)}.`, {
       exitCode: exitCodes.usage,

@@ -1,39 +1,39 @@
-/** What a device keeps: its private key, as what it is enrolled, whom it trusts, and the last configuration that it used. */
+/** The state of a device: its private key, its enrolment, the pinned identity, and the last configuration. */
 import { chmod, mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isSigningKey } from "@gatehouse/agent-core/crypto/signatures";
-import { readIfThere, writePrivateFile } from "@gatehouse/agent-core/state/private-file";
+import { readIfExists, writePrivateFile } from "@gatehouse/agent-core/state/private-file";
 import { publicKeyOf } from "@gatehouse/agent-core/wireguard/wireguard-key";
 import type { UnreadConfiguration } from "@gatehouse/agent-protocol/device/envelope";
 import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
-import { isUnreadConfiguration } from "./check-device-configuration.ts";
+import { isUnreadConfiguration } from "./validate-device-configuration.ts";
 
-/** As what the device is enrolled. */
+/** The device's record at Gatehouse. */
 export interface Enrolment {
-  /** Where Gatehouse serves. */
+  /** The URL of Gatehouse. */
   readonly url: string;
-  /** The id that Gatehouse gave it. */
+  /** The device's id. */
   readonly device: string;
   readonly name: string;
-  /** Whose device it is, in words for people. */
+  /** The owner of the device, for people. */
   readonly user: string;
-  /** Absent: enrolling was interrupted after the device was registered. */
+  /** Absent: the enrolment was interrupted after the registration. */
   readonly token?: string;
 }
 
-/** What was asked for when enrolling began; asked again with the same key, it is done once. */
-export interface BegunEnrolment {
+/** An enrolment request that may be repeated. The idempotency key prevents a second device. */
+export interface PendingEnrolment {
   readonly url: string;
   readonly idempotencyKey: string;
   readonly body: object;
 }
 
-/** Whom a device trusts. */
+/** The pinned identity of the control plane. */
 export interface DeviceTrust {
   readonly tenant: string;
-  /** Ed25519, the 32 bytes in base64. */
+  /** An Ed25519 public key: 32 bytes in base64. */
   readonly signingKey: string;
-  /** Of all that were ever used, over restarts too. */
+  /** The latest configuration that was ever used, across restarts. */
   readonly latest?: ConfigurationName | undefined;
 }
 
@@ -44,18 +44,18 @@ export class DeviceFolder {
     this.path = path;
   }
 
-  /** Where WireGuard's private key is, for `wg`. */
+  /** The file of WireGuard's private key, for `wg`. */
   get privateKeyFile(): string {
     return join(this.path, "wireguard.key");
   }
 
-  /** Makes the folder, readable by its owner alone. */
+  /** Creates the folder. Only its owner can read it. */
   async make(): Promise<void> {
     const made = await mkdir(this.path, { recursive: true, mode: 0o700 });
     if (made === undefined) await chmod(this.path, 0o700);
   }
 
-  /** @returns the public key of the pair, which is made where there is none; base64 */
+  /** Returns the public key, base64. Creates the key pair if there is none. */
   publicKey(): Promise<string> {
     return publicKeyOf(this.privateKeyFile);
   }
@@ -64,70 +64,70 @@ export class DeviceFolder {
     return (await readFile(this.privateKeyFile, "utf8")).trim();
   }
 
-  /** @returns undefined where the device is not enrolled */
+  /** @returns undefined if the device is not enrolled */
   async enrolment(): Promise<Enrolment | undefined> {
     const value = await this.#read("enrolment.json");
     if (value === undefined) return undefined;
     if (!hasTexts(value, ["url", "device", "name", "user"])) {
-      throw new Error(`${this.#file("enrolment.json")} does not say as what this machine is enrolled.`);
+      throw new Error(`${this.#file("enrolment.json")} does not contain a valid enrolment.`);
     }
-    return value as unknown as Enrolment; // written by keepEnrolment, in a folder that only its owner may write to
+    return value as unknown as Enrolment; // written by storeEnrolment, in a folder that only its owner can write to
   }
 
-  async keepEnrolment(enrolment: Enrolment): Promise<void> {
+  async storeEnrolment(enrolment: Enrolment): Promise<void> {
     await this.#write("enrolment.json", enrolment);
     await rm(this.#file("enrolling.json"), { force: true });
   }
 
-  async begunEnrolment(): Promise<BegunEnrolment | undefined> {
+  async pendingEnrolment(): Promise<PendingEnrolment | undefined> {
     const value = await this.#read("enrolling.json");
     return value !== undefined && hasTexts(value, ["url", "idempotencyKey"])
-      ? (value as unknown as BegunEnrolment) // as above
+      ? (value as unknown as PendingEnrolment) // as above
       : undefined;
   }
 
-  keepBegunEnrolment(begun: BegunEnrolment): Promise<void> {
+  storePendingEnrolment(begun: PendingEnrolment): Promise<void> {
     return this.#write("enrolling.json", begun);
   }
 
-  /** @returns undefined before the first link */
+  /** @returns undefined before the first connection */
   async trust(): Promise<DeviceTrust | undefined> {
-    const value = await this.#read("trust.json").catch(() => "nothing that can be read");
+    const value = await this.#read("trust.json").catch(() => "unreadable");
     if (value === undefined) return undefined;
     if (!hasTexts(value, ["tenant", "signingKey"]) || !isSigningKey(value.signingKey)) {
       throw new Error(
-        `${this.#file("trust.json")} does not say whom to trust, and without it nothing can be verified. Restore it, or enrol this machine anew: delete the device at Gatehouse, and empty ${this.path}.`,
+        `${this.#file("trust.json")} does not contain a tenant and a signing key, so no configuration can be verified. Restore the file. To enrol this machine again, delete the device in Gatehouse and empty ${this.path}.`,
       );
     }
     return value as unknown as DeviceTrust; // as above
   }
 
-  keepTrust(trust: DeviceTrust): Promise<void> {
+  storeTrust(trust: DeviceTrust): Promise<void> {
     return this.#write("trust.json", trust);
   }
 
-  /** @returns what was used last, not verified; undefined where there is nothing of that form */
+  /** @returns the last configuration, not verified; undefined: none is stored, or it is unreadable */
   async configuration(): Promise<UnreadConfiguration | undefined> {
     const value = await this.#read("configuration.json").catch(() => undefined);
     return isUnreadConfiguration(value) ? value : undefined;
   }
 
-  keepConfiguration(configuration: UnreadConfiguration): Promise<void> {
+  storeConfiguration(configuration: UnreadConfiguration): Promise<void> {
     return this.#write("configuration.json", configuration);
   }
 
-  /** The machine's own resolvers, as they were when others than the agent itself were there last. */
+  /** Returns the machine's resolvers as they were before the agent was the only one. */
   async resolvers(): Promise<readonly string[]> {
     const value = await this.#read("resolvers.json").catch(() => undefined);
     return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
   }
 
-  keepResolvers(resolvers: readonly string[]): Promise<void> {
+  storeResolvers(resolvers: readonly string[]): Promise<void> {
     return this.#write("resolvers.json", resolvers);
   }
 
   async #read(name: string): Promise<unknown> {
-    const text = await readIfThere(this.#file(name));
+    const text = await readIfExists(this.#file(name));
     if (text === undefined) return undefined;
     try {
       return JSON.parse(text);

@@ -18,8 +18,8 @@ import {
 } from "@gatehouse/agent-protocol/device/frames";
 import { newAgentLink } from "@gatehouse/agent-protocol/link/agent-link";
 import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
-import { isDeviceConfiguration, unreadConfiguration } from "../configuration/check-device-configuration.ts";
 import type { DeviceTrust } from "../configuration/device-folder.ts";
+import { isDeviceConfiguration, unreadConfiguration } from "../configuration/validate-device-configuration.ts";
 import type { DeviceOutcome } from "../device-agent.ts";
 
 /** The agent's methods that the link calls. */

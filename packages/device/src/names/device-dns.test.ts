@@ -23,7 +23,7 @@ function dnsWith({ answers = [], rcode = "NOERROR", isSilent, refuses, outside =
   let now = 1_000_000;
   const dns = new DeviceDns({
     configuration: () => (hasNone === true ? undefined : configuration),
-    outsideHosts: () => new Set(outside),
+    bypassHosts: () => new Set(outside),
     names,
     namesChanged: () => {
       events.push("tunnel");
@@ -39,7 +39,7 @@ function dnsWith({ answers = [], rcode = "NOERROR", isSilent, refuses, outside =
       });
       return Promise.resolve({ ...packet.decode(bytes), rcode, opcode: "QUERY" } as DnsMessage);
     },
-    passOn: (question, over, resolvers) => {
+    forward: (question, over, resolvers) => {
       events.push(`passed on over ${over} to ${resolvers.join(" ")}`);
       return Promise.resolve(isSilent === true ? undefined : Buffer.from(question));
     },
@@ -99,7 +99,7 @@ describe("DNS on a device", () => {
     expect(events).toEqual(["passed on over udp to 192.0.2.53"]);
   });
 
-  test("does not tell of an address that the tunnel did not take", async () => {
+  test("does not answer with an address that the tunnel refused", async () => {
     const { ask } = dnsWith({ answers: [record], refuses: true });
     expect(await ask("git.internal.example.com")).toMatchObject({ rcode: "SERVFAIL", answers: [] });
   });
@@ -134,7 +134,7 @@ describe("DNS on a device", () => {
     expect(named().size).toBe(1);
   });
 
-  test("is silent to what is no question", async () => {
+  test("ignores messages that are not questions", async () => {
     const { dns } = dnsWith({});
     expect(await dns.answer(Buffer.from("no DNS"), "udp")).toBeUndefined();
     const response = packet.encode({ type: "response", questions: [{ name: "example.org", type: "A" }] });

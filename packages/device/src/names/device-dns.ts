@@ -1,6 +1,6 @@
 /**
- * Answers DNS on this machine: names of the configuration are asked of their gateway, and what it answers goes through it before the answer
- * leaves; all others are passed on to the machine's own resolvers, as they are.
+ * Serves DNS on this machine. Questions about names of the configuration go to their gateway. The resolved addresses are
+ * routed through the gateway before the answer is sent. All other questions are forwarded to the machine's resolvers.
  */
 
 import type { Clock } from "@gatehouse/agent-core/clock";
@@ -23,35 +23,35 @@ import type { Log } from "@gatehouse/agent-core/log";
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import { gatewaysOfNames } from "../tunnel/wanted-tunnel.ts";
 
-const mostQuestionsAtOnce = 512;
-/** A name that no gateway answers for is tried again after this time, in milliseconds. */
+const mostQuestions = 512;
+/** The interval of retries for a name that its gateway could not resolve. */
 const retryMs = 15_000;
-const refreshesAtOnce = 8;
+const concurrentRefreshes = 8;
 
-/** Passes a question on to these resolvers as it is. */
-export type PassOn = (
+/** Forwards an unchanged question to these resolvers. */
+export type ForwardQuestion = (
   question: Buffer,
   over: "udp" | "tcp",
   resolvers: readonly string[],
 ) => Promise<Buffer | undefined>;
 
 export interface DeviceDnsParts {
-  /** What is in use now. */
+  /** Returns the configuration in use. */
   readonly configuration: () => DeviceConfiguration | undefined;
-  /** Hosts that are never in the tunnel, whatever a wildcard says: how to reach it must not depend on it. */
-  readonly outsideHosts: () => ReadonlySet<string>;
+  /** Returns the hosts that the tunnel depends on. They are never resolved through the tunnel, even if a wildcard matches. */
+  readonly bypassHosts: () => ReadonlySet<string>;
   readonly names: ResolvedNames;
-  /** Sends new addresses through their gateways; back when that is so. */
+  /** Routes new addresses through their gateways. Resolves when the machine has the routes. */
   readonly namesChanged: () => Promise<void>;
   readonly askGateway: AskUpstream;
-  readonly passOn: PassOn;
+  readonly forward: ForwardQuestion;
   readonly machineResolvers: () => Promise<readonly string[]>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** For whom to ask, and under which of a configuration's names. */
-interface Asked {
+/** A gateway that resolves names. */
+interface NameGateway {
   readonly addresses: readonly string[];
 }
 
@@ -65,7 +65,7 @@ export class DeviceDns {
     this.#sockets = new DnsSockets((question, _, over) => this.answer(question, over), parts.log);
   }
 
-  /** @throws Error where the address or the port cannot be taken */
+  /** @throws Error if the address or port cannot be used */
   listen(address: string, port: number): Promise<void> {
     return this.#sockets.listen(address, port);
   }
@@ -74,11 +74,11 @@ export class DeviceDns {
     this.#sockets.close();
   }
 
-  /** @returns undefined where there is no answer to give */
+  /** @returns undefined if there is no answer */
   async answer(question: Buffer, over: "udp" | "tcp"): Promise<Buffer | undefined> {
     const query = decodeMessage(question);
     if (query === undefined || query.type !== "query") return undefined;
-    if (this.#questions >= mostQuestionsAtOnce) return undefined;
+    if (this.#questions >= mostQuestions) return undefined;
     this.#questions += 1;
     try {
       const [asked] = query.questions ?? [];
@@ -87,19 +87,19 @@ export class DeviceDns {
       if (gateway !== undefined && asked !== undefined) {
         return replyBytes({ query, reply: await this.#replyOf(gateway, name, asked.type) }, over);
       }
-      const { passOn, machineResolvers } = this.#parts;
-      const answer = await passOn(question, over, await machineResolvers());
+      const { forward, machineResolvers } = this.#parts;
+      const answer = await forward(question, over, await machineResolvers());
       return answer ?? replyBytes({ query, reply: { rcode: "SERVFAIL", answers: [] } }, over);
-    } catch (error) {
-      // Also where the tunnel did not take the addresses: nobody must be told of what would go another way.
-      this.#parts.log(`A question could not be answered: ${String(error)}`);
+    } catch (err) {
+      // If the tunnel lacks the addresses, an answer would send packets past the tunnel.
+      this.#parts.log("failed to answer a DNS question", { err });
       return replyBytes({ query, reply: { rcode: "SERVFAIL", answers: [] } }, over);
     } finally {
       this.#questions -= 1;
     }
   }
 
-  /** Asks again for names that were asked for not long ago, so that connections outlive what an answer lives. */
+  /** Resolves recently requested names again, so that connections outlive the TTL of an answer. */
   async refresh(): Promise<void> {
     const { configuration, names, clock, namesChanged } = this.#parts;
     const current = configuration();
@@ -110,21 +110,21 @@ export class DeviceDns {
         isChanged = (await this.#refreshName(name)) || isChanged;
       }
     };
-    await Promise.all(Array.from({ length: refreshesAtOnce }, work));
+    await Promise.all(Array.from({ length: concurrentRefreshes }, work));
     if (isChanged) await namesChanged();
   }
 
-  #gatewayOf(name: string): Asked | undefined {
+  #gatewayOf(name: string): NameGateway | undefined {
     const current = this.#parts.configuration();
-    if (current === undefined || !isHostName(name) || this.#parts.outsideHosts().has(name)) return undefined;
+    if (current === undefined || !isHostName(name) || this.#parts.bypassHosts().has(name)) return undefined;
     const { destinations } = destinationsOf(current);
     const key = destinationOfName({ destinations }, name);
     return current.gateways.find(({ gateway }) => key !== undefined && gateway === destinations[key]);
   }
 
-  async #replyOf(gateway: Asked, name: string, type: string): Promise<Reply> {
+  async #replyOf(gateway: NameGateway, name: string, type: string): Promise<Reply> {
     const isAddress = addressTypes.has(type);
-    // Types such as HTTPS can hold addresses that the tunnel would not know of.
+    // Other types, such as HTTPS, can contain addresses that the tunnel would not know.
     if (!isAddress && !otherTypes.has(type)) return { rcode: "NOERROR", answers: [] };
     const answer = await this.#parts.askGateway({ name, type }, gateway.addresses);
     if (answer === undefined) return { rcode: "SERVFAIL", answers: [] };

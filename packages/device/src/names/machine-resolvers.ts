@@ -1,32 +1,32 @@
-/** The machine's own resolvers, which answer for all names but those of the configuration. */
+/** The machine's resolvers, which answer for all names that are not in the configuration. */
 import { isIP } from "node:net";
-import { readIfThere } from "@gatehouse/agent-core/state/private-file";
+import { readIfExists } from "@gatehouse/agent-core/state/private-file";
 
-/** Where programs look, and where systemd-resolved tells whom it asks itself. */
+/** The file that programs read, and the file in which systemd-resolved lists its upstream resolvers. */
 const resolverFiles = { programs: "/etc/resolv.conf", resolved: "/run/systemd/resolve/resolv.conf" } as const;
-/** Of systemd-resolved: asked by us, it could ask us again. */
+/** The addresses of systemd-resolved. It could forward a question back to the agent. */
 const resolvedStubs: ReadonlySet<string> = new Set(["127.0.0.53", "127.0.0.54"]);
 
-/** What remembers the resolvers of before, for when only the agent itself is left in the file. */
+/** Stores the last known resolvers, for when the file lists only the agent. */
 export interface ResolverMemory {
   resolvers(): Promise<readonly string[]>;
-  keepResolvers(resolvers: readonly string[]): Promise<void>;
+  storeResolvers(resolvers: readonly string[]): Promise<void>;
 }
 
 export class MachineResolvers {
   readonly #own: string;
   readonly #memory: ResolverMemory;
   readonly #read: (path: string) => Promise<string | undefined>;
-  #kept = "";
+  #stored = "";
 
-  /** @param own the address where the agent answers */
-  constructor(own: string, memory: ResolverMemory, read = readIfThere) {
+  /** @param own the address of the agent's DNS server */
+  constructor(own: string, memory: ResolverMemory, read = readIfExists) {
     this.#own = own;
     this.#memory = memory;
     this.#read = read;
   }
 
-  /** As they are now: machines move between networks. */
+  /** Returns the current resolvers. They change when the machine moves to another network. */
   async now(): Promise<readonly string[]> {
     const listed = nameservers(await this.#read(resolverFiles.programs)).filter((address) => address !== this.#own);
     const isResolved = listed.some((address) => resolvedStubs.has(address));
@@ -34,15 +34,15 @@ export class MachineResolvers {
     const others = [...listed.filter((address) => !resolvedStubs.has(address)), ...behind];
     const found = [...new Set(others)].filter((address) => address !== this.#own);
     if (found.length === 0) return this.#memory.resolvers();
-    if (this.#kept !== found.join(" ")) {
-      await this.#memory.keepResolvers(found);
-      this.#kept = found.join(" ");
+    if (this.#stored !== found.join(" ")) {
+      await this.#memory.storeResolvers(found);
+      this.#stored = found.join(" ");
     }
     return found;
   }
 }
 
-/** @returns the addresses of a resolv.conf; none for undefined */
+/** Returns the nameserver addresses of a resolv.conf. */
 export function nameservers(text = ""): readonly string[] {
   return text
     .split("\n")

@@ -1,17 +1,17 @@
-/** Points the machine's programs at the agent's DNS, where systemd-resolved lets that be done for some names alone. */
+/** Registers the agent's DNS server with systemd-resolved, for the names of the configuration only. */
 
 import type { Log } from "@gatehouse/agent-core/log";
 import type { ProgramRunner } from "@gatehouse/agent-core/system/program-runner";
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import { gatewaysOfNames } from "../tunnel/wanted-tunnel.ts";
 
-/** systemd-resolved takes so many domains for an interface with ease; of more, all names are asked of the agent, which passes others on. */
+/** The number of domains that systemd-resolved handles well. Beyond it, all names go to the agent, which forwards others. */
 const mostDomains = 200;
 
 export interface ResolverSettingParts {
   readonly programs: ProgramRunner;
   readonly interfaceName: string;
-  /** Where the agent answers, `address` or `address:port`. */
+  /** The address of the agent's DNS server, `address` or `address:port`. */
   readonly server: string;
   readonly log: Log;
 }
@@ -25,7 +25,7 @@ export class ResolverSetting {
     this.#parts = parts;
   }
 
-  /** Never rejects: names are a convenience beside the tunnel, and the log says what failed. */
+  /** Never rejects. The tunnel works without DNS, and failures are logged. */
   async follow(configuration: DeviceConfiguration | undefined): Promise<void> {
     const { programs, interfaceName, server, log } = this.#parts;
     const domains = configuration === undefined ? [] : routingDomains(Object.keys(gatewaysOfNames(configuration)));
@@ -43,8 +43,8 @@ export class ResolverSetting {
         await programs.change("resolvectl", ["domain", interfaceName, ...domains]);
       }
       this.#set = wanted;
-    } catch (error) {
-      log(`systemd-resolved does not ask the agent: ${error instanceof Error ? error.message : String(error)}`);
+    } catch (err) {
+      log("failed to configure systemd-resolved", { err });
     }
   }
 
@@ -57,15 +57,16 @@ export class ResolverSetting {
     );
     if (!this.#isResolved) {
       const [address = server] = server.split(":");
-      log(
-        `Names of the network are answered at ${server}. There is no systemd-resolved to tell: put "nameserver ${address}" first into /etc/resolv.conf.`,
-      );
+      log("systemd-resolved is not available", {
+        server,
+        remedy: `Add "nameserver ${address}" as the first line of /etc/resolv.conf.`,
+      });
     }
     return this.#isResolved;
   }
 }
 
-/** `~domain` sends a name and all below it, so an exact name is one too; the agent passes on what it does not know. */
+/** Returns routing domains. `~domain` covers a name and its subdomains; the agent forwards names that it does not know. */
 export function routingDomains(names: readonly string[]): readonly string[] {
   const domains = [...new Set(names.map((name) => `~${name.replace(/^\*\./, "")}`))].sort();
   return domains.length > mostDomains ? ["~."] : domains;

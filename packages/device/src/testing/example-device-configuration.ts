@@ -5,7 +5,7 @@ export const exampleGateways = {
   two: "0199aaaa-0000-7000-8000-00000000000c",
 } as const;
 
-/** Two gateways: a network and a name behind the one, a wildcard behind the other. */
+/** Two gateways: the first carries a network and a name, the second a wildcard. */
 export function exampleDeviceConfiguration(): DeviceConfiguration {
   return {
     device: "0199aaaa-0000-7000-8000-00000000000d",

@@ -1,6 +1,6 @@
 /**
- * A control plane in a process of its own, for tests in a network namespace: orders come as lines of JSON on standard input, and every
- * one is answered by a line on standard output.
+ * A control plane in its own process, for tests in a network namespace. Each line of JSON on standard input is an order, and
+ * gets one line of JSON on standard output.
  */
 import { createInterface } from "node:readline";
 import type {
@@ -11,10 +11,10 @@ import type { DeviceConfiguration } from "@gatehouse/contract/records/device-con
 import { FakeControlPlane } from "./fake-control-plane.ts";
 
 export interface ControlPlaneOrder {
-  /** A content to sign and send, with changes of its header. */
+  /** A content to sign and send, with changes to its header. */
   readonly configure?: DeviceConfiguration;
   readonly changes?: Partial<DeviceConfigurationHeader>;
-  /** Something to put into the signed configuration afterwards. */
+  /** Changes to the configuration after it was signed. */
   readonly forge?: Partial<SignedDeviceConfiguration>;
   readonly state?: true;
 }

@@ -1,4 +1,4 @@
-/** A control plane of one device, without a database: it speaks the link's frames, and sends what a test wants. */
+/** A control plane for one device, without a database. It speaks the link's frames, and sends what the test orders. */
 import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -71,13 +71,13 @@ export class FakeControlPlane {
     return this.#signing.publicKey.export({ format: "der", type: "spki" }).subarray(-32).toString("base64");
   }
 
-  /** Ends the link without a word. */
+  /** Closes the link without a goodbye. */
   cut(): void {
     this.#link?.terminate();
     this.#link = undefined;
   }
 
-  /** @param changes of the header, signed as they are */
+  /** @param changes changes to the header, which are signed as they are */
   signed(content: DeviceConfiguration, changes: Partial<DeviceConfigurationHeader> = {}): SignedDeviceConfiguration {
     const header: DeviceConfigurationHeader = {
       format: 1,
@@ -93,7 +93,7 @@ export class FakeControlPlane {
     return { header, signature: sign(null, text, this.#signing.privateKey).toString("base64"), content };
   }
 
-  /** @returns what the device says of it */
+  /** @returns the device's answer */
   send(configuration: unknown): Promise<Answer> {
     const answer = new Promise<Answer>((resolve) => this.#waiting.push(resolve));
     this.say({ type: "configuration", configuration });

@@ -1,28 +1,29 @@
-/** The rules by which the kernel picks a table of routes; those of the agent are told from others' by their priorities. */
+/** The rules by which the kernel selects a routing table. Priorities identify the rules of the agent. */
+import { canonicalAddress } from "@gatehouse/addresses/ip-block";
 import type { ProgramRunner } from "@gatehouse/agent-core/system/program-runner";
-import { everything, type Outside, plainAddress, type WantedTunnel } from "./wanted-tunnel.ts";
+import { type BypassRoute, everything, type WantedTunnel } from "./wanted-tunnel.ts";
 
-/** WireGuard's own packets carry it, and never go into the tunnel. */
+/** The mark of WireGuard's own packets, which must never enter the tunnel. */
 export const packetMark = 0x6748;
-/** The table of what is sent into the tunnel, and the one of all that has no closer way. */
+/** The table of blocks that are routed into the tunnel, and the table of the default route. */
 export const tunnelTable = "26440";
 export const everythingTable = "26441";
 
-/** Packets of connections that finish at a gateway which is leaving, and the two tables of them: mostly empty. */
-export const leavingMark = 0x6749;
-export const leavingTable = "26442";
-export const leavingEverythingTable = "26443";
+/** The mark of packets for draining gateways, and their two tables. The tables are usually empty. */
+export const drainMark = 0x6749;
+export const drainTable = "26442";
+export const drainEverythingTable = "26443";
 
 /**
- * In their order: what never goes into a tunnel, blocks of gateways that leave, blocks of the tunnel, networks of the machine's own, and all else. A
- * gateway of the internet that leaves thus draws nothing to it that was on the machine's own networks.
+ * The order of the rules: bypass routes, blocks of draining gateways, blocks of the tunnel, the machine's own networks,
+ * then the default route. A draining internet gateway thus never attracts packets for the machine's own networks.
  */
 const priorities = {
-  outside: 5198,
-  leaving: 5199,
+  bypass: 5198,
+  drain: 5199,
   tunnel: 5200,
-  closer: 5201,
-  leavingEverything: 5202,
+  ownNetworks: 5201,
+  drainEverything: 5202,
   everything: 5203,
 } as const;
 const ownPriorities: ReadonlySet<number> = new Set(Object.values(priorities));
@@ -30,7 +31,7 @@ const ownPriorities: ReadonlySet<number> = new Set(Object.values(priorities));
 type Family = "-4" | "-6";
 const families: readonly Family[] = ["-4", "-6"];
 
-/** A rule as `ip` tells of it. */
+/** A rule in the output of `ip -json rule`. */
 interface LiveRule {
   readonly priority: number;
   readonly dst?: string;
@@ -42,20 +43,20 @@ interface LiveRule {
   readonly table: string;
 }
 
-/** What is wanted, for `ip rule add` and `del`, by family. */
-export function wantedRules({ routes, outside }: WantedTunnel, family: Family): readonly string[] {
+/** Returns the wanted rules of a family, in the syntax of `ip rule add` and `ip rule del`. */
+export function wantedRules({ routes, bypassRoutes }: WantedTunnel, family: Family): readonly string[] {
   const isOfFamily = (text: string) => text.includes(":") === (family === "-6");
   if (!routes.some(isOfFamily)) return [];
-  const rules = outside
+  const rules = bypassRoutes
     .filter(({ address }) => isOfFamily(address))
-    .map(({ address, protocol, port }: Outside) =>
-      ruleText({ priority: priorities.outside, dst: address, ipproto: protocol, dport: port, table: "main" }),
+    .map(({ address, protocol, port }: BypassRoute) =>
+      ruleText({ priority: priorities.bypass, dst: address, ipproto: protocol, dport: port, table: "main" }),
     );
-  rules.push(ofLeaving(priorities.leaving, leavingTable));
+  rules.push(drainRule(priorities.drain, drainTable));
   rules.push(unmarked(priorities.tunnel, tunnelTable));
   if (everything.some((block) => isOfFamily(block) && routes.includes(block))) {
-    rules.push(ruleText({ priority: priorities.closer, suppress_prefixlen: 0, table: "main" }));
-    rules.push(ofLeaving(priorities.leavingEverything, leavingEverythingTable));
+    rules.push(ruleText({ priority: priorities.ownNetworks, suppress_prefixlen: 0, table: "main" }));
+    rules.push(drainRule(priorities.drainEverything, drainEverythingTable));
     rules.push(unmarked(priorities.everything, everythingTable));
   }
   return rules;
@@ -68,8 +69,8 @@ export class RoutingRules {
     this.#programs = programs;
   }
 
-  /** New ones first: nothing that goes into the tunnel goes elsewhere in between. */
-  async set(wanted: Pick<WantedTunnel, "routes" | "outside">): Promise<void> {
+  /** Adds new rules before it deletes old ones, so that no packet of the tunnel takes another path in between. */
+  async set(wanted: Pick<WantedTunnel, "routes" | "bypassRoutes">): Promise<void> {
     for (const family of families) {
       const live = await this.#live(family);
       const rules = wantedRules({ addresses: [], peers: new Map(), ...wanted }, family);
@@ -81,16 +82,16 @@ export class RoutingRules {
     }
   }
 
-  /** Interfaces to which the agent's own tables lead. */
+  /** Returns the interfaces in the agent's routing tables. */
   async devices(): Promise<readonly string[]> {
     const names = new Set<string>();
     for (const family of families) {
-      for (const table of [tunnelTable, everythingTable, leavingTable, leavingEverythingTable]) {
-        // A table without a route is none.
+      for (const table of [tunnelTable, everythingTable, drainTable, drainEverythingTable]) {
+        // The command fails for a table without routes.
         const output = await this.#programs
           .read("ip", ["-json", family, "route", "show", "table", table])
           .catch(() => "");
-        const routes = output.trim() === "" ? [] : (JSON.parse(output) as { dev?: string }[]); // of ip's own form
+        const routes = output.trim() === "" ? [] : (JSON.parse(output) as { dev?: string }[]); // the JSON output of ip
         for (const { dev } of routes) if (dev !== undefined) names.add(dev);
       }
     }
@@ -99,13 +100,13 @@ export class RoutingRules {
 
   async #live(family: Family): Promise<readonly string[]> {
     const output = await this.#programs.read("ip", ["-json", family, "rule", "show"]);
-    const rules = output.trim() === "" ? [] : (JSON.parse(output) as LiveRule[]); // of ip's own form
+    const rules = output.trim() === "" ? [] : (JSON.parse(output) as LiveRule[]); // the JSON output of ip
     return rules.filter(({ priority }) => ownPriorities.has(priority)).map(ruleText);
   }
 }
 
-function ofLeaving(priority: number, table: string): string {
-  return ruleText({ priority, fwmark: hexadecimal(leavingMark), table });
+function drainRule(priority: number, table: string): string {
+  return ruleText({ priority, fwmark: hexadecimal(drainMark), table });
 }
 
 function unmarked(priority: number, table: string): string {
@@ -120,7 +121,7 @@ function ruleText(rule: LiveRule): string {
   const { priority, dst, ipproto, dport, not, fwmark, suppress_prefixlen: suppressed, table } = rule;
   return [
     ...(not === undefined ? [] : ["not"]),
-    ...(dst === undefined ? [] : ["to", plainAddress(dst) ?? dst]),
+    ...(dst === undefined ? [] : ["to", canonicalAddress(dst) ?? dst]),
     ...(ipproto === undefined ? [] : ["ipproto", ipproto]),
     ...(dport === undefined ? [] : ["dport", String(dport)]),
     ...(fwmark === undefined ? [] : ["fwmark", fwmark]),

@@ -1,4 +1,4 @@
-/** The device's end of its tunnels in the machine: a WireGuard interface, its routes, and the rules that lead to them. */
+/** The device's tunnel in the machine: a WireGuard interface, its routes, and the rules that select them. */
 import { readFile } from "node:fs/promises";
 import type { ProgramRunner } from "@gatehouse/agent-core/system/program-runner";
 import type { LivePeer, WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-interface";
@@ -17,25 +17,27 @@ export class Tunnel {
   }
 
   /**
-   * Looks whether another device's agent uses this machine: rules and tables of routes are the same for all of them.
+   * Checks that no other device agent uses this machine, because all of them use the same rules and tables.
    *
-   * @param second the other interface that is this agent's own
-   * @throws Error where one does
+   * @param drainInterface the agent's second interface
+   * @throws Error if another agent's interface exists
    */
-  async checkRoutes(second: string): Promise<void> {
-    const others = (await this.#rules.devices()).filter((name) => name !== this.#wireGuard.name && name !== second);
+  async checkRoutes(drainInterface: string): Promise<void> {
+    const others = (await this.#rules.devices()).filter(
+      (name) => name !== this.#wireGuard.name && name !== drainInterface,
+    );
     if (others.length === 0) return;
     throw new Error(
-      `Another device's agent uses this machine, with the interface ${others.join(", ")}: one at a time can. Where none runs, one was killed: ip link delete dev ${others[0]}`,
+      `Another device agent uses this machine, with the interface ${others.join(", ")}. Stop that agent. If none runs, delete the interface: ip link delete dev ${others[0]}`,
     );
   }
 
   /**
-   * Makes the machine as wanted; what is so already is not touched. Peers come before the routes to them.
+   * Applies the differences between the machine and the wanted state. Peers come before the routes to them.
    *
-   * @throws ProgramFailure, with some of it done: then bring the one before again
+   * @throws ProgramFailure after a part was applied. Apply the previous state again then
    */
-  async bring(given: WantedTunnel): Promise<void> {
+  async apply(given: WantedTunnel): Promise<void> {
     const wanted = (await this.#hasIpv6()) ? given : withoutIpv6(given);
     await this.#wireGuard.ensure();
     await this.#wireGuard.setKey(packetMark);
@@ -49,13 +51,16 @@ export class Tunnel {
     await this.#rules.set(wanted);
   }
 
-  /** Leaves no trace. Does all of it even where a part fails. @throws Error where one did */
+  /** Removes everything, even if a part fails. @throws Error if a part failed */
   async remove(): Promise<void> {
-    const results = await Promise.allSettled([this.#rules.set({ routes: [], outside: [] }), this.#wireGuard.remove()]);
+    const results = await Promise.allSettled([
+      this.#rules.set({ routes: [], bypassRoutes: [] }),
+      this.#wireGuard.remove(),
+    ]);
     for (const result of results) if (result.status === "rejected") throw result.reason;
   }
 
-  /** By public key. */
+  /** Returns the peers by public key. */
   livePeers(): Promise<ReadonlyMap<string, LivePeer>> {
     return this.#wireGuard.livePeers();
   }
@@ -67,11 +72,11 @@ function withoutIpv6(wanted: WantedTunnel): WantedTunnel {
     ...wanted,
     addresses: wanted.addresses.filter(isIpv4),
     routes: wanted.routes.filter(isIpv4),
-    outside: wanted.outside.filter(({ address }) => isIpv4(address)),
+    bypassRoutes: wanted.bypassRoutes.filter(({ address }) => isIpv4(address)),
   };
 }
 
-/** A new interface follows `default`. */
+/** New interfaces take the value of `default`. */
 async function machineHasIpv6(): Promise<boolean> {
   for (const which of ["all", "default"]) {
     const text = await readFile(`/proc/sys/net/ipv6/conf/${which}/disable_ipv6`, "utf8").catch(() => "1");

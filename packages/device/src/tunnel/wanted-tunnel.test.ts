@@ -1,19 +1,19 @@
 import { expect, test } from "vitest";
 import { exampleDeviceConfiguration, exampleGateways } from "../testing/example-device-configuration.ts";
 import { everythingTable, tunnelTable, wantedRules } from "./routing-rules.ts";
-import { outsideOf, type Surroundings, wantedTunnel } from "./wanted-tunnel.ts";
+import { bypassRouteOf, type TunnelInputs, wantedTunnel } from "./wanted-tunnel.ts";
 
 const configuration = exampleDeviceConfiguration();
 const [one, two] = configuration.gateways.map(({ publicKey }) => publicKey) as [string, string];
-const wayTo: Surroundings["wayTo"] = ({ gateway }) =>
+const pathTo: TunnelInputs["pathTo"] = ({ gateway }) =>
   gateway === exampleGateways.one ? "192.0.2.1:51820" : "[2001:db8::2]:51820";
 const controlPlane = [{ address: "198.51.100.5", protocol: "tcp", port: 443 }] as const;
-const surroundings: Surroundings = { named: new Map(), wayTo, controlPlane };
+const inputs: TunnelInputs = { named: new Map(), pathTo, controlPlane };
 const blocksOf = (key: string, named = new Map<string, readonly string[]>(), given = configuration) =>
-  wantedTunnel(given, { ...surroundings, named }).peers.get(key)?.allowedIps;
+  wantedTunnel(given, { ...inputs, named }).peers.get(key)?.allowedIps;
 
-test("each gateway has its own addresses and its blocks", () => {
-  const { peers, addresses, routes, outside } = wantedTunnel(configuration, surroundings);
+test("each gateway has its tunnel addresses and its blocks", () => {
+  const { peers, addresses, routes, bypassRoutes } = wantedTunnel(configuration, inputs);
   expect(addresses).toEqual(["100.64.0.1/32", "fd64::1/128"]);
   expect(peers.get(one)).toEqual({
     endpoint: "192.0.2.1:51820",
@@ -21,58 +21,53 @@ test("each gateway has its own addresses and its blocks", () => {
   });
   expect(peers.get(two)?.endpoint).toBe("[2001:db8::2]:51820");
   expect(routes).toHaveLength(7);
-  expect(outside).toEqual([]);
+  expect(bypassRoutes).toEqual([]);
 });
 
 test.each<[what: string, named: Record<string, readonly string[]>, one: readonly string[], two: readonly string[]]>([
   [
-    "an address of a name goes through the name's gateway",
+    "an address of a name is routed through the name's gateway",
     { "10.90.0.1": ["git.internal.example.com"] },
     ["10.90.0.1/32"],
     [],
   ],
+  ["even inside a block of another gateway", { "10.80.0.9": ["*.internal.example.com"] }, [], ["10.80.0.9/32"]],
   [
-    "also where another gateway has the network around it",
-    { "10.80.0.9": ["*.internal.example.com"] },
-    [],
-    ["10.80.0.9/32"],
-  ],
-  [
-    "an exact name counts before a wildcard",
+    "an exact name takes precedence over a wildcard",
     { "2001:db8::9": ["*.internal.example.com", "git.internal.example.com"] },
     ["2001:db8::9/128"],
     [],
   ],
   [
-    "what the configuration gives to somebody by itself stays theirs",
+    "addresses that the configuration assigns are not reassigned",
     { "10.81.0.7": ["git.internal.example.com"] },
     [],
     [],
   ],
   [
-    "never the tunnel's own addresses",
+    "tunnel addresses are not reassigned",
     { "100.64.255.2": ["git.internal.example.com"], "100.64.0.1": ["git.internal.example.com"] },
     [],
     [],
   ],
   [
-    "never addresses that lead to nobody else",
+    "non-routable addresses are ignored",
     { "127.0.0.1": ["git.internal.example.com"], "169.254.1.1": ["git.internal.example.com"] },
     [],
     [],
   ],
-  ["not those of a name that the configuration no longer has", { "10.90.0.1": ["old.example.com"] }, [], []],
+  ["names that the configuration no longer has are ignored", { "10.90.0.1": ["old.example.com"] }, [], []],
 ])("%s", (_, named, ofOne, ofTwo) => {
   const map = new Map(Object.entries(named));
   expect(blocksOf(one, map)?.slice(4)).toEqual(ofOne);
   expect(blocksOf(two, map)?.slice(3)).toEqual(ofTwo);
 });
 
-test("the gateway of the internet gets everything, and what the tunnel depends on stays outside", () => {
+test("the internet gateway carries everything except the addresses that the tunnel depends on", () => {
   const everywhere = { ...configuration, internet: exampleGateways.two };
   expect(blocksOf(two, undefined, everywhere)?.slice(-2)).toEqual(["0.0.0.0/0", "::/0"]);
-  const wanted = wantedTunnel(everywhere, surroundings);
-  expect(wanted.outside.map(({ port, protocol }) => `${protocol} ${port}`)).toEqual([
+  const wanted = wantedTunnel(everywhere, inputs);
+  expect(wanted.bypassRoutes.map(({ port, protocol }) => `${protocol} ${port}`)).toEqual([
     "udp 51820",
     "udp 51820",
     "tcp 443",
@@ -89,19 +84,19 @@ test("the gateway of the internet gets everything, and what the tunnel depends o
   expect(wantedRules(wanted, "-6")).toHaveLength(6);
 });
 
-test("without gateways there is nothing to send", () => {
-  const wanted = wantedTunnel({ ...configuration, gateways: [] }, surroundings);
+test("a configuration without gateways has no routes", () => {
+  const wanted = wantedTunnel({ ...configuration, gateways: [] }, inputs);
   expect(wanted.routes).toEqual([]);
   expect(wantedRules(wanted, "-4")).toEqual([]);
 });
 
 test.each([
   ["192.0.2.1:51820", "192.0.2.1"],
-  ["[2001:db8::1]:51820", "2001:db8:0:0:0:0:0:1"],
-])("%s is a place", (text, address) => {
-  expect(outsideOf(text, "udp")).toEqual({ address, protocol: "udp", port: 51820 });
+  ["[2001:db8::1]:51820", "2001:db8::1"],
+])("%s is a bypass route", (text, address) => {
+  expect(bypassRouteOf(text, "udp")).toEqual({ address, protocol: "udp", port: 51820 });
 });
 
-test.each(["gateway.example.com:51820", "192.0.2.1", ""])("%j is none", (text) => {
-  expect(outsideOf(text, "udp")).toBeUndefined();
+test.each(["gateway.example.com:51820", "192.0.2.1", ""])("%j is not a bypass route", (text) => {
+  expect(bypassRouteOf(text, "udp")).toBeUndefined();
 });

@@ -1,64 +1,65 @@
-/** What the machine should be like while a configuration is used. Pure. */
+/** The wanted state of the machine for a configuration. This module has no side effects. */
 
-import { formatAddress, isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
-import { senselessBlocks } from "@gatehouse/agent-core/dns/dns-reply";
+import { canonicalAddress, isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
+import { nonRoutableBlocks } from "@gatehouse/addresses/special-purpose";
 import type { NamedAddresses } from "@gatehouse/agent-core/dns/named-services";
 import type { WantedPeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/records/device-configuration";
 
-/** Something outside the tunnel that must never be reached through it. */
-export interface Outside {
+/** An address that must never be reached through the tunnel. */
+export interface BypassRoute {
   readonly address: string;
   readonly protocol: "tcp" | "udp";
   readonly port: number;
 }
 
 export interface WantedTunnel {
-  /** The interface's own, with prefix lengths. */
+  /** The addresses of the interface, with prefix lengths. */
   readonly addresses: readonly string[];
   /** By public key. */
   readonly peers: ReadonlyMap<string, WantedPeer>;
-  /** What is sent into the tunnel; `0.0.0.0/0` and `::/0` for all that has no closer way. */
+  /** The blocks that are routed into the tunnel. `0.0.0.0/0` and `::/0` are the default route. */
   readonly routes: readonly string[];
-  /** As far as routes lead there. */
-  readonly outside: readonly Outside[];
+  /** Only those that `routes` would otherwise cover. */
+  readonly bypassRoutes: readonly BypassRoute[];
 }
 
 export const everything = ["0.0.0.0/0", "::/0"] as const;
 
-/** Whether a block is all of its family's addresses. */
+/** Whether a block covers all addresses of its family. */
 export function isEverything(block: string): boolean {
   return block.endsWith("/0");
 }
 
-export interface Surroundings {
-  /** Which addresses names have, by the configuration's names. */
+/** The inputs that the configuration does not contain. */
+export interface TunnelInputs {
+  /** The resolved addresses of the configuration's names. */
   readonly named: NamedAddresses;
-  /** The address with port at which a gateway is reached; undefined: none is known. */
-  readonly wayTo: (gateway: DeviceGateway) => string | undefined;
-  /** Where the control plane is. */
-  readonly controlPlane: readonly Outside[];
+  /** Returns the selected path to a gateway, as address and port; undefined: none is known. */
+  readonly pathTo: (gateway: DeviceGateway) => string | undefined;
+  /** The addresses of the control plane. */
+  readonly controlPlane: readonly BypassRoute[];
 }
 
 export function wantedTunnel(
   configuration: DeviceConfiguration,
-  { named, wayTo, controlPlane }: Surroundings,
+  { named, pathTo, controlPlane }: TunnelInputs,
 ): WantedTunnel {
   const { ipv4, ipv6, gateways, internet } = configuration;
   const namedOf = namedByGateway(configuration, named);
   const peers = new Map<string, WantedPeer>();
-  const ways: Outside[] = [];
+  const paths: BypassRoute[] = [];
   for (const gateway of gateways) {
-    const way = wayTo(gateway);
+    const path = pathTo(gateway);
     const allowedIps = new Set([
       ...gateway.addresses.map(asBlock),
       ...gateway.allowedIps,
       ...(namedOf.get(gateway.gateway) ?? []),
       ...(gateway.gateway === internet ? everything : []),
     ]);
-    peers.set(gateway.publicKey, { endpoint: way, allowedIps: [...allowedIps] });
-    const outside = way === undefined ? undefined : outsideOf(way, "udp");
-    if (outside !== undefined) ways.push(outside);
+    peers.set(gateway.publicKey, { endpoint: path, allowedIps: [...allowedIps] });
+    const bypass = path === undefined ? undefined : bypassRouteOf(path, "udp");
+    if (bypass !== undefined) paths.push(bypass);
   }
   const routes = [...peers.values()].flatMap(({ allowedIps }) => allowedIps);
   const blocks = routes.map(parseIpBlock).filter((block) => block !== undefined);
@@ -66,11 +67,11 @@ export function wantedTunnel(
     addresses: [asBlock(ipv4), asBlock(ipv6)],
     peers,
     routes,
-    outside: unique([...ways, ...controlPlane].filter(({ address }) => isWithin(address, blocks))),
+    bypassRoutes: unique([...paths, ...controlPlane].filter(({ address }) => isWithin(address, blocks))),
   };
 }
 
-/** Which gateway each name of a configuration is asked of; the first that lists it. */
+/** Returns the gateway that resolves each name of a configuration: the first one that lists it. */
 export function gatewaysOfNames({ gateways }: DeviceConfiguration): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const { gateway, names } of gateways) {
@@ -79,22 +80,16 @@ export function gatewaysOfNames({ gateways }: DeviceConfiguration): Readonly<Rec
   return found;
 }
 
-/** @returns undefined where it is no address with a port */
-export function outsideOf(way: string, protocol: Outside["protocol"]): Outside | undefined {
-  const [, host = "", port] = /^\[?([0-9a-f.:]+?)\]?:([0-9]+)$/.exec(way) ?? [];
-  const address = plainAddress(host);
+/** @returns undefined if the path is not an address with a port */
+export function bypassRouteOf(path: string, protocol: BypassRoute["protocol"]): BypassRoute | undefined {
+  const [, host = "", port] = /^\[?([0-9a-f.:]+?)\]?:([0-9]+)$/.exec(path) ?? [];
+  const address = canonicalAddress(host);
   return address === undefined ? undefined : { address, protocol, port: Number(port) };
 }
 
-/** One text for each address, however it was written. @returns undefined where it is none */
-export function plainAddress(text: string): string | undefined {
-  const block = parseIpBlock(text);
-  return block === undefined || text.includes("/") ? undefined : formatAddress(block.family, block.first);
-}
-
 /**
- * The addresses of names, as blocks, by the gateway that they go through. As at gateways: an exact name counts before the longest wildcard;
- * and an address that the configuration gives to somebody by itself stays theirs.
+ * Returns the addresses of names, as blocks, by the gateway that carries them. As in gateways, an exact name takes
+ * precedence over the longest wildcard. Addresses that the configuration assigns explicitly are not included.
  */
 function namedByGateway(
   configuration: DeviceConfiguration,
@@ -109,7 +104,7 @@ function namedByGateway(
     const block = asBlock(address);
     const [key] = [...keys].sort((left, right) => weight(right) - weight(left));
     const gateway = key === undefined ? undefined : gatewayOf[key];
-    if (gateway === undefined || taken.has(block) || isWithin(address, senselessBlocks)) continue;
+    if (gateway === undefined || taken.has(block) || isWithin(address, nonRoutableBlocks)) continue;
     found.set(gateway, [...(found.get(gateway) ?? []), block]);
   }
   return found;
@@ -123,7 +118,7 @@ function asBlock(address: string): string {
   return `${address}/${address.includes(":") ? 128 : 32}`;
 }
 
-function unique(places: readonly Outside[]): readonly Outside[] {
-  const seen = new Map(places.map((place) => [`${place.address} ${place.protocol} ${place.port}`, place]));
+function unique(routes: readonly BypassRoute[]): readonly BypassRoute[] {
+  const seen = new Map(routes.map((route) => [`${route.address} ${route.protocol} ${route.port}`, route]));
   return [...seen.values()];
 }

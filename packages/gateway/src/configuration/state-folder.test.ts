@@ -11,13 +11,15 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 test.each(["{", "null", "{}", '{"signingKey": "short"}'])(
-  "what cannot be trusted is named with its file: %s",
+  "an invalid pin is reported with its file: %s",
   async (text) => {
     await writeFile(path.join(folder, "trust.json"), text);
-    await expect(new StateFolder(folder).trust()).rejects.toThrow(`${folder}/trust.json does not say whom to trust`);
+    await expect(new StateFolder(folder).trust()).rejects.toThrow(
+      `${folder}/trust.json does not contain a signing key`,
+    );
   },
 );
 
-test("nobody is trusted before anybody was", async () => {
+test("a new folder has no pinned key", async () => {
   expect(await new StateFolder(folder).trust()).toBeUndefined();
 });

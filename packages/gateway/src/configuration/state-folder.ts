@@ -1,11 +1,12 @@
-/** What an agent keeps over its restarts: its private key, whom it trusts, and the last configuration that was applied. */
+/** The state of an agent across restarts: its private key, the pinned identity, and the last configuration. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isSigningKey } from "@gatehouse/agent-core/crypto/signatures";
-import { readIfThere, writePrivateFile } from "@gatehouse/agent-core/state/private-file";
+import { errorMessage } from "@gatehouse/agent-core/log";
+import { readIfExists, writePrivateFile } from "@gatehouse/agent-core/state/private-file";
 import { publicKeyOf } from "@gatehouse/agent-core/wireguard/wireguard-key";
 import type { SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
-import { checkForm } from "./check-content.ts";
+import { validateConfiguration } from "./validate-configuration.ts";
 import type { Trust } from "./verify-configuration.ts";
 
 export class StateFolder {
@@ -15,24 +16,25 @@ export class StateFolder {
     this.#path = path;
   }
 
-  /** Where WireGuard's private key is, for `wg`. */
+  /** The file of WireGuard's private key, for `wg`. */
   get privateKeyFile(): string {
     return join(this.#path, "wireguard.key");
   }
 
   /**
-   * The key pair of the WireGuard interface, made at the first start. The private key never leaves this folder.
+   * Returns the public key of the WireGuard interface. Creates the key pair at the first start. The private key never
+   * leaves this folder.
    *
-   * @returns the public key, base64
+   * @returns base64
    */
   async publicKey(): Promise<string> {
     await mkdir(this.#path, { recursive: true, mode: 0o700 });
     return publicKeyOf(this.privateKeyFile);
   }
 
-  /** @returns undefined before anybody was trusted */
+  /** @returns undefined if no key is pinned yet */
   async trust(): Promise<Trust | undefined> {
-    const text = await readIfThere(this.#trustFile);
+    const text = await readIfExists(this.#trustFile);
     if (text === undefined) return undefined;
     const value = jsonOf(text);
     if (
@@ -42,27 +44,27 @@ export class StateFolder {
       !isSigningKey(String(value.signingKey))
     ) {
       throw new Error(
-        `${this.#trustFile} does not say whom to trust, and without it nothing can be verified. Restore it; or, where you trust the control plane that answers now, delete it.`,
+        `${this.#trustFile} does not contain a signing key, so no configuration can be verified. Restore the file. If you trust the current control plane, delete the file.`,
       );
     }
-    return value as Trust; // written by keepTrust, in a folder that only the agent may write to
+    return value as Trust; // written by storeTrust, in a folder that only the agent can write to
   }
 
-  async keepTrust(trust: Trust): Promise<void> {
+  async storeTrust(trust: Trust): Promise<void> {
     await writePrivateFile(this.#trustFile, `${JSON.stringify(trust)}\n`);
   }
 
-  /** @returns what was applied last, not verified yet; undefined where there is nothing that has the form of it */
+  /** @returns the last applied configuration, validated but not verified; undefined: none is stored */
   async configuration(): Promise<{ configuration: SignedConfiguration } | { problem: string } | undefined> {
     try {
-      const text = await readIfThere(this.#configurationFile);
-      return text === undefined ? undefined : checkForm(JSON.parse(text));
+      const text = await readIfExists(this.#configurationFile);
+      return text === undefined ? undefined : validateConfiguration(JSON.parse(text));
     } catch (error) {
-      return { problem: `${this.#configurationFile} cannot be read: ${String(error)}` };
+      return { problem: `${this.#configurationFile} cannot be read: ${errorMessage(error)}` };
     }
   }
 
-  async keepConfiguration(configuration: SignedConfiguration): Promise<void> {
+  async storeConfiguration(configuration: SignedConfiguration): Promise<void> {
     await writePrivateFile(this.#configurationFile, JSON.stringify(configuration));
   }
 
@@ -75,7 +77,7 @@ export class StateFolder {
   }
 }
 
-/** @returns undefined where the text is not JSON */
+/** @returns undefined if the text is not JSON */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,4 +1,4 @@
-/** Whether a configuration is one to enforce: made for this gateway, by the tenant's key, later than the last, not over. */
+/** Verifies configurations: the signature, the gateway, the order, the expiry and the content's hash. */
 
 import { isSignedBy, sha256 } from "@gatehouse/agent-core/crypto/signatures";
 import type { ConfigurationHeader, SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
@@ -8,14 +8,14 @@ import type { FailureReason } from "@gatehouse/agent-protocol/gateway/frames";
 import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { configurationName as nameWith } from "@gatehouse/agent-protocol/link/envelope";
 
-/** Whom an agent trusts: it takes configurations of this key, for this gateway alone, and none older than the latest. */
+/** The pinned identity. The agent accepts only configurations of this key, for this gateway, later than the latest. */
 export interface Trust {
-  /** Ed25519, the 32 bytes in base64. */
+  /** An Ed25519 public key: 32 bytes in base64. */
   readonly signingKey: string;
-  /** Undefined before the first configuration has told it. */
+  /** Undefined until the first configuration. */
   readonly gateway?: string | undefined;
   readonly tenant?: string | undefined;
-  /** Of all that were ever enforced, over restarts too. */
+  /** The latest configuration that was ever enforced, across restarts. */
   readonly latest?: ConfigurationName | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface Refusal {
 
 /**
  * @param now milliseconds since 1970
- * @returns undefined when it may be enforced
+ * @returns undefined if the configuration may be enforced
  */
 export function refusalOf({ envelope, content }: SignedConfiguration, trust: Trust, now: number): Refusal | undefined {
   const { header } = envelope;
@@ -44,18 +44,18 @@ export function nameOf(header: ConfigurationHeader): ConfigurationName {
 function messageOf(reason: FailureReason, header: ConfigurationHeader, latest: ConfigurationName | undefined): string {
   switch (reason) {
     case "forged":
-      return `It is not signed by the tenant's key, or not for this gateway: it names the gateway ${header.gateway} of the tenant ${header.tenant}.`;
+      return `The tenant's key did not sign the configuration, or it is for another gateway: ${header.gateway} of tenant ${header.tenant}.`;
     case "replayed":
-      return `${momentOf(header)} is not later than ${latest === undefined ? "nothing" : momentOf(latest)}, which was enforced already.`;
+      return `${describe(header)} is not later than ${latest === undefined ? "none" : describe(latest)}, which has already been enforced.`;
     case "expired":
-      return `It ended at ${new Date(header.expiresAt).toISOString()}.`;
+      return `The configuration expired at ${new Date(header.expiresAt).toISOString()}. Check the clock of this machine.`;
     case "unknown_format":
-      return `This agent does not know the format ${header.format}: it needs to be updated.`;
+      return `This agent does not support format ${header.format}. Update the agent.`;
     default:
-      return "The content is not what was signed.";
+      return "The content does not match the signed hash.";
   }
 }
 
-function momentOf({ generation, issuedAt }: Pick<ConfigurationName, "generation" | "issuedAt">): string {
-  return `generation ${generation} of ${new Date(issuedAt).toISOString()}`;
+function describe({ generation, issuedAt }: Pick<ConfigurationName, "generation" | "issuedAt">): string {
+  return `Generation ${generation} of ${new Date(issuedAt).toISOString()}`;
 }

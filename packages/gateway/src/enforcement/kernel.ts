@@ -1,6 +1,7 @@
-/** What a configuration is made real with: WireGuard, addresses and routes, and one table of nftables. */
+/** Applies configurations to the kernel: WireGuard, addresses and routes, and one nftables table. */
 
 import { readFile, writeFile } from "node:fs/promises";
+import { hostAndPort } from "@gatehouse/agent-core/dns/host-resolver";
 import { ProgramFailure, type ProgramRunner } from "@gatehouse/agent-core/system/program-runner";
 import {
   allowedIpsOf,
@@ -9,11 +10,11 @@ import {
   type WireGuardInterface,
 } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
-import { type EndpointHosts, parseEndpoint } from "../names/endpoint-hosts.ts";
+import type { EndpointHosts } from "../names/endpoint-hosts.ts";
 import { isBaseChain, type NftState, tableChange, wholeTable } from "./nft-state.ts";
 import { movedRelayPorts } from "./relay-rules.ts";
 
-/** Switches of the kernel without which nothing is carried from one interface to another. */
+/** The kernel settings that enable forwarding between interfaces. */
 const forwardingSwitches = ["/proc/sys/net/ipv4/conf/all/forwarding", "/proc/sys/net/ipv6/conf/all/forwarding"];
 
 export class Kernel {
@@ -21,9 +22,9 @@ export class Kernel {
   readonly #programs: ProgramRunner;
   readonly #hosts: EndpointHosts;
   readonly #table: string;
-  /** What the table holds; undefined: not known, so it is replaced as a whole. */
+  /** The state of the table; undefined: unknown, so the table is replaced. */
   #filters: NftState | undefined;
-  #forgetting: Promise<void> = Promise.resolve();
+  #flushing: Promise<void> = Promise.resolve();
 
   constructor(wireGuard: WireGuardInterface, programs: ProgramRunner, hosts: EndpointHosts) {
     this.#wireGuard = wireGuard;
@@ -33,52 +34,52 @@ export class Kernel {
   }
 
   /**
-   * Enforces filters in one transaction.
+   * Replaces the filters in one transaction.
    *
-   * @throws ProgramFailure when the kernel refuses; then the filters before are still there
+   * @throws ProgramFailure if the kernel refuses. The previous filters are still active then
    */
   async filter(state: NftState): Promise<void> {
     if (state === this.#filters) return;
-    await this.#asWholeWhereRefused(async () => {
+    await this.#retryWithWholeTable(async () => {
       const script = this.#script(state);
       if (script !== "") await this.#programs.change("nft", ["-f", "-"], script);
     });
-    const before = this.#filters;
+    const previous = this.#filters;
     this.#filters = state;
-    const moved = movedRelayPorts(before?.sets, state.sets);
-    if (moved.length > 0) this.#forgetting = this.#forgetting.then(() => this.#forgetRelayed(moved));
+    const moved = movedRelayPorts(previous?.sets, state.sets);
+    if (moved.length > 0) this.#flushing = this.#flushing.then(() => this.#flushRelayed(moved));
   }
 
   /**
-   * The kernel decides with the first packet where a connection goes. Devices that were sent elsewhere until now, or sent before there
-   * was a relay, would go on so for as long as they try. No filter depends on this, so nothing waits for it: what may not pass is dropped.
+   * Flushes the conntrack entries of relay ports. The kernel chooses a target with a connection's first packet, so devices
+   * would otherwise keep the previous target. Filters do not depend on this: they drop what may not pass.
    */
-  async #forgetRelayed(ports: ReturnType<typeof movedRelayPorts>): Promise<void> {
+  async #flushRelayed(ports: ReturnType<typeof movedRelayPorts>): Promise<void> {
     for (const { family, port } of ports) {
       const args = ["-D", "-f", family === 4 ? "ipv4" : "ipv6", "-p", "udp", "--orig-port-dst", port];
-      // It fails where there is nothing to forget, and where the program is missing.
+      // The command fails if there is no entry, or if the program is not installed.
       await this.#programs.change("conntrack", args).catch(() => {});
     }
   }
 
-  /** @throws ProgramFailure when the kernel would refuse these filters */
+  /** @throws ProgramFailure if the kernel would refuse these filters */
   async checkFilters(state: NftState): Promise<void> {
-    await this.#asWholeWhereRefused(async () => {
+    await this.#retryWithWholeTable(async () => {
       const script = this.#script(state);
       if (script !== "") await this.#programs.read("nft", ["-c", "-f", "-"], script);
     });
   }
 
   /**
-   * Whether the table is there with its base chains. Any program with the rights for it can take it away, and `nft flush ruleset`, with which
-   * most files of nftables begin, does: without it, everything passes. Where it is not there, the next `filter` makes the whole anew.
+   * Whether the table exists with its base chains. Any privileged program can remove it. `nft flush ruleset` does, and most
+   * nftables files start with it. Without the table, all traffic passes. The next `filter` then creates it again.
    */
   async hasFilters(): Promise<boolean> {
     if (this.#filters === undefined) return true;
-    // Without the elements of sets, of which there may be tens of thousands.
+    // Terse output omits the elements of sets. There may be tens of thousands.
     const list = ["--terse", "list", "table", "inet", this.#table];
     const listed = await this.#programs.read("nft", list).catch((error: unknown) => {
-      // Whether it could not be looked at or is not there: what makes it anew tells.
+      // The table is missing or unreadable. Creating it again reveals which.
       if (error instanceof ProgramFailure) return "";
       throw error;
     });
@@ -91,9 +92,9 @@ export class Kernel {
     return true;
   }
 
-  /** Makes the tunnel as wanted where others changed it, and touches nothing that is so already. @returns whether it was gone */
-  async mendTunnel(content: ConfigurationContent): Promise<boolean> {
-    if (!(await this.#wireGuard.isThere())) {
+  /** Repairs what other programs changed in the tunnel. @returns whether the interface was missing */
+  async repairTunnel(content: ConfigurationContent): Promise<boolean> {
+    if (!(await this.#wireGuard.exists())) {
       await this.tunnel(content);
       return true;
     }
@@ -101,7 +102,11 @@ export class Kernel {
     return false;
   }
 
-  /** Interface, peers, addresses, routes. @throws ProgramFailure, with some of it done: then tunnel the one before again */
+  /**
+   * Applies interface, peers, addresses and routes.
+   *
+   * @throws ProgramFailure after a part was applied. Apply the previous content again then
+   */
   async tunnel(content: ConfigurationContent): Promise<void> {
     const own = content.settings.interface;
     await this.#wireGuard.ensure();
@@ -109,12 +114,12 @@ export class Kernel {
     await this.#setPeersAndRoutes(content);
   }
 
-  /** @throws Error where the machine does not forward, and does not let the agent change that */
+  /** Enables forwarding. @throws Error if the machine does not allow that */
   async forward(): Promise<void> {
     for (const path of forwardingSwitches) {
       if ((await readFile(path, "utf8")).trim() !== "0") continue;
       await writeFile(path, "1").catch((error: unknown) => {
-        throw new Error(`The kernel does not forward packets, and ${path} cannot be switched on: ${String(error)}`);
+        throw new Error(`Forwarding is off, and ${path} cannot be written (${String(error)}). Enable it with sysctl.`);
       });
     }
   }
@@ -126,14 +131,14 @@ export class Kernel {
     await this.#wireGuard.setRoutes(tunnelBlocks(content));
   }
 
-  /** A change that the kernel refuses may be one of a table that others changed or took away: then it is replaced as a whole. */
-  async #asWholeWhereRefused(tell: () => Promise<void>): Promise<void> {
+  /** If the kernel refuses a change, another program may have changed the table. The table is then replaced as a whole. */
+  async #retryWithWholeTable(change: () => Promise<void>): Promise<void> {
     try {
-      await tell();
+      await change();
     } catch (error) {
       if (!(error instanceof ProgramFailure) || this.#filters === undefined) throw error;
       this.#filters = undefined;
-      await tell();
+      await change();
     }
   }
 
@@ -153,15 +158,15 @@ function wantedPeers({ peers }: ConfigurationContent, hosts: EndpointHosts): Rea
   return wanted;
 }
 
-/** @returns the endpoint with its host resolved; undefined where that is not known now, for the other side may find this one */
+/** @returns the endpoint with its host resolved; undefined if it is unknown. The other site may still connect */
 function addressOf(endpoint: string, hosts: EndpointHosts): string | undefined {
-  const { host, port } = parseEndpoint(endpoint);
+  const { host, port } = hostAndPort(endpoint);
   const { 4: ipv4, 6: ipv6 } = hosts.addressesOf(host);
   if (ipv4 !== undefined) return `${ipv4}:${port}`;
   return ipv6 === undefined ? undefined : `[${ipv6}]:${port}`;
 }
 
-/** How many lines each chain of a listed table has: its type's, and one for each rule, or more where nft breaks a long one. */
+/** Counts the lines of each chain in a listed table: its type, then at least one line for each rule. */
 function linesOfChains(listed: string): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   let chain: string | undefined;

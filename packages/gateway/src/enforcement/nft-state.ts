@@ -1,29 +1,29 @@
 /**
- * What the agent's table of nftables holds, as data, and the one transaction that makes one state of it into another.
- * Names and elements are made by `traffic-rules.ts` of checked addresses, numbers and hashes; no text of a configuration is in them.
+ * The state of the agent's nftables table as data, and the transaction that turns one state into another. `traffic-rules.ts`
+ * makes names and elements of validated addresses, numbers and hashes. They contain no text of a configuration.
  */
 
 export interface NftSet {
   readonly kind: "set" | "map";
-  /** As nft says it, such as `ipv4_addr` or `ipv4_addr : verdict`. */
+  /** The nft type, such as `ipv4_addr` or `ipv4_addr : verdict`. */
   readonly type: string;
-  /** Elements are ranges. They are always written anew as a whole. */
+  /** Whether elements are ranges. Ranges are always replaced as a whole. */
   readonly isInterval: boolean;
-  /** By key; the value is the verdict in a map, and empty in a set. */
+  /** Elements by key. The value is the verdict in a map, and empty in a set. */
   readonly elements: ReadonlyMap<string, string>;
 }
 
 export interface NftState {
   readonly sets: ReadonlyMap<string, NftSet>;
-  /** Rules by chain. A first line that begins with `type` makes it a base chain. */
+  /** Rules by chain. A base chain starts with a line `type …`. */
   readonly chains: ReadonlyMap<string, readonly string[]>;
   readonly counters: ReadonlySet<string>;
 }
 
-/** How many elements stand in one line of a script. */
-const elementsInALine = 1000;
+/** The number of elements in a line of a script. */
+const elementsPerLine = 1000;
 
-/** @returns a script for `nft -f -` that replaces whatever the table held */
+/** @returns a script for `nft -f -` that replaces the table */
 export function wholeTable(table: string, state: NftState): string {
   return [
     `add table inet ${table}`,
@@ -35,15 +35,15 @@ export function wholeTable(table: string, state: NftState): string {
 }
 
 /**
- * @param before what the table holds
- * @returns a script for `nft -f -`, empty when there is nothing to change
+ * @param before the current state of the table
+ * @returns a script for `nft -f -`, empty if nothing changes
  */
 export function tableChange(table: string, before: NftState, after: NftState): string {
   const lines = [...additions(table, before, after), ...removals(table, before, after)];
   return lines.length === 0 ? "" : `${lines.join("\n")}\n`;
 }
 
-/** Names first, then what refers to them: chains before maps, or nft looks for a new map's chains before they are made. */
+/** Returns additions in order of reference: chains before maps, because nft resolves the chains of a new map at once. */
 function additions(table: string, before: NftState | undefined, after: NftState): string[] {
   const chains: string[] = [];
   const names: string[] = [];
@@ -73,7 +73,7 @@ function additions(table: string, before: NftState | undefined, after: NftState)
   return [...chains, ...names, ...rules, ...elements];
 }
 
-/** What nothing refers to any more once the additions are made. */
+/** Returns removals of what nothing refers to after the additions. */
 function removals(table: string, before: NftState, after: NftState): string[] {
   const lines: string[] = [];
   const chains = [...before.chains.keys()].filter((name) => !after.chains.has(name));
@@ -90,14 +90,14 @@ function removals(table: string, before: NftState, after: NftState): string[] {
 function elementChanges(table: string, name: string, before: NftSet | undefined, after: NftSet): string[] {
   const old = before?.elements ?? new Map<string, string>();
   const added = [...after.elements].filter(([key, verdict]) => old.get(key) !== verdict);
-  const gone = [...old].filter(([key, verdict]) => after.elements.get(key) !== verdict);
-  if (added.length === 0 && gone.length === 0) return [];
-  // Ranges that take the place of others may overlap them, which the kernel refuses as long as it knows the old ones.
+  const removed = [...old].filter(([key, verdict]) => after.elements.get(key) !== verdict);
+  if (added.length === 0 && removed.length === 0) return [];
+  // New ranges may overlap old ones, which the kernel refuses. The old ones are therefore flushed first.
   if (after.isInterval) {
     const flush = old.size === 0 ? [] : [`flush ${after.kind} inet ${table} ${name}`];
     return [...flush, ...elementLines("add", table, name, [...after.elements])];
   }
-  return [...elementLines("delete", table, name, gone), ...elementLines("add", table, name, added)];
+  return [...elementLines("delete", table, name, removed), ...elementLines("add", table, name, added)];
 }
 
 function elementLines(
@@ -107,16 +107,16 @@ function elementLines(
   elements: readonly (readonly [string, string])[],
 ): string[] {
   const lines: string[] = [];
-  for (let start = 0; start < elements.length; start += elementsInALine) {
+  for (let start = 0; start < elements.length; start += elementsPerLine) {
     const texts = elements
-      .slice(start, start + elementsInALine)
+      .slice(start, start + elementsPerLine)
       .map(([key, verdict]) => (verdict === "" ? key : `${key} : ${verdict}`));
     lines.push(`${verb} element inet ${table} ${name} { ${texts.join(", ")} }`);
   }
   return lines;
 }
 
-/** Whether the kernel itself calls a chain, given its rules. */
+/** Whether the rules are those of a base chain, which the kernel calls itself. */
 export function isBaseChain(lines: readonly string[]): boolean {
   return lines[0]?.startsWith("type ") === true;
 }

@@ -1,49 +1,37 @@
 /**
- * Relaying in the kernel: what arrives on a relay port is sent on to another gateway, and the answers back. Rules of the same table, so
- * that relaying begins and ends with the transaction that says so.
+ * Relaying in the kernel: packets to a relay port are forwarded to another gateway, and answers back. The rules are in the
+ * same table, so that relaying starts and stops in the transaction of the configuration.
  *
- * What is relayed is known by a mark of its connection. Each of its packets is held against the present relays, so that those of before
- * are cut like any other traffic.
+ * A connection mark identifies relayed packets. Every packet is checked against the current relays, so that connections of
+ * removed relays are dropped like any other traffic.
  */
 import { createHash } from "node:crypto";
 import { type Family, isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
+import { nonRoutableBlocks } from "@gatehouse/addresses/special-purpose";
+import { hostAndPort } from "@gatehouse/agent-core/dns/host-resolver";
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
-import { type HostAddresses, parseEndpoint } from "../names/endpoint-hosts.ts";
+import type { HostAddresses } from "../names/endpoint-hosts.ts";
 import type { NftSet } from "./nft-state.ts";
-
-/** Where a gateway never is: this machine, its links, groups of machines. */
-const senselessBlocks = [
-  "0.0.0.0/8",
-  "127.0.0.0/8",
-  "169.254.0.0/16",
-  "224.0.0.0/3",
-  "::/127",
-  "::ffff:0:0/96",
-  "fe80::/10",
-  "ff00::/8",
-]
-  .map(parseIpBlock)
-  .filter((block) => block !== undefined);
 
 const families = [4, 6] as const;
 const word = { 4: "ip", 6: "ip6" } as const;
 const addressType = { 4: "ipv4_addr", 6: "ipv6_addr" } as const;
 
-/** The map of relay ports to where they lead. */
+/** The maps from relay ports to their targets. */
 export const relayMap = { 4: "relays4", 6: "relays6" } as const;
 
-/** The mark of connections that the agent of this interface relays; another agent on the machine has another one. */
+/** Returns the mark of connections that this agent relays. Every agent on the machine has its own mark. */
 function markOf(interfaceName: string): string {
   const number = createHash("sha256").update(`gatehouse relay ${interfaceName}`).digest().readUInt32BE(0);
   return `0x${((number | 1) >>> 0).toString(16)}`;
 }
 
-/** For the chain of forwarded packets, behind the tunnel's own rules. Also where nothing is relayed: it cuts what was before. */
+/** Returns the rule for relayed packets, after the tunnel's rules. Without relays, it drops packets of removed relays. */
 export function relayedPackets(interfaceName: string, verdict: string): string {
   return `ct mark ${markOf(interfaceName)} ${verdict}`;
 }
 
-/** @param dropRules of all that is carried: the end of the configuration, maintenance */
+/** @param dropRules the rules that apply to all forwarded traffic: expiry and maintenance */
 export function relayChains(
   interfaceName: string,
   dropRules: readonly string[],
@@ -76,15 +64,15 @@ export function relayChains(
   ];
 }
 
-/** So that answers come back through this machine. */
+/** Returns the rule that makes answers return through this machine. */
 export function relayedSource(interfaceName: string): string {
   return `oifname != "${interfaceName}" ct mark ${markOf(interfaceName)} masquerade`;
 }
 
 /**
- * Where packets on relay ports go, by what is known of the endpoints. A relay carries between addresses of one family.
+ * Returns the targets of relay ports. A relay forwards between addresses of one family.
  *
- * @param addressesOf where a host is
+ * @param addressesOf resolves a host
  */
 export function relaySets(
   { settings }: ConfigurationContent,
@@ -98,10 +86,10 @@ export function relaySets(
     const targets = new Map<string, string>();
     const relayed = new Map<string, string>();
     for (const { listenPort, endpoint } of relay) {
-      const { host, port } = parseEndpoint(endpoint);
+      const { host, port } = hostAndPort(endpoint);
       const address = addressesOf(host)[family];
-      // The tunnel's own port is for its own packets.
-      if (address === undefined || listenPort === own.listenPort || isWithin(address, [...senselessBlocks, ...pools]))
+      // The tunnel's port is reserved for this gateway's packets.
+      if (address === undefined || listenPort === own.listenPort || isWithin(address, [...nonRoutableBlocks, ...pools]))
         continue;
       ports.set(String(listenPort), "");
       targets.set(String(listenPort), `${address} . ${port}`);
@@ -116,7 +104,7 @@ export function relaySets(
   return sets;
 }
 
-/** The ports whose connections of before lead elsewhere than new ones. */
+/** Returns the relay ports whose target changed. Their conntrack entries must be flushed. */
 export function movedRelayPorts(
   before: ReadonlyMap<string, NftSet> | undefined,
   after: ReadonlyMap<string, NftSet>,

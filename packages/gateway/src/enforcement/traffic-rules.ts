@@ -1,13 +1,15 @@
 /**
- * From a configuration to the table of nftables: SPEC.md of the gateway link, "What a configuration means".
+ * Converts a configuration to an nftables table: gateway/SPEC.md, "Meaning of a configuration".
  *
- * Every packet is held against the addresses with which its connection began (`ct original`), in both directions, and nothing is let
- * through for being established. So one transaction that takes a device out of a set also cuts its running connections, and there is
- * no second step that could fail or come late.
+ * Every packet is checked against the original addresses of its connection (`ct original`), in both directions. No packet
+ * passes because its connection is established. The transaction that removes a device from a set therefore also ends its
+ * connections, without a second step that could fail or be late.
  */
 import { createHash } from "node:crypto";
 import { disjointRanges } from "@gatehouse/addresses/disjoint-ranges";
-import { type Family, formatAddress, type IpBlock, parseIpBlock } from "@gatehouse/addresses/ip-block";
+import { formatIpAddress } from "@gatehouse/addresses/ip-address";
+import { type Family, type IpBlock, parseIpBlock } from "@gatehouse/addresses/ip-block";
+import { localBlocks } from "@gatehouse/addresses/special-purpose";
 import { type NamedAddresses, namedServices } from "@gatehouse/agent-core/dns/named-services";
 import {
   type ConfigurationContent,
@@ -17,37 +19,22 @@ import {
   type Service,
   type SiteRule,
 } from "@gatehouse/agent-protocol/gateway/configuration";
+import { isOpen } from "../configuration/time-windows.ts";
 import type { HostAddresses } from "../names/endpoint-hosts.ts";
 import type { NftSet, NftState } from "./nft-state.ts";
 import { relayChains, relayedPackets, relayedSource, relaySets } from "./relay-rules.ts";
-import { isOpen } from "./time-windows.ts";
-
-/** What is never the internet: addresses of sites, machines, links and groups (IANA special-purpose registries). */
-const localBlocks = {
-  4: [
-    "0.0.0.0/8",
-    "10.0.0.0/8",
-    "100.64.0.0/10",
-    "127.0.0.0/8",
-    "169.254.0.0/16",
-    "172.16.0.0/12",
-    "192.168.0.0/16",
-    "224.0.0.0/3",
-  ],
-  6: ["::/127", "::ffff:0:0/96", "64:ff9b::/96", "fc00::/7", "fe80::/10", "ff00::/8"],
-} as const;
 
 const families = [4, 6] as const;
 const addressType = { 4: "ipv4_addr", 6: "ipv6_addr" } as const;
 const word = { 4: "ip", 6: "ip6" } as const;
 const icmp = { 4: "icmp", 6: "ipv6-icmp" } as const;
-/** Kinds of connections that follow from another one's failure; what they say is about packets that were let through. */
+/** ICMP errors about packets that were allowed. */
 const errorTypes = {
   4: "icmp type { destination-unreachable, time-exceeded, parameter-problem }",
   6: "icmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem }",
 } as const;
 
-/** Where DNS is answered. */
+/** The port of the gateway's DNS server. */
 const dnsPort = 53;
 
 interface Parts {
@@ -56,29 +43,31 @@ interface Parts {
   readonly counters: Set<string>;
 }
 
-/** Everything of the table that does not depend on resolved names. */
+/** The part of the table that does not depend on resolved names. */
 export interface PolicyPart extends Parts {
-  /** To put names' destinations into. */
+  /** Returns the chain of a destination. */
   readonly chainFor: (destination: Destination) => readonly [chain: string, lines: readonly string[]];
 }
 
-/** How a gateway carries traffic, whatever the configuration says. */
-export interface Carriage {
-  /** Of WireGuard, already checked. */
+/** The machine's settings for forwarding, which are not part of the configuration. */
+export interface ForwardingSettings {
+  /** The validated name of the WireGuard interface. */
   readonly interfaceName: string;
   /**
-   * Devices keep their own addresses at the site, which then needs a route back to them. Otherwise they come with the gateway's
-   * address, so that answers find their way through the gateway that carried the question.
+   * Whether devices keep their tunnel addresses at the site, which then needs a route back to them. Otherwise, the gateway
+   * masquerades them, so that answers return through it.
    */
   readonly keepsSource: boolean;
 }
 
 /**
- * @param now milliseconds since 1970: which time windows are open
- * @param expiresAt the kernel itself drops everything from then on, also when no agent runs
+ * Returns the part of the table that depends on the configuration and the time.
+ *
+ * @param now milliseconds since 1970, which decides about time windows
+ * @param expiresAt the time from which the kernel drops all traffic, even if no agent runs
  */
 export function policyPart(
-  carriage: Carriage,
+  forwarding: ForwardingSettings,
   content: ConfigurationContent,
   now: number,
   expiresAt: number,
@@ -91,15 +80,15 @@ export function policyPart(
   const chainFor = (destination: Destination) =>
     destinationChain(destination, (id) => parts.chains.has(resourceChain(id)));
   addDestinations(content, parts, chainFor);
-  addBaseChains(carriage, content, expiresAt, parts);
+  addBaseChains(forwarding, content, expiresAt, parts);
   return { ...parts, chainFor };
 }
 
 /**
- * The whole table.
+ * Adds resolved names to a policy part. Returns the complete table.
  *
- * @param named which destinations' names each address was resolved for
- * @param addressesOf where the hosts of endpoints are
+ * @param named the destinations of each resolved address
+ * @param addressesOf resolves the host of an endpoint
  */
 export function withNames(
   policy: PolicyPart,
@@ -125,7 +114,7 @@ export function withNames(
   return { sets, chains, counters: policy.counters };
 }
 
-/** What there is when nothing may be enforced: nothing passes. */
+/** Returns the table that drops all traffic, for when there is no valid configuration. */
 export function closedTable(interfaceName: string): NftState {
   const drop = (hook: string) => [
     `type filter hook ${hook} priority filter ; policy accept ;`,
@@ -141,7 +130,7 @@ export function closedTable(interfaceName: string): NftState {
   };
 }
 
-/** Sets of the members that classes have at the moment, made for the classes that rules name. */
+/** Creates the sets of current class members, for the classes that rules refer to. */
 class ClassSets {
   readonly #content: ConfigurationContent;
   readonly #now: number;
@@ -181,16 +170,13 @@ function addPeerSets(content: ConfigurationContent, sets: Map<string, NftSet>): 
       devices[4].set(ipv4, "");
       devices[6].set(peer.ipv6, "");
     } else {
-      sites.push(...[ipv4, peer.ipv6, ...peer.networks].map(checkedBlock));
+      sites.push(...[ipv4, peer.ipv6, ...peer.networks].map(validBlock));
     }
   }
   for (const family of families) {
     sets.set(`devices${family}`, set("set", addressType[family], false, devices[family]));
     sets.set(`sites${family}`, set("set", addressType[family], true, blockElements(sites, family)));
-    sets.set(
-      `local${family}`,
-      set("set", addressType[family], true, blockElements(localBlocks[family].map(checkedBlock), family)),
-    );
+    sets.set(`local${family}`, set("set", addressType[family], true, blockElements(localBlocks, family)));
   }
 }
 
@@ -232,7 +218,7 @@ function siteLines(rules: readonly SiteRule[], now: number, counter: string): st
     const verdict = action === "allow" ? `counter name ${counter} goto allowed` : "goto refused";
     for (const family of families) {
       const fromSite = `ct original ${word[family]} saddr @sites${family}`;
-      const blocks = blockElements(sources.map(checkedBlock), family);
+      const blocks = blockElements(sources.map(validBlock), family);
       if (sources.length === 0) lines.push(`${fromSite} ${verdict}`);
       else if (blocks.size > 0) {
         lines.push(`${fromSite} ct original ${word[family]} saddr { ${[...blocks.keys()].join(", ")} } ${verdict}`);
@@ -245,7 +231,7 @@ function siteLines(rules: readonly SiteRule[], now: number, counter: string): st
 function internetRules(content: ConfigurationContent, now: number, classSets: ClassSets): readonly string[] {
   const rules = content.settings.internet?.devices ?? [];
   return [
-    // Neither the site's own addresses nor the gateway itself are the internet, whatever the rules say.
+    // Local addresses and the gateway itself are never the internet.
     ...families.map((family) => `ct original ${word[family]} daddr @local${family} goto refused`),
     "ct direction original fib daddr type != unicast goto refused",
     ...deviceLines(rules, now, classSets, "goto allowed"),
@@ -262,10 +248,11 @@ function addDestinations(
   const blocks: { block: IpBlock; value: string }[] = [];
   for (const [key, destination] of Object.entries(content.destinations)) {
     if (!key.includes("/")) continue;
-    const block = checkedBlock(key);
+    const block = validBlock(key);
     const [chain, lines] = chainFor(destination);
     chains.set(chain, lines);
-    if (block.first === block.last) hosts[block.family].set(formatAddress(block.family, block.first), `goto ${chain}`);
+    if (block.first === block.last)
+      hosts[block.family].set(rangeText(block.family, block.first, block.last), `goto ${chain}`);
     else blocks.push({ block, value: `goto ${chain}` });
   }
   for (const family of families) {
@@ -277,7 +264,7 @@ function addDestinations(
   }
 }
 
-/** A chain is named by what it does, so that equal destinations share one, and a changed one is another. */
+/** Returns a destination's chain. Its name is a hash of its rules, so that equal destinations share a chain. */
 function destinationChain(
   { services, otherwise }: Destination,
   isKnown: (resource: string) => boolean,
@@ -301,7 +288,7 @@ function serviceMatches({ protocol, ports }: Service): readonly string[] {
 }
 
 function addBaseChains(
-  { interfaceName, keepsSource }: Carriage,
+  { interfaceName, keepsSource }: ForwardingSettings,
   content: ConfigurationContent,
   expiresAt: number,
   { chains, counters }: Parts,
@@ -318,7 +305,7 @@ function addBaseChains(
   chains.set("traffic", [
     ...dropRules,
     ...families.map((family) => `ct state related ${errorTypes[family]} goto allowed`),
-    // What begins behind this gateway and goes to another site is decided there, where it comes out of the tunnel.
+    // The other site decides about connections from behind this gateway.
     ...families.map(
       (family) =>
         `ct original ${word[family]} saddr != @devices${family} ct original ${word[family]} saddr != @sites${family} ` +
@@ -350,7 +337,7 @@ function addBaseChains(
       ];
     }),
     `iifname "${interfaceName}" goto traffic`,
-    // Nothing is relayed to the machine itself.
+    // Relayed packets never end at this machine.
     relayedPackets(interfaceName, "goto refused"),
   ]);
   chains.set("outbound", [
@@ -376,19 +363,19 @@ function set(kind: NftSet["kind"], type: string, isInterval: boolean, elements: 
   return { kind, type, isInterval, elements };
 }
 
-/** Without blocks that another one holds: the kernel's sets take no overlaps. */
+/** Returns disjoint ranges, because the kernel's sets accept no overlaps. */
 function blockElements(blocks: readonly IpBlock[], family: Family): Map<string, string> {
   const ofFamily = blocks.filter((block) => block.family === family).map((block) => ({ block, value: "" }));
   return new Map(disjointRanges(ofFamily).map(({ first, last }) => [rangeText(family, first, last), ""]));
 }
 
 function rangeText(family: Family, first: bigint, last: bigint): string {
-  const from = formatAddress(family, first);
-  return first === last ? from : `${from}-${formatAddress(family, last)}`;
+  const format = (bits: bigint) => formatIpAddress({ version: family, bits });
+  return first === last ? format(first) : `${format(first)}-${format(last)}`;
 }
 
-/** @throws where it is none, which `check-content.ts` has ruled out */
-function checkedBlock(text: string): IpBlock {
+/** @throws Error for an invalid block, which `validate-configuration.ts` rules out */
+function validBlock(text: string): IpBlock {
   const block = parseIpBlock(text);
   if (block === undefined) throw new Error(`${JSON.stringify(text)} is not an address block`);
   return block;

@@ -1,15 +1,15 @@
 const mostAnswers = 10_000;
 
-/** What resolvers said, until it is over. Bounded: the oldest go first. */
+/** Caches answers of resolvers until they expire. The cache is bounded; the oldest answers are evicted first. */
 export class AnswerCache<Value> {
   readonly #answers = new Map<string, { readonly value: Value; readonly until: number }>();
 
   get(key: string, now: number): Value | undefined {
-    const kept = this.#answers.get(key);
-    return kept !== undefined && kept.until > now ? kept.value : undefined;
+    const cached = this.#answers.get(key);
+    return cached !== undefined && cached.until > now ? cached.value : undefined;
   }
 
-  /** @param until when it is over, milliseconds since 1970 */
+  /** @param until when the answer expires, milliseconds since 1970 */
   set(key: string, value: Value, until: number): void {
     this.#answers.delete(key);
     this.#answers.set(key, { value, until });

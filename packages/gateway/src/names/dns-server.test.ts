@@ -47,7 +47,7 @@ describe("DNS for devices", () => {
     expect(names.named(content)).toEqual(new Map([["10.90.0.7", ["*.internal.example.com"]]]));
   });
 
-  test("does not tell a device of an address that the filters did not take", async () => {
+  test("does not answer with an address that the filters refused", async () => {
     const { ask } = serverWith([record], { refuses: true });
     expect(await ask("git.internal.example.com")).toEqual({ rcode: "SERVFAIL", answers: [] });
   });
@@ -60,7 +60,7 @@ describe("DNS for devices", () => {
     expect(events).toEqual([]);
   });
 
-  test("is silent to everybody who is no device of the tunnel", async () => {
+  test("ignores sources that are not devices", async () => {
     const { ask, server } = serverWith([record]);
     for (const from of ["192.0.2.1", "100.64.0.2", "fd64::2", ""]) {
       expect(await ask("git.internal.example.com", "A", from)).toBeUndefined();
@@ -92,7 +92,7 @@ describe("DNS for devices", () => {
     expect(events).toEqual([]);
   });
 
-  test("says that it cannot answer while its port is taken, and answers once that is free", async () => {
+  test("reports a problem while its port is in use, and serves once the port is free", async () => {
     const taken = await new Promise<Socket>((resolve) => {
       const socket = createSocket("udp4");
       socket.bind(0, "127.0.0.1", () => resolve(socket));
@@ -119,16 +119,16 @@ describe("DNS for devices", () => {
           return () => {};
         },
       },
-      log: (line) => void log.push(line),
+      log: (message) => void log.push(message),
       port,
     });
     await server.follow(onLoopback);
-    const problem = `Names are not answered on 127.0.0.1 and 127.0.0.2, port ${port}: bind EADDRINUSE 127.0.0.1:${port}.`;
+    const problem = `DNS is not served on 127.0.0.1 and 127.0.0.2, port ${port}: bind EADDRINUSE 127.0.0.1:${port}.`;
     expect(server.problem).toContain(problem);
     await new Promise<void>((resolve) => taken.close(() => resolve()));
     await vi.waitUntil(
       () => {
-        // A timer calls once.
+        // A timer fires once.
         const call = again;
         again = () => {};
         call();
@@ -136,7 +136,7 @@ describe("DNS for devices", () => {
       },
       { timeout: 10_000 },
     );
-    expect(log).toEqual([expect.stringContaining(problem), "Names are answered again."]);
+    expect(log).toEqual(["failed to serve DNS; will retry", "serving DNS again"]);
     server.stop();
   });
 });

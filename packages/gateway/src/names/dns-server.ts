@@ -1,9 +1,10 @@
 /**
- * Answers DNS on the gateway's addresses in the tunnel: to devices alone, and to each only for names that it may reach. The addresses of an
- * answer are in the filters before the answer leaves.
+ * Serves DNS on the gateway's tunnel addresses. Only devices get answers, and only for names that they may reach. The
+ * filters have the addresses of an answer before the answer is sent.
  */
 
 import { isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
+import { nonRoutableBlocks } from "@gatehouse/addresses/special-purpose";
 import type { Clock } from "@gatehouse/agent-core/clock";
 import { decodeMessage } from "@gatehouse/agent-core/dns/dns-message";
 import {
@@ -16,34 +17,33 @@ import {
   otherTypes,
   type Reply,
   replyBytes,
-  senselessBlocks,
   shortestTtlS,
 } from "@gatehouse/agent-core/dns/dns-reply";
 import { DnsSockets } from "@gatehouse/agent-core/dns/dns-sockets";
 import type { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
 import { type AskUpstream, resolversOf } from "@gatehouse/agent-core/dns/upstream";
-import type { Log } from "@gatehouse/agent-core/log";
+import { errorMessage, type Log } from "@gatehouse/agent-core/log";
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { Question } from "dns-packet";
 import { AnswerCache } from "./answer-cache.ts";
 import { deviceAt, nameAccess } from "./name-access.ts";
 
-const mostQuestionsAtOnce = 512;
-const mostQuestionsOfADevice = 64;
-/** A name that no resolver answers for is tried again after this time, in milliseconds. */
+const mostQuestions = 512;
+const mostDeviceQuestions = 64;
+/** The interval of retries for a name that could not be resolved. */
 const retryMs = 15_000;
-const refreshesAtOnce = 16;
+const concurrentRefreshes = 16;
 
 interface DnsServerParts {
-  /** What is enforced now. */
+  /** Returns the enforced content. */
   readonly content: () => ConfigurationContent | undefined;
   readonly names: ResolvedNames;
-  /** Puts new addresses into the filters; back when they are there. */
+  /** Applies new addresses to the filters. Resolves when the kernel has them. */
   readonly namesChanged: () => Promise<void>;
   readonly askUpstream: AskUpstream;
   readonly clock: Clock;
   readonly log: Log;
-  /** The port, 53 but in tests. */
+  /** 53, except in tests. */
   readonly port: number;
 }
 
@@ -66,19 +66,19 @@ export class DnsServer {
     }, parts.log);
   }
 
-  /** Listens on the addresses of a configuration, and resolves the names that it spells out. */
+  /** Listens on the addresses of a configuration, and resolves its exact names. */
   async follow(content: ConfigurationContent | undefined): Promise<void> {
     this.#cache.clear();
     await this.#bind(content);
-    this.#keepFresh();
+    this.#scheduleRefresh();
   }
 
-  /** Why names are not answered, for people; undefined where they are. */
+  /** Why DNS is not served, for people; undefined: it is. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** What is enforced does not depend on it: a gateway that answers no names is one all the same. */
+  /** Listens on the configured addresses. A failure does not affect enforcement. */
   async #bind(content: ConfigurationContent | undefined): Promise<void> {
     const { port, log } = this.#parts;
     const own = content?.settings.interface;
@@ -92,10 +92,10 @@ export class DnsServer {
       this.#bound = wanted;
     } catch (error) {
       this.#closeSockets();
-      const reason = error instanceof Error ? error.message : String(error);
-      problem = `Names are not answered on ${addresses.join(" and ")}, port ${port}: ${reason}. Does another program listen on that port of all addresses?`;
+      problem = `DNS is not served on ${addresses.join(" and ")}, port ${port}: ${errorMessage(error)}. Check whether another program listens on this port.`;
+      if (problem !== this.#problem) log("failed to serve DNS; will retry", { addresses, port, err: error });
     }
-    if (problem !== this.#problem) log(problem ?? "Names are answered again.");
+    if (problem === undefined && this.#problem !== undefined) log("serving DNS again", { addresses, port });
     this.#problem = problem;
   }
 
@@ -104,7 +104,7 @@ export class DnsServer {
     this.#closeSockets();
   }
 
-  /** Asks again for names whose answers are over, and forgets addresses that are. Calls itself again. */
+  /** Resolves names with expired answers again, and forgets expired addresses. */
   async refresh(): Promise<void> {
     const { content: current, names, clock, namesChanged } = this.#parts;
     const content = current();
@@ -116,15 +116,15 @@ export class DnsServer {
         isChanged = (await this.#refreshName(content, name)) || isChanged;
       }
     };
-    await Promise.all(Array.from({ length: refreshesAtOnce }, work));
+    await Promise.all(Array.from({ length: concurrentRefreshes }, work));
     if (isChanged) await namesChanged();
   }
 
   /**
    * Answers one question.
    *
-   * @param from the address that it came from, which WireGuard vouches for
-   * @returns undefined where it is nobody's who may ask
+   * @param from the source address, which WireGuard has verified
+   * @returns undefined if the source is not a device
    */
   async answer(question: Buffer, from: string): Promise<DecodedQuestion | undefined> {
     const content = this.#parts.content();
@@ -151,7 +151,7 @@ export class DnsServer {
     const reply = await this.#resolve(content, name, question.type);
     if (!isAddress || access !== "destination" || reply.rcode !== "NOERROR") return reply;
     const { names, clock, namesChanged } = this.#parts;
-    // Also an answer out of the cache: the device may use it for its time to live, so the filters have to have it for that long.
+    // This includes cached answers: the filters must have the addresses for the whole TTL of the answer.
     if (names.learn(name, addressesOf(reply.answers), lowestTtlMs(reply.answers), clock.now(), true))
       await namesChanged();
     return reply;
@@ -160,8 +160,8 @@ export class DnsServer {
   /** From the cache, else from the resolvers, each question once at a time. */
   #resolve(content: ConfigurationContent, name: string, type: string): Promise<Reply> {
     const key = `${type} ${name}`;
-    const kept = this.#cache.get(key, this.#parts.clock.now());
-    if (kept !== undefined) return Promise.resolve(kept);
+    const cached = this.#cache.get(key, this.#parts.clock.now());
+    if (cached !== undefined) return Promise.resolve(cached);
     const asking = this.#asking.get(key) ?? this.#ask(content, name, type).finally(() => this.#asking.delete(key));
     this.#asking.set(key, asking);
     return asking;
@@ -173,7 +173,9 @@ export class DnsServer {
     const pools = content.settings.interface.pools.map(parseIpBlock).filter((pool) => pool !== undefined);
     const answers = answersTo(name, type, answer).filter(
       (one) =>
-        !("data" in one) || !addressTypes.has(one.type) || !isWithin(String(one.data), [...senselessBlocks, ...pools]),
+        !("data" in one) ||
+        !addressTypes.has(one.type) ||
+        !isWithin(String(one.data), [...nonRoutableBlocks, ...pools]),
     );
     const rcode = answer.rcode === "NXDOMAIN" && answers.length === 0 ? "NXDOMAIN" : "NOERROR";
     const reply: Reply = { rcode, answers };
@@ -192,31 +194,30 @@ export class DnsServer {
     return names.learn(name, addressesOf(answers), lowestTtlMs(answers), clock.now(), false);
   }
 
-  #keepFresh(): void {
+  #scheduleRefresh(): void {
     const { clock, log } = this.#parts;
     this.#cancelTimer?.();
-    const again = () => {
-      this.#cancelTimer = clock.after((shortestTtlS * 1000) / 2, () => this.#keepFresh());
+    const reschedule = () => {
+      this.#cancelTimer = clock.after((shortestTtlS * 1000) / 2, () => this.#scheduleRefresh());
     };
-    // A port that was taken may be free by now.
+    // A port that was in use may be free now.
     const bound = this.#problem === undefined ? Promise.resolve() : this.#bind(this.#parts.content());
     bound
       .then(() => this.refresh())
-      .catch((error: unknown) => log(`Names could not be kept fresh: ${String(error)}`))
-      .finally(again);
+      .catch((err: unknown) => log("failed to refresh names; will retry", { err }))
+      .finally(reschedule);
   }
 
   async #withinLimits(device: string, work: () => Promise<Reply>): Promise<Reply> {
     const ofDevice = this.#questionsOf.get(device) ?? 0;
-    if (this.#questions >= mostQuestionsAtOnce || ofDevice >= mostQuestionsOfADevice)
-      return { rcode: "SERVFAIL", answers: [] };
+    if (this.#questions >= mostQuestions || ofDevice >= mostDeviceQuestions) return { rcode: "SERVFAIL", answers: [] };
     this.#questions++;
     this.#questionsOf.set(device, ofDevice + 1);
     try {
       return await work();
-    } catch (error) {
-      // Also where the filters did not take the addresses: the device must not be told of what it cannot reach.
-      this.#parts.log(`A question could not be answered: ${String(error)}`);
+    } catch (err) {
+      // If the filters lack the addresses, the device must not get an answer that it cannot use.
+      this.#parts.log("failed to answer a DNS question", { err });
       return { rcode: "SERVFAIL", answers: [] };
     } finally {
       this.#questions--;

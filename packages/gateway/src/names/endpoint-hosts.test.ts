@@ -1,7 +1,8 @@
 import type { Clock } from "@gatehouse/agent-core/clock";
+import { HostResolver } from "@gatehouse/agent-core/dns/host-resolver";
 import { describe, expect, test } from "vitest";
 import { exampleConfiguration } from "../testing/example-configuration.ts";
-import { EndpointFollower, EndpointHosts, type HostAddresses, parseEndpoint } from "./endpoint-hosts.ts";
+import { EndpointFollower, EndpointHosts } from "./endpoint-hosts.ts";
 
 const { content } = exampleConfiguration();
 const relaying = (...hosts: readonly string[]) => ({
@@ -12,18 +13,18 @@ const relaying = (...hosts: readonly string[]) => ({
   },
 });
 
-/** A resolver that says what the test says. */
+/** A resolver with the answers of the test. */
 class Names {
-  readonly known = new Map<string, HostAddresses>();
+  readonly known = new Map<string, readonly string[]>();
   asked = 0;
-  readonly lookUp = (host: string): Promise<HostAddresses> => {
+  readonly lookUp = (host: string): Promise<readonly string[]> => {
     this.asked += 1;
     const found = this.known.get(host);
     return found === undefined ? Promise.reject(new Error("ENOTFOUND")) : Promise.resolve(found);
   };
 }
 
-/** Runs what waits when it is told to. */
+/** Runs the pending timer when the test calls it. */
 class HandClock implements Clock {
   waiting: { delayMs: number; work: () => void } | undefined;
   now = () => 0;
@@ -36,29 +37,21 @@ class HandClock implements Clock {
   }
 }
 
-test.each([
-  ["gateway.example.com:51820", { host: "gateway.example.com", port: 51820 }],
-  ["192.0.2.1:1", { host: "192.0.2.1", port: 1 }],
-  ["[2001:db8::1]:65535", { host: "2001:db8::1", port: 65535 }],
-])("an endpoint is read: %s", (text, parts) => {
-  expect(parseEndpoint(text)).toEqual(parts);
-});
-
 describe("hosts of endpoints", () => {
-  test("that are addresses are where they say, without being asked for", async () => {
+  test("that are IP addresses are not queried", async () => {
     const names = new Names();
-    const hosts = new EndpointHosts(names.lookUp);
+    const hosts = new EndpointHosts(new HostResolver(new HandClock(), names.lookUp));
     expect(await hosts.refresh(relaying("192.0.2.1", "[2001:db8::1]"))).toEqual({ isChanged: false, isComplete: true });
     expect(hosts.addressesOf("2001:db8::1")).toEqual({ 6: "2001:db8::1" });
     expect(names.asked).toBe(0);
   });
 
-  test("keep their addresses while nobody can say, and are forgotten with their configuration", async () => {
+  test("keep their addresses while queries fail, and are forgotten with their configuration", async () => {
     const names = new Names();
-    const hosts = new EndpointHosts(names.lookUp);
+    const hosts = new EndpointHosts(new HostResolver(new HandClock(), names.lookUp));
     const wanted = relaying("gateway.example.com");
     expect(await hosts.refresh(wanted)).toEqual({ isChanged: false, isComplete: false });
-    names.known.set("gateway.example.com", { 4: "192.0.2.1", 6: "2001:db8::1" });
+    names.known.set("gateway.example.com", ["192.0.2.1", "2001:db8::1"]);
     expect(await hosts.refresh(wanted)).toEqual({ isChanged: true, isComplete: true });
     expect(await hosts.refresh(wanted)).toEqual({ isChanged: false, isComplete: true });
     names.known.clear();
@@ -68,9 +61,9 @@ describe("hosts of endpoints", () => {
     expect(hosts.addressesOf("gateway.example.com")).toEqual({});
   });
 
-  test("are followed: soon again after a failure, each minute otherwise, never after the end", async () => {
+  test("are refreshed soon after a failure, otherwise each minute, and not after the end", async () => {
     const names = new Names();
-    const hosts = new EndpointHosts(names.lookUp);
+    const hosts = new EndpointHosts(new HostResolver(new HandClock(), names.lookUp));
     const clock = new HandClock();
     const settled = () => new Promise((resolve) => setImmediate(resolve));
     let moves = 0;
@@ -83,11 +76,11 @@ describe("hosts of endpoints", () => {
     follower.follow(relaying("gateway.example.com"));
     await settled();
     expect({ moves, delayMs: clock.waiting?.delayMs }).toEqual({ moves: 0, delayMs: 5_000 });
-    names.known.set("gateway.example.com", { 4: "192.0.2.1" });
+    names.known.set("gateway.example.com", ["192.0.2.1"]);
     clock.waiting?.work();
     await settled();
     expect({ moves, delayMs: clock.waiting?.delayMs }).toEqual({ moves: 1, delayMs: 60_000 });
-    names.known.set("gateway.example.com", { 4: "192.0.2.2" });
+    names.known.set("gateway.example.com", ["192.0.2.2"]);
     isRefused = true;
     clock.waiting?.work();
     await settled();

@@ -1,14 +1,15 @@
-/** Which names a device may resolve: those of destinations that it may reach by some service now. */
+/** Decides which names a device may resolve: those of destinations that the device may reach now. */
 
+import { canonicalAddress } from "@gatehouse/addresses/ip-block";
 import { destinationOfName } from "@gatehouse/agent-core/dns/named-services";
 import {
   type ConfigurationContent,
   type DeviceRule,
   everyDevice,
 } from "@gatehouse/agent-protocol/gateway/configuration";
-import { isOpen } from "../enforcement/time-windows.ts";
+import { isOpen } from "../configuration/time-windows.ts";
 
-/** `destination`: its addresses have to be in the filters before the device is told. */
+/** For `destination`, the filters must have the addresses before the device gets the answer. */
 export type NameAccess = "destination" | "internet" | "refused";
 
 /**
@@ -27,9 +28,10 @@ export function nameAccess(content: ConfigurationContent, device: string, name: 
   return isReachable || throughInternet ? "destination" : "refused";
 }
 
-/** The key of the device that has an address in the tunnel. */
+/** Returns the key of the device with a tunnel address. */
 export function deviceAt(content: ConfigurationContent, address: string): string | undefined {
   if (!address.includes(":")) return content.peers[address]?.kind === "device" ? address : undefined;
+  // Sockets report canonical addresses.
   return devicesByIpv6(content).get(address);
 }
 
@@ -40,17 +42,12 @@ function devicesByIpv6(content: ConfigurationContent): ReadonlyMap<string, strin
   if (devices === undefined) {
     devices = new Map(
       Object.entries(content.peers).flatMap(([key, peer]) =>
-        peer.kind === "device" ? [[canonicalIpv6(peer.ipv6), key]] : [],
+        peer.kind === "device" ? [[canonicalAddress(peer.ipv6) ?? peer.ipv6, key]] : [],
       ),
     );
     byIpv6.set(content, devices);
   }
   return devices;
-}
-
-/** As sockets report it (RFC 5952). */
-function canonicalIpv6(text: string): string {
-  return new URL(`http://[${text}]`).hostname.slice(1, -1);
 }
 
 function mayUseInternet(content: ConfigurationContent, device: string, now: number): boolean {

@@ -3,13 +3,13 @@ import type { LivePeer } from "@gatehouse/agent-core/wireguard/wireguard-interfa
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { PeerReport } from "@gatehouse/agent-protocol/gateway/frames";
 
-/** @returns share of the processors that had work during the last minute, 0 to 1 */
+/** Returns the share of the processors that were busy during the last minute, 0 to 1. */
 export function loadOfMachine(): number {
   const [lastMinute = 0] = loadavg();
   return Math.min(1, Math.max(0, lastMinute / availableParallelism()));
 }
 
-/** What WireGuard knows of the peers of a configuration. */
+/** Returns WireGuard's state of the peers of a configuration. */
 export function peerReports(
   { peers }: ConfigurationContent,
   live: ReadonlyMap<string, LivePeer>,

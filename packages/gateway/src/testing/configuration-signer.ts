@@ -1,4 +1,4 @@
-/** A tenant's signing key, and the configurations that a test signs with it. */
+/** Signs configurations with a tenant's key. */
 import { generateKeyPairSync, randomUUID, sign } from "node:crypto";
 import { sha256 } from "@gatehouse/agent-core/crypto/signatures";
 import type {
@@ -21,10 +21,10 @@ export class ConfigurationSigner {
   }
 
   /**
-   * A configuration of the next generation, for an hour from now.
+   * Signs a configuration of the next generation, valid for an hour.
    *
-   * @param gateway its identifier
-   * @param changes of the header, signed as they are
+   * @param gateway the gateway's id
+   * @param changes changes to the header, which are signed as they are
    */
   signed(
     gateway: string,

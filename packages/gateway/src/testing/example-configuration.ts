@@ -2,7 +2,7 @@ import type { SignedConfiguration } from "@gatehouse/agent-protocol/gateway/conf
 
 export const exampleResource = "0199aaaa-0000-7000-8000-000000000001";
 
-/** One device that may reach one address and one wildcard. The signature is none. */
+/** One device with access to an address and a wildcard. The signature is invalid. */
 export function exampleConfiguration(): SignedConfiguration {
   const services = [{ protocol: "TCP" as const, ports: [443, 443] as const, resource: exampleResource }];
   return {

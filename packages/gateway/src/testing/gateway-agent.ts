@@ -1,6 +1,6 @@
 /**
- * An agent in a process of its own, for tests in a network namespace: configurations come as lines of JSON on standard input, and
- * every line is answered by one on standard output.
+ * An agent in its own process, for tests in a network namespace. Each line of JSON on standard input is an order, and gets
+ * one line of JSON on standard output.
  */
 import { createInterface } from "node:readline";
 import { composeAgent } from "../compose.ts";

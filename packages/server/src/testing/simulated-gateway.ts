@@ -4,7 +4,7 @@ import {
   type ContentTree,
   contentRoot,
   contentTreeOf,
-  withDifference,
+  applyDifference,
 } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { envelopeFault } from "@gatehouse/agent-protocol/gateway/envelope";
 import {
@@ -133,7 +133,7 @@ export class SimulatedGateway extends SimulatedAgent<AgentMessage, ServerMessage
     const content =
       message.type === "whole" || this.content === undefined
         ? contentTreeOf((message as Whole).content) // a difference without a base was refused above
-        : withDifference(this.content, message.difference);
+        : applyDifference(this.content, message.difference);
     if (contentRoot(content, sha256) !== envelope.header.root) return "wrong_root";
     this.content = content;
     this.envelope = envelope;

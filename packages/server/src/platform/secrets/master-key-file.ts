@@ -34,7 +34,7 @@ function pathIn(dataDir: string): string {
  */
 export async function readMasterKey(dataDir: string, log: Log): Promise<MasterKeyFile | undefined> {
   const path = pathIn(dataDir);
-  const text = await readIfThere(path);
+  const text = await readIfExists(path);
   if (text === undefined) return undefined;
   const key = parseMasterKey(text.trim());
   if (key === undefined) {
@@ -48,7 +48,7 @@ export async function readMasterKey(dataDir: string, log: Log): Promise<MasterKe
   return { path, key, made: false };
 }
 
-async function readIfThere(path: string): Promise<string | undefined> {
+async function readIfExists(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {

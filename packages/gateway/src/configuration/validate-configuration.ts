@@ -1,7 +1,7 @@
-/** The form of what an agent is given: nothing of it reaches another program before it has been through here. */
+/** Validates configurations. No text of a configuration reaches another program before this. */
 
 import { familyOf, isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
-import { isEndpoint, problemOf, repeated } from "@gatehouse/agent-core/configuration/text-checks";
+import { isEndpoint, problemOf, repeated } from "@gatehouse/agent-core/configuration/validate-texts";
 import {
   type ConfigurationContent,
   SignedConfiguration,
@@ -14,23 +14,25 @@ const ajv = new Ajv({ strict: false });
 formats.default(ajv, ["uuid"]);
 const hasForm = ajv.compile<SignedConfigurationValue>(SignedConfiguration);
 
-/** The text of what is wrong, or the configuration. */
-export type CheckedConfiguration = { readonly configuration: SignedConfigurationValue } | { readonly problem: string };
+/** The configuration, or what is wrong with it. */
+export type ValidatedConfiguration =
+  | { readonly configuration: SignedConfigurationValue }
+  | { readonly problem: string };
 
-export function checkForm(value: unknown): CheckedConfiguration {
+export function validateConfiguration(value: unknown): ValidatedConfiguration {
   if (!hasForm(value)) {
     const [error] = hasForm.errors ?? [];
     const name =
       error?.params !== undefined && "propertyName" in error.params
         ? ` ${JSON.stringify(error.params.propertyName)}`
         : "";
-    return { problem: `${error?.instancePath ?? ""}${name} ${error?.message ?? "does not have its form"}` };
+    return { problem: `${error?.instancePath ?? ""}${name} ${error?.message ?? "does not match the schema"}` };
   }
   const problem = contentProblem(value.content);
   return problem === undefined ? { configuration: value } : { problem };
 }
 
-/** What the schema's patterns cannot say: that an address is one, and that prefixes end where their bits do. */
+/** Checks what the schema's patterns cannot express, such as valid addresses and prefixes. */
 function contentProblem({
   settings,
   peers,
@@ -50,14 +52,14 @@ function contentProblem({
     );
   const pools = own.pools.map(parseIpBlock).filter((pool) => pool !== undefined);
   const outsidePools = (texts: readonly string[], place: string) =>
-    problemOf(texts, place, (text) => isWithin(text, pools), "is in none of the tenant's pools");
+    problemOf(texts, place, (text) => isWithin(text, pools), "is outside the tenant's pools");
   const peerEntries = Object.entries(peers);
   const peerIpv6 = peerEntries.map(([, peer]) => peer.ipv6);
   return (
     notAddresses([own.ipv4], "/settings/interface/ipv4", 4) ??
     notAddresses([own.ipv6], "/settings/interface/ipv6", 6) ??
     notBlocks(own.pools, "/settings/interface/pools") ??
-    problemOf(own.pools, "/settings/interface/pools", (text) => !text.endsWith("/0"), "is every address there is") ??
+    problemOf(own.pools, "/settings/interface/pools", (text) => !text.endsWith("/0"), "covers all addresses") ??
     notAddresses([...dns.resolvers, ...dns.domains.flatMap((domain) => domain.resolvers)], "/settings/dns") ??
     problemOf(
       (relay ?? []).map(({ endpoint }) => endpoint),
@@ -69,7 +71,7 @@ function contentProblem({
       (relay ?? []).map(({ listenPort }) => String(listenPort)),
       "/settings/relay",
     ) ??
-    (drain !== undefined && drain.until < drain.since ? "/settings/drain ends before it begins" : undefined) ??
+    (drain !== undefined && drain.until < drain.since ? "/settings/drain ends before it starts" : undefined) ??
     notAddresses(Object.keys(peers), "/peers", 4) ??
     notAddresses(peerIpv6, "/peers", 6) ??
     outsidePools([...Object.keys(peers), ...peerIpv6], "/peers") ??
@@ -101,13 +103,13 @@ function contentProblem({
       Object.keys(destinations),
       "/destinations",
       (key) => key.includes("/") || (familyOf(key) === undefined && !/^[0-9.]+$/.test(key)),
-      "is neither a name nor an address with its prefix length",
+      "is not a name, and not an address with its prefix length",
     ) ??
     Object.values(destinations)
       .flatMap(({ services }) => services)
       .map(({ ports }) =>
         ports !== undefined && ports[0] > ports[1]
-          ? `/destinations: ${ports.join("-")} is not a range of ports`
+          ? `/destinations: ${ports.join("-")} is not a port range`
           : undefined,
       )
       .find((problem) => problem !== undefined)

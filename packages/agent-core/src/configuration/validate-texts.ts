@@ -1,22 +1,22 @@
-/** What the patterns of schemas cannot say of texts that reach other programs. */
+/** Checks that the patterns of schemas cannot express, for texts that reach other programs. */
 import { familyOf } from "@gatehouse/addresses/ip-block";
 
-/** @returns what is wrong with the first text that is not right; undefined: nothing */
+/** @returns the problem of the first invalid text; undefined: all are valid */
 export function problemOf(
   texts: readonly string[],
   place: string,
-  isRight: (text: string) => boolean,
+  isValid: (text: string) => boolean,
   problem: string,
 ): string | undefined {
-  const wrong = texts.find((text) => !isRight(text));
-  return wrong === undefined ? undefined : `${place}: ${JSON.stringify(wrong)} ${problem}`;
+  const invalid = texts.find((text) => !isValid(text));
+  return invalid === undefined ? undefined : `${place}: ${JSON.stringify(invalid)} ${problem}`;
 }
 
-/** @returns as problemOf, of the first text that stands there twice */
+/** @returns the problem of the first text that occurs twice; undefined: none does */
 export function repeated(texts: readonly string[], place: string): string | undefined {
   const seen = new Set<string>();
   for (const text of texts) {
-    if (seen.has(text)) return `${place}: ${JSON.stringify(text)} stands there twice`;
+    if (seen.has(text)) return `${place}: ${JSON.stringify(text)} occurs twice`;
     seen.add(text);
   }
   return undefined;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { exampleConfiguration } from "../testing/example-configuration.ts";
-import { checkForm } from "./check-content.ts";
+import { validateConfiguration } from "./validate-configuration.ts";
 
 /** What another program would take for something else than an address, a name or a key. */
 const injections = [
@@ -19,7 +19,7 @@ const injections = [
 
 describe("the form of a configuration", () => {
   test("is that of the example", () => {
-    expect(checkForm(exampleConfiguration())).toHaveProperty("configuration");
+    expect(validateConfiguration(exampleConfiguration())).toHaveProperty("configuration");
   });
 
   test.each(injections)("refuses %j wherever a text stands", (text) => {
@@ -43,7 +43,7 @@ describe("the form of a configuration", () => {
     ];
     for (const place of places) {
       const given = { ...exampleConfiguration(), content: { ...content, ...place } };
-      expect(checkForm(given), JSON.stringify(place)).toHaveProperty("problem");
+      expect(validateConfiguration(given), JSON.stringify(place)).toHaveProperty("problem");
     }
   });
 
@@ -57,11 +57,13 @@ describe("the form of a configuration", () => {
       { settings: { ...content.settings, interface: { ...content.settings.interface, pools: ["0.0.0.0/0"] } } },
     ];
     for (const place of wrong) {
-      expect(checkForm({ ...exampleConfiguration(), content: { ...content, ...place } })).toHaveProperty("problem");
+      expect(validateConfiguration({ ...exampleConfiguration(), content: { ...content, ...place } })).toHaveProperty(
+        "problem",
+      );
     }
   });
 
   test("never throws, whatever it is given", () => {
-    fc.assert(fc.property(fc.jsonValue(), (value) => void checkForm(value)));
+    fc.assert(fc.property(fc.jsonValue(), (value) => void validateConfiguration(value)));
   });
 });

@@ -1,7 +1,7 @@
-/** The form of what a device is given: nothing of it reaches another program before it has been through here. */
+/** Validates configurations. No text of a configuration reaches another program before this. */
 
 import { familyOf, parseIpBlock } from "@gatehouse/addresses/ip-block";
-import { isEndpoint, problemOf, repeated } from "@gatehouse/agent-core/configuration/text-checks";
+import { isEndpoint, problemOf, repeated } from "@gatehouse/agent-core/configuration/validate-texts";
 import { DeviceConfigurationHeader } from "@gatehouse/agent-protocol/device/configuration";
 import type { UnreadConfiguration } from "@gatehouse/agent-protocol/device/envelope";
 import { Signature } from "@gatehouse/agent-protocol/link/envelope";
@@ -16,10 +16,7 @@ const ajv = new Ajv({ strict: false, ownProperties: true });
 formats.default(ajv, ["uuid"]);
 const hasContentForm = ajv.compile<DeviceConfigurationValue>(DeviceConfiguration);
 
-/**
- * The schema of a signed configuration of which the content is not looked at: whether a device knows its format is asked first, and the
- * signature before that.
- */
+/** The schema of a signed configuration without its content. The signature and the format are checked before the content. */
 export const unreadConfiguration = {
   type: "object",
   additionalProperties: false,
@@ -28,23 +25,23 @@ export const unreadConfiguration = {
 } as const;
 const isUnread = ajv.compile<UnreadConfiguration>(unreadConfiguration);
 
-/** Whether a value is a signed configuration, as far as one can tell without its content. */
+/** Whether a value is a signed configuration. Does not check the content. */
 export function isUnreadConfiguration(value: unknown): value is UnreadConfiguration {
   return isUnread(value);
 }
 
-/** @returns what is wrong with a content; undefined: nothing */
+/** @returns what is wrong with a content; undefined: it is valid */
 export function contentProblem(content: unknown): string | undefined {
   if (hasContentForm(content)) return valueProblem(content);
   const [error] = hasContentForm.errors ?? [];
-  return `${error?.instancePath ?? ""} ${error?.message ?? "does not have its form"}`.trim();
+  return `${error?.instancePath ?? ""} ${error?.message ?? "does not match the schema"}`.trim();
 }
 
 export function isDeviceConfiguration(content: unknown): content is DeviceConfigurationValue {
   return contentProblem(content) === undefined;
 }
 
-/** What the schema's patterns cannot say: that an address is one, that prefixes end where their bits do, and that no block is there twice. */
+/** Checks what the schema's patterns cannot express: valid addresses and prefixes, and no repeated blocks. */
 function valueProblem({ ipv4, ipv6, gateways, internet }: DeviceConfigurationValue): string | undefined {
   const addresses = gateways.flatMap((gateway) => gateway.addresses);
   const blocks = gateways.flatMap((gateway) => gateway.allowedIps);
@@ -62,7 +59,7 @@ function valueProblem({ ipv4, ipv6, gateways, internet }: DeviceConfigurationVal
       gateways.flatMap(({ names }) => names),
       "/gateways",
       isNamePattern,
-      "is neither a host name nor *.domain",
+      "is not a host name, and not *.domain",
     ) ??
     repeated(
       gateways.map(({ gateway }) => gateway),
@@ -75,7 +72,7 @@ function valueProblem({ ipv4, ipv6, gateways, internet }: DeviceConfigurationVal
     repeated(blocks, "/gateways") ??
     repeated([ipv4, ipv6, ...addresses], "/gateways") ??
     (internet !== undefined && !gateways.some(({ gateway }) => gateway === internet)
-      ? "/internet is none of the gateways"
+      ? "/internet is not one of the gateways"
       : undefined)
   );
 }

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { exampleDeviceConfiguration } from "../testing/example-device-configuration.ts";
-import { contentProblem } from "./check-device-configuration.ts";
+import { contentProblem } from "./validate-device-configuration.ts";
 
 const good = exampleDeviceConfiguration();
 const [first, second] = good.gateways;
 const withFirst = (changes: object) => ({ ...good, gateways: [{ ...first, ...changes }, second] });
 
-test("a configuration as it should be has no problem", () => {
+test("a valid configuration has no problem", () => {
   expect(contentProblem(good)).toBeUndefined();
   expect(contentProblem({ ...good, gateways: [] })).toBeUndefined();
   expect(contentProblem({ ...good, internet: first?.gateway, validUntil: 5 })).toBeUndefined();
@@ -20,17 +20,17 @@ test.each([
   [withFirst({ publicKey: "key; reboot" }), "must match pattern"],
   [withFirst({ addresses: ["100.64.255.1"] }), "must NOT have fewer"],
   [withFirst({ addresses: ["100.64.255.1", "::::"] }), "is not an IP address"],
-  [withFirst({ addresses: ["100.64.255.2", "fd64::ff:1"] }), "stands there twice"],
+  [withFirst({ addresses: ["100.64.255.2", "fd64::ff:1"] }), "occurs twice"],
   [withFirst({ allowedIps: ["10.0.0.1/8"] }), "is not an address block"],
-  [withFirst({ allowedIps: ["10.81.0.7/32"] }), "stands there twice"],
-  [withFirst({ publicKey: second?.publicKey }), "stands there twice"],
+  [withFirst({ allowedIps: ["10.81.0.7/32"] }), "occurs twice"],
+  [withFirst({ publicKey: second?.publicKey }), "occurs twice"],
   [withFirst({ endpoint: "192.0.2.1:99999" }), "is not host:port"],
   [withFirst({ relays: ["[::1:5]:4"] }), undefined],
-  [withFirst({ names: ["a b"] }), "is neither a host name"],
-  [withFirst({ names: ["-oops"] }), "is neither a host name"],
-  [withFirst({ names: ["*"] }), "is neither a host name"],
-  [{ ...good, internet: good.device }, "is none of the gateways"],
-])("%#: is refused with what is wrong", (content, problem) => {
+  [withFirst({ names: ["a b"] }), "is not a host name"],
+  [withFirst({ names: ["-oops"] }), "is not a host name"],
+  [withFirst({ names: ["*"] }), "is not a host name"],
+  [{ ...good, internet: good.device }, "is not one of the gateways"],
+])("%#: is refused with its problem", (content, problem) => {
   if (problem === undefined) expect(contentProblem(content)).toBeUndefined();
   else expect(contentProblem(content)).toContain(problem);
 });

@@ -1,16 +1,16 @@
 import type { ConfigurationContent, Membership, TimeWindows } from "@gatehouse/agent-protocol/gateway/configuration";
 
-/** Whether it holds at this moment; absent or true: always. A window is open from its first moment until before its second. */
+/** Whether a window is open now. Without windows, it always is. A window includes its start and excludes its end. */
 export function isOpen(windows: TimeWindows | true | undefined, now: number): boolean {
   if (windows === undefined || windows === true) return true;
   return windows.some(([from, until]) => (from === null || from <= now) && (until === null || now < until));
 }
 
-/** @returns the next moment after this one at which a window opens or closes, a drain or the life of the configuration ends */
+/** Returns the next time at which a window opens or closes, a drain ends, or the configuration expires. */
 export function nextChangeAt(content: ConfigurationContent, expiresAt: number, now: number): number | undefined {
   let next = Number.POSITIVE_INFINITY;
-  const consider = (moment: number | null | undefined) => {
-    if (moment !== null && moment !== undefined && moment > now && moment < next) next = moment;
+  const consider = (time: number | null | undefined) => {
+    if (time !== null && time !== undefined && time > now && time < next) next = time;
   };
   const considerAll = (windows: Membership | undefined) => {
     if (windows === undefined || windows === true) return;

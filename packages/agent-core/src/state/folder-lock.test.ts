@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { takeFolder } from "./running-once.ts";
+import { lockFolder } from "./folder-lock.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -12,19 +12,19 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-test("a folder is one agent's until that one gives it back", async () => {
-  const giveBack = await takeFolder(folder);
-  await expect(takeFolder(folder)).rejects.toThrow(`Another agent runs with the state folder ${folder}`);
-  giveBack();
-  (await takeFolder(folder))();
+test("a folder is locked until its agent releases it", async () => {
+  const release = await lockFolder(folder);
+  await expect(lockFolder(folder)).rejects.toThrow(`Another agent runs with the state folder ${folder}`);
+  release();
+  (await lockFolder(folder))();
 });
 
-test("one that was killed has it no more", async () => {
+test("the lock of a killed agent does not block others", async () => {
   const program = 'require("node:net").createServer().listen(process.argv[1], () => console.log("ready"))';
   const killed = spawn(process.execPath, ["-e", program, path.join(folder, "running.sock")]);
   await once(killed.stdout, "data");
-  await expect(takeFolder(folder)).rejects.toThrow("Another agent runs");
+  await expect(lockFolder(folder)).rejects.toThrow("Another agent runs");
   killed.kill("SIGKILL");
   await once(killed, "close");
-  (await takeFolder(folder))();
+  (await lockFolder(folder))();
 });

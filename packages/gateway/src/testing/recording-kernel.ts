@@ -2,15 +2,15 @@ import type { LivePeer } from "@gatehouse/agent-core/wireguard/wireguard-interfa
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { NftState } from "../enforcement/nft-state.ts";
 
-/** Filters and a tunnel that are only remembered, in the place of a machine's kernel. */
-export class RememberedKernel {
-  /** Undefined: somebody else took them away, or nobody has made any. */
+/** A kernel that only records filters and tunnel. */
+export class RecordingKernel {
+  /** Undefined: there are none, or another program removed them. */
   filters: NftState | undefined;
   /** Undefined: there is no interface. */
   content: ConfigurationContent | undefined;
-  /** What the machine says to the next change of the tunnel, when some of it is done. */
+  /** The error of the next tunnel change, after a part was applied. */
   refusal: string | undefined;
-  /** What was changed, one after the other. */
+  /** The changes in order. */
   readonly changes: ("filters" | "tunnel")[] = [];
 
   async filter(state: NftState): Promise<void> {
@@ -35,16 +35,16 @@ export class RememberedKernel {
     if (refusal !== undefined) throw new Error(refusal);
   }
 
-  async mendTunnel(content: ConfigurationContent): Promise<boolean> {
-    const wasGone = this.content === undefined;
+  async repairTunnel(content: ConfigurationContent): Promise<boolean> {
+    const wasMissing = this.content === undefined;
     await this.tunnel(content);
-    return wasGone;
+    return wasMissing;
   }
 
-  /** The same machine, as the agent sees its interface. */
+  /** The interface of the same machine. */
   readonly wireGuard = {
     name: "gh0",
-    isThere: async (): Promise<boolean> => this.content !== undefined,
+    exists: async (): Promise<boolean> => this.content !== undefined,
     livePeers: async (): Promise<ReadonlyMap<string, LivePeer>> => new Map(),
   };
 }

@@ -1,15 +1,15 @@
 import type { LivePeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import type { WantedTunnel } from "../tunnel/wanted-tunnel.ts";
 
-/** A tunnel that only remembers what it should be like. */
-export class RememberedTunnel {
+/** A tunnel that only records the wanted state. */
+export class RecordingTunnel {
   wanted: WantedTunnel | undefined;
   refusal: string | undefined;
   live = new Map<string, LivePeer>();
-  /** Somebody else took it away. */
+  /** Another program removed the interface. */
   isGone = false;
 
-  async bring(wanted: WantedTunnel): Promise<void> {
+  async apply(wanted: WantedTunnel): Promise<void> {
     const { refusal } = this;
     this.refusal = undefined;
     if (refusal !== undefined) throw new Error(refusal);

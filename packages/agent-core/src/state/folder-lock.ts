@@ -1,0 +1,56 @@
+import { rm } from "node:fs/promises";
+import { connect, createServer, type Server } from "node:net";
+import { join } from "node:path";
+
+/** The kernel's limit for the path of a socket, in bytes. */
+const longestPath = 107;
+
+/**
+ * Locks a state folder until the process ends. Two agents with one folder would disconnect each other, and delete each
+ * other's tunnel. The lock is a listening socket, which the kernel closes with the process.
+ *
+ * @param folder an existing folder
+ * @returns releases the lock
+ * @throws Error if another agent has the lock
+ */
+export async function lockFolder(folder: string): Promise<() => void> {
+  const path = join(folder, "running.sock");
+  // Without a lock, the agent still runs: the path may be too long, or the folder not writable.
+  if (Buffer.byteLength(path) > longestPath) return () => {};
+  let server = await listening(path);
+  if (server === "in use") {
+    if (await answers(path)) {
+      throw new Error(
+        `Another agent runs with the state folder ${folder}. Stop that agent first, for example with systemctl stop.`,
+      );
+    }
+    // The agent that created the socket was killed.
+    await rm(path, { force: true }).catch(() => {});
+    server = await listening(path);
+  }
+  if (server === "in use" || server === undefined) return () => {};
+  const held = server.unref();
+  return () => void held.close();
+}
+
+/** @returns undefined if the socket cannot be created */
+function listening(path: string): Promise<Server | "in use" | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer((socket) => void socket.on("error", () => {}).destroy());
+    server.once("error", (error) => {
+      resolve("code" in error && error.code === "EADDRINUSE" ? "in use" : undefined);
+    });
+    server.listen(path, () => resolve(server));
+  });
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+}
