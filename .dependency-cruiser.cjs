@@ -12,6 +12,7 @@ const npmPackage = (name) => `(^|/)node_modules/(@types/)?${name}/|^${name}$`;
 
 /** Each layer may import the layers before it, never those after it. */
 const layers = [
+  "packages/embedded-postgres",
   "packages/addresses",
   "packages/contract",
   "packages/agent-protocol",
@@ -23,7 +24,8 @@ const layers = [
 
 const downward = layers.slice(0, -1).map((layer, index) => ({
   name: `downward-from-${layer.replace("packages/", "")}`,
-  comment: "Imports go downward only: addresses, contract, agent-protocol, policy, server, cli, bench.",
+  comment:
+    "Imports go downward only: embedded-postgres, addresses, contract, agent-protocol, policy, server, cli, bench.",
   severity: "error",
   from: { path: `^${layer}/` },
   to: { path: `^(${layers.slice(index + 1).join("|")})/` },

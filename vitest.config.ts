@@ -16,7 +16,7 @@ const budgeted = readdirSync("packages")
   )
   .filter((file) => file.endsWith(".test.ts") && readFileSync(file, "utf8").includes("test/budget.ts"));
 /** Packages whose tests need a server or a database. Their rules are pure, and are unit tests. */
-const withServer = ["packages/server", "packages/cli"];
+const withServer = ["packages/embedded-postgres", "packages/server", "packages/cli"];
 const rules = "packages/server/src/**/*.rules.test.ts";
 
 /** Projects run one after the other, in this order: a worker keeps its modules and its server from file to file. */

@@ -7,10 +7,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { startEmbeddedPostgres } from "@gatehouse/embedded-postgres";
 import { compose } from "@gatehouse/server/compose";
 import { waitingConnections } from "@gatehouse/server/http/app";
 import { migrate } from "@gatehouse/server/platform/db/migrations";
-import { startEmbeddedPostgres } from "@gatehouse/server/platform/embedded-postgres/embedded-postgres";
 import { createLog } from "@gatehouse/server/platform/log";
 import { benchMasterKey } from "./master-key.ts";
 

@@ -2,7 +2,7 @@
 // Needs the condition gatehouse-source.
 import { register } from "node:module";
 
-register("../../packages/server/src/platform/embedded-postgres/typescript-hooks.mjs", import.meta.url);
+register("../typescript-hooks.mjs", import.meta.url);
 const [node, , module, ...args] = process.argv;
 process.argv = [node, module, ...args];
 await import(new URL(`../../${module}`, import.meta.url).href);

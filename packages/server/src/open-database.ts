@@ -1,13 +1,9 @@
 /** The database that the settings name: an administrator's own, or the embedded one, which is started. */
+import { DataFolderInUseError, runningPostgres, startEmbeddedPostgres } from "@gatehouse/embedded-postgres";
 import type { Config } from "./config.ts";
 import type { Connection } from "./platform/db/database.ts";
 import { migrateWhenReachable } from "./platform/db/migrate-when-reachable.ts";
 import { migrate } from "./platform/db/migrations.ts";
-import {
-  DataFolderInUseError,
-  runningPostgres,
-  startEmbeddedPostgres,
-} from "./platform/embedded-postgres/embedded-postgres.ts";
 import type { Log } from "./platform/log.ts";
 
 export interface OpenDatabase {

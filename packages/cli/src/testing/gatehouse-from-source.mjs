@@ -2,5 +2,5 @@
 // gatehouse-source: node --conditions=gatehouse-source gatehouse-from-source.mjs serve …
 import { register } from "node:module";
 
-register("../../../server/src/platform/embedded-postgres/typescript-hooks.mjs", import.meta.url);
+register("../../../../test/typescript-hooks.mjs", import.meta.url);
 await import("../main.ts");

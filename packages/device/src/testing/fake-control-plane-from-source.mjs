@@ -1,5 +1,5 @@
 // The control plane of fake-control-plane-process.ts from its TypeScript sources. Needs the condition gatehouse-source.
 import { register } from "node:module";
 
-register("../../../server/src/platform/embedded-postgres/typescript-hooks.mjs", import.meta.url);
+register("../../../../test/typescript-hooks.mjs", import.meta.url);
 await import("./fake-control-plane-process.ts");

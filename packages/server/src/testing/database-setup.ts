@@ -7,11 +7,11 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { startEmbeddedPostgres } from "@gatehouse/embedded-postgres";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
 import type { Connection } from "../platform/db/database.ts";
 import { migrate } from "../platform/db/migrations.ts";
-import { startEmbeddedPostgres } from "../platform/embedded-postgres/embedded-postgres.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {

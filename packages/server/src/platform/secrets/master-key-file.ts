@@ -1,6 +1,6 @@
 import { open, readFile, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { systemErrorCode } from "../embedded-postgres/embedded-postgres-error.ts";
+import { systemErrorCode } from "@gatehouse/embedded-postgres";
 import type { Log } from "../log.ts";
 import { StartError } from "../start-error.ts";
 import { generateMasterKey, parseMasterKey } from "./master-key.ts";

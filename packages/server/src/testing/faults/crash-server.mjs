@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { register } from "node:module";
 
-register("../../platform/embedded-postgres/typescript-hooks.mjs", import.meta.url);
+register("../../../../../test/typescript-hooks.mjs", import.meta.url);
 const { startGatehouse } = await import("../../main.ts");
 const { readConfig } = await import("../../config.ts");
 const { createLog } = await import("../../platform/log.ts");

@@ -6,13 +6,16 @@ import { chmod, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import {
+  chooseSocketDirectory,
+  recordedPostmasterPid,
+  serverPort,
+  serverSocketName,
+  superuser,
+} from "@gatehouse/embedded-postgres/inspection";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { budgeted } from "../../../../../test/budget.ts";
-import { superuser } from "../../platform/embedded-postgres/initialise-cluster.ts";
-import { recordedPostmasterPid } from "../../platform/embedded-postgres/postmaster.ts";
-import { serverPort, serverSocketName } from "../../platform/embedded-postgres/server-settings.ts";
-import { chooseSocketDirectory } from "../../platform/embedded-postgres/socket-directory.ts";
 import { generateToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import { brokenInvariants } from "./invariants.queries.ts";
 

@@ -1,7 +1,7 @@
 // Starts the embedded PostgreSQL on the data folder in its first argument, says so, and waits to be killed.
 import { register } from "node:module";
 
-register("./typescript-hooks.mjs", import.meta.url);
+register("../../../test/typescript-hooks.mjs", import.meta.url);
 const { startEmbeddedPostgres } = await import("./embedded-postgres.ts");
 const [, , dataDir] = process.argv;
 if (dataDir === undefined) throw new Error("usage: crash-test-owner.mjs <data folder>");

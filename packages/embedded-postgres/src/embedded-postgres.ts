@@ -14,7 +14,7 @@ import { serverPort, serverSocketName } from "./server-settings.ts";
 import { chooseSocketDirectory, removeSocketDirectory } from "./socket-directory.ts";
 import { supervise } from "./supervise.ts";
 
-export { DataFolderInUseError, EmbeddedPostgresError } from "./embedded-postgres-error.ts";
+export { DataFolderInUseError, EmbeddedPostgresError, systemErrorCode } from "./embedded-postgres-error.ts";
 
 const databaseName = "gatehouse";
 const run = promisify(execFile);
