@@ -9,24 +9,24 @@ import { asLiteralText, asSelection, walkRule } from "./rule-syntax.ts";
 export type RuleCheck =
   | {
       readonly ok: true;
-      /** Whether the rule depends on the time of the decision, and so needs `hasTimeConstraint`. */
+      /** Whether the result depends on the time of the decision, so that `hasTimeConstraint` is required. */
       readonly readsNow: boolean;
     }
   | { readonly ok: false; readonly problems: readonly RuleProblem[] };
 
 const MAX_PROBLEMS = 20;
 
-/** All but tab, line feed and carriage return; lone surrogates have no UTF-8 and could not be stored. */
+/** Control characters except tab, line feed and carriage return, and lone surrogates, which UTF-8 cannot encode. */
 const UNPRINTABLE = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u;
 
 const parsing = ruleEnvironment();
 
 /**
- * Checks the text of an admission rule (CEL; see the contract's "Admission rule text") before it is stored: syntax,
- * names, types, patterns, and that its evaluation is bounded. Never throws, and takes time bounded by the limits.
+ * Checks the text of an admission rule (CEL; contract, "Admission rule text") before it is stored: its syntax, names,
+ * types and patterns, and that its evaluation is bounded. Never throws. The limits bound the time of the check.
  *
- * @returns whether the rule reads the clock, or every problem found, at most 20, in the order of the text; names are
- *   checked before types, and of type errors only the first is reported
+ * @returns whether the rule reads the clock, or up to 20 problems in the order of the text. Names are checked before
+ *   types, and only the first type error is reported.
  */
 export function checkRuleText(text: string): RuleCheck {
   const unreadable = textFault(text);
@@ -43,7 +43,7 @@ export function checkRuleText(text: string): RuleCheck {
 }
 
 function textFault(text: string): RuleFault | undefined {
-  // A character takes at most two units, so most long texts need no counting.
+  // A character takes at most two UTF-16 units, so most long texts need no counting.
   const { characters } = RULE_LIMITS;
   if (text.length > 2 * characters || (text.length > characters && [...text].length > characters)) {
     return { message: `The rule is longer than ${characters} characters.`, at: 0 };
@@ -72,7 +72,7 @@ interface RuleShape {
   readonly faults: readonly RuleFault[];
 }
 
-/** One pass over the tree: what the rule names, and what is wrong with it whatever its types are. */
+/** Collects, in one pass over the tree, the names in the rule and the problems that do not depend on types. */
 function survey(root: ASTNode): RuleShape {
   const faults: RuleFault[] = [];
   const selectedNames = new Set<string>();
@@ -97,7 +97,7 @@ function survey(root: ASTNode): RuleShape {
   return { readsNow, selectedNames, patternSizes, faults };
 }
 
-/** Reads the literal patterns, and stops where they have become too large together. */
+/** Reads the literal patterns, and stops when they exceed the limit together. */
 function checkPatterns(patterns: readonly ASTNode[], faults: RuleFault[]): Map<ASTNode, number> {
   const sizes = new Map<ASTNode, number>();
   let total = 0;

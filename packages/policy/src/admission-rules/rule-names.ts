@@ -8,11 +8,11 @@ const VARIABLES = [...RECORDS.keys(), TIME_VARIABLE];
 
 export interface NameCheck {
   readonly faults: readonly RuleFault[];
-  /** False below a call that does not exist: what its arguments mean cannot be told. */
+  /** False below an unknown call, because the meaning of its arguments is unknown. */
   readonly descend: boolean;
 }
 
-/** What one node names that a rule does not have: variables, fields, functions, time zones. */
+/** Checks the variable, field, function and time zone that a node names. */
 export function checkNames(node: ASTNode, bound: BoundNames): NameCheck {
   const call = functionProblem(node);
   if (call !== undefined) return { faults: [{ message: call, at: positionOf(node) }], descend: false };
@@ -28,7 +28,7 @@ function variableProblem(node: ASTNode, bound: BoundNames): string | undefined {
   return `There is no variable ${quoteText(name)}; a rule can use ${listed(VARIABLES)}. A text needs quotes.`;
 }
 
-/** Also for `has(device.postur)`, which the type checker lets pass and which would always be false. */
+/** Also rejects `has(device.postur)`, which passes the type checker and is always false. */
 function fieldProblem(node: ASTNode, bound: BoundNames): string | undefined {
   const selection = asSelection(node);
   const variable = selection === undefined ? undefined : asFreeVariable(selection.operand, bound);
@@ -67,7 +67,7 @@ function zoneFault(node: ASTNode): RuleFault | undefined {
   };
 }
 
-/** Names only: runtimes differ in whether they take offsets such as +02:00. */
+/** Accepts names only, because not every runtime supports offsets such as +02:00. */
 function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {

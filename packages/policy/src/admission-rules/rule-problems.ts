@@ -4,20 +4,20 @@ import { RULE_LIMITS } from "./rule-language.ts";
 
 export interface RuleProblem {
   readonly message: string;
-  /** From 1. Lines end with a line feed. */
+  /** Starts at 1. Lines end with a line feed. */
   readonly line: number;
-  /** From 1, in Unicode characters. */
+  /** Starts at 1. Counts Unicode characters. */
   readonly column: number;
 }
 
-/** A problem before its position is put as line and column. */
+/** A problem with its index instead of line and column. */
 export interface RuleFault {
   readonly message: string;
-  /** Index into the text, in UTF-16 units. */
+  /** Index into the text in UTF-16 units. */
   readonly at: number;
 }
 
-/** Puts faults into the order of the text, with line and column. */
+/** Sorts faults in the order of the text, and converts indexes to lines and columns. */
 export function problemsOf(text: string, faults: readonly RuleFault[]): RuleProblem[] {
   return [...faults]
     .sort((a, b) => a.at - b.at)
@@ -29,7 +29,7 @@ export function problemsOf(text: string, faults: readonly RuleFault[]): RuleProb
     });
 }
 
-/** Where a person would point to for a node: at its method, operator or index, else at the node's own place. */
+/** The index to show for a node: its method, operator or index expression, otherwise the start of the node. */
 export function positionOf(node: ASTNode): number {
   switch (node.op) {
     case "rcall":
@@ -61,7 +61,7 @@ function textBetween(node: ASTNode, text: string, from: number, to: number): num
   return found < 0 ? node.pos : from + found;
 }
 
-/** What the parser can be waiting for. */
+/** Texts for the tokens that the parser can expect. */
 const EXPECTED: Readonly<Record<string, string>> = {
   RPAREN: '")"',
   RBRACKET: '"]"',
@@ -89,12 +89,12 @@ const LIMITS: Readonly<Record<string, string>> = {
   maxCallArguments: `A call can have at most ${RULE_LIMITS.callArguments} arguments.`,
 };
 
-/** A parse or type error of the library, in words for an administrator. */
+/** Describes a parse or type error of the library for an administrator. */
 export function faultOfLibraryError(error: unknown, text: string): RuleFault {
   if (!isCelError(error)) return { message: "The rule is too involved to be checked; make it shorter.", at: 0 };
   const start = clamp(error.range?.start ?? 0, text.length);
   const fragment = text.slice(start, clamp(error.range?.end ?? start, text.length));
-  // Parse errors have a place and no node.
+  // Parse errors have a position but no node.
   const at = error.node?.op === undefined ? start : positionOf(error.node);
   switch (error.code) {
     case "unexpected_character":
@@ -119,7 +119,7 @@ export function faultOfLibraryError(error: unknown, text: string): RuleFault {
   }
 }
 
-/** The type names of the library, in the words of a rule. */
+/** Replaces the library's type names by those of the rule language. */
 export function plainTypes(text: string): string {
   return text
     .replaceAll("google.protobuf.Timestamp", "timestamp")
@@ -131,7 +131,7 @@ interface CelError extends Omit<ParseError, "name" | "node"> {
   readonly node?: ASTNode;
 }
 
-// The library's error classes share these members; checking for them holds for all three, and for none of the runtime's.
+// The three error classes of the library share these members. No runtime error has them.
 function isCelError(error: unknown): error is CelError {
   return error instanceof Error && "code" in error && "summary" in error && typeof error.summary === "string";
 }

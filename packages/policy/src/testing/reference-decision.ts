@@ -34,7 +34,7 @@ export interface ReferenceDecision extends Omit<Decision, "validUntil"> {
 export function decideByContract(facts: TenantFacts, request: AccessRequest): ReferenceDecision {
   // "1. An unknown or inactive user, a user still pending, an inactive device, or a device of another user → deny, with
   // that reason."
-  const asking = whoAsks(facts, request.subject);
+  const asking = resolveSubject(facts, request.subject);
   if (typeof asking === "string") return denied(asking);
 
   // "2. The destination picks the resource: by id, or by address".
@@ -69,14 +69,14 @@ export function decideByContract(facts: TenantFacts, request: AccessRequest): Re
   return denied("no_policy_allows", { resource, readsNow });
 }
 
-interface TestedPrincipal {
+interface ResolvedSubject {
   /** Absent for a site. */
   readonly user?: UserFacts;
   readonly device?: DeviceFacts;
   readonly isSite: boolean;
 }
 
-function whoAsks(facts: TenantFacts, subject: Subject): TestedPrincipal | DecisionReason {
+function resolveSubject(facts: TenantFacts, subject: Subject): ResolvedSubject | DecisionReason {
   if (subject.kind === "site") {
     return facts.gateways.some(({ id }) => id === subject.gatewayId) ? { isSite: true } : "unknown_gateway";
   }
@@ -172,7 +172,7 @@ function firstCreated(resources: readonly ResourceFacts[]): ResourceFacts | unde
 }
 
 /** "The resource's type picks the list of policies: PRIVATE or SAAS; INTERNET for a resource of that type and when none matches." */
-function listOfPolicies(asking: TestedPrincipal, resource: ResourceFacts | undefined): PolicyType {
+function listOfPolicies(asking: ResolvedSubject, resource: ResourceFacts | undefined): PolicyType {
   if (asking.isSite) return "SITETOSITE";
   return resource === undefined ? "INTERNET" : resource.type;
 }
@@ -185,7 +185,7 @@ function isDefaultOfInternet(policy: PolicyFacts): boolean {
  * "source (allUsers, or the user in `users`; allGroups and the user is in some group, or in one of `groups`; allDevices and
  * a device asks, or the device in `devices`; any one of these suffices; SITETOSITE has none of these)".
  */
-function sourceApplies(facts: TenantFacts, policy: PolicyFacts, { user, device }: TestedPrincipal): boolean {
+function sourceApplies(facts: TenantFacts, policy: PolicyFacts, { user, device }: ResolvedSubject): boolean {
   if (policy.type === "SITETOSITE") return true;
   if (user === undefined) return false;
   if (policy.allUsers || policy.users.includes(user.id)) return true;
@@ -234,7 +234,7 @@ function evaluateRule(
  */
 function variablesOf(
   facts: TenantFacts,
-  { user, device }: TestedPrincipal,
+  { user, device }: ResolvedSubject,
   resource: ResourceFacts | undefined,
   request: AccessRequest,
 ): RuleVariables {
