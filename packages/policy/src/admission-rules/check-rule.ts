@@ -46,14 +46,15 @@ function textFault(text: string): RuleFault | undefined {
   // A character takes at most two UTF-16 units, so most long texts need no counting.
   const { characters } = RULE_LIMITS;
   if (text.length > 2 * characters || (text.length > characters && [...text].length > characters)) {
-    return { message: `The rule is longer than ${characters} characters.`, at: 0 };
+    return { message: `The rule is longer than ${characters} characters. Shorten it or split it.`, at: 0 };
   }
   const unprintable = UNPRINTABLE.exec(text);
   if (unprintable !== null) {
-    const message = "There is a control character or a broken character here; remove it.";
+    const message = "A control character or an incomplete character is not allowed. Remove it.";
     return { message, at: unprintable.index };
   }
-  if (text.trim() === "") return { message: "The rule is empty; write a condition, or true to admit always.", at: 0 };
+  if (text.trim() === "")
+    return { message: "The rule is empty. Write a condition, or true to admit every request.", at: 0 };
   return undefined;
 }
 
@@ -90,7 +91,7 @@ function survey(root: ASTNode): RuleShape {
     return names.descend;
   });
   if (deepest !== undefined) {
-    const message = `More than ${RULE_LIMITS.treeDepth} operators are chained or nested; use a list and "in" instead.`;
+    const message = `More than ${RULE_LIMITS.treeDepth} operators are chained or nested. Use a list and "in" instead.`;
     return { readsNow, selectedNames, patternSizes: new Map(), faults: [{ message, at: deepest.pos }] };
   }
   const patternSizes = checkPatterns(patterns, faults);
@@ -113,7 +114,7 @@ function checkPatterns(patterns: readonly ASTNode[], faults: RuleFault[]): Map<A
     sizes.set(node, reading.instructions);
     total += reading.instructions;
     if (total > RULE_LIMITS.patternInstructions) {
-      faults.push({ message: "The patterns of the rule are too large; use smaller repetition counts.", at: node.pos });
+      faults.push({ message: "The patterns of the rule are too large. Use smaller repetition counts.", at: node.pos });
       break;
     }
   }
@@ -126,7 +127,7 @@ function typeFault(text: string, selectedNames: ReadonlySet<string>): RuleFault 
     const { valid, type, error } = rule.check();
     if (!valid) return faultOfLibraryError(error, text);
     if (type === "bool" || type === "dyn") return undefined;
-    const message = `The rule gives ${plainTypes(type ?? "nothing")}; it must give true or false.`;
+    const message = `The rule gives ${plainTypes(type ?? "nothing")}. It must give true or false.`;
     return { message, at: rule.ast.start };
   } catch (error) {
     return faultOfLibraryError(error, text);

@@ -50,12 +50,12 @@ export function costFault(root: ASTNode, patternSizes: ReadonlyMap<ASTNode, numb
   const estimator = new CostEstimator(patternSizes);
   const { cost } = estimator.estimate(root, new Map());
   if (estimator.tooNested !== undefined) {
-    const message = `Lists and maps can be nested at most ${RULE_LIMITS.valueNesting} deep.`;
+    const message = `Lists and maps can be nested at most ${RULE_LIMITS.valueNesting} levels deep.`;
     return { message, at: estimator.tooNested.pos };
   }
   if (cost <= RULE_LIMITS.cost) return undefined;
   return {
-    message: "The rule could take too long: use fewer comprehensions within each other, or shorter lists and patterns.",
+    message: "The rule could take too long. Use fewer nested comprehensions, or shorter lists and patterns.",
     at: root.start,
   };
 }

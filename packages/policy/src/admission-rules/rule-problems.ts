@@ -82,7 +82,7 @@ const OTHER_LANGUAGES: ReadonlyMap<string, string> = new Map([
 ]);
 
 const LIMITS: Readonly<Record<string, string>> = {
-  maxAstNodes: `The rule has more than ${RULE_LIMITS.nodes} parts; split it into several rules.`,
+  maxAstNodes: `The rule has more than ${RULE_LIMITS.nodes} parts. Split it into several rules.`,
   maxDepth: `Brackets, calls or selections are nested more than ${RULE_LIMITS.nesting} deep here.`,
   maxListElements: `A list can be written with at most ${RULE_LIMITS.listElements} elements.`,
   maxMapEntries: `A map can be written with at most ${RULE_LIMITS.mapEntries} entries.`,
@@ -91,7 +91,7 @@ const LIMITS: Readonly<Record<string, string>> = {
 
 /** Describes a parse or type error of the library for an administrator. */
 export function faultOfLibraryError(error: unknown, text: string): RuleFault {
-  if (!isCelError(error)) return { message: "The rule is too involved to be checked; make it shorter.", at: 0 };
+  if (!isCelError(error)) return { message: "The rule is too complex to check. Make it shorter.", at: 0 };
   const start = clamp(error.range?.start ?? 0, text.length);
   const fragment = text.slice(start, clamp(error.range?.end ?? start, text.length));
   // Parse errors have a position but no node.
@@ -107,7 +107,7 @@ export function faultOfLibraryError(error: unknown, text: string): RuleFault {
       return { message: LIMITS[limit] ?? error.summary, at };
     }
     case "reserved_identifier":
-      return { message: `${quoteText(fragment)} is a reserved word; a variable cannot have that name.`, at };
+      return { message: `${quoteText(fragment)} is a reserved word and cannot be the name of a variable.`, at };
     case "no_such_overload":
       return { message: overloadMessage(error.summary), at };
     case "no_matching_overload":
@@ -139,11 +139,11 @@ function isCelError(error: unknown): error is CelError {
 function tokenMessage(summary: string, fragment: string): string {
   const expected = /^Expected (\w+)/.exec(summary)?.[1];
   if (fragment === "") {
-    if (expected === undefined) return "The rule ends where a value is expected.";
-    return `The rule ends where ${EXPECTED[expected] ?? expected} is expected.`;
+    if (expected === undefined) return "The rule is incomplete: a value is expected at its end.";
+    return `The rule is incomplete: ${EXPECTED[expected] ?? expected} is expected at its end.`;
   }
   if (expected === "IDENTIFIER" && /^\w+$/.test(fragment)) {
-    return `${quoteText(fragment)} cannot follow a dot; write it as an index, ["${fragment}"].`;
+    return `${quoteText(fragment)} cannot follow a dot. Write it as an index: ["${fragment}"].`;
   }
   const wanted = expected === undefined ? "A value" : (EXPECTED[expected] ?? expected);
   return withHint(`${wanted} is expected here, not ${quoteText(fragment)}.`, fragment);
@@ -163,13 +163,15 @@ function overloadMessage(summary: string): string {
 
 function callMessage(error: CelError): string {
   const signature = /'(.+)'$/s.exec(plainTypes(error.summary))?.[1];
-  return signature === undefined ? `${error.summary}.` : `${signature} is not a call that exists; check its arguments.`;
+  return signature === undefined
+    ? `${error.summary}.`
+    : `${signature} does not exist. Check the types of the arguments.`;
 }
 
 function macroMessage(summary: string): string {
   const comprehension = /^(\w+)\(var/.exec(summary)?.[1];
-  if (comprehension === undefined) return "has takes a selection with a dot, as in has(user.title).";
-  return `The first argument of ${comprehension} is the name that each element gets.`;
+  if (comprehension === undefined) return "has takes a field, as in has(user.title).";
+  return `The first argument of ${comprehension} must be a name for each element.`;
 }
 
 function clamp(at: number, length: number): number {

@@ -50,7 +50,7 @@ const network = `
 `;
 
 describe("the nearest miss", () => {
-  test("is the group that the user is not in", () => {
+  test("is a group of which the user is not a member", () => {
     const tenant = `
   users: { ada: { groups: [Sales] }, grace: { groups: [Engineering] } }${network}
   policies:
@@ -59,7 +59,7 @@ describe("the nearest miss", () => {
     expect(missing(tenant, "{ user: grace, resource: Git }")).toBeUndefined();
   });
 
-  test("is the fewest conditions of a rule that would have to be met", () => {
+  test("lists the fewest unmet conditions of a rule", () => {
     const tenant = `
   users: { ada: { attributes: { department: Sales, level: 2 } } }
   devices: { laptop: { user: ada, os: Linux, posture: { encrypted: false } } }${network}
@@ -75,7 +75,7 @@ describe("the nearest miss", () => {
     ]);
   });
 
-  test("is what a negation would have to give, and says so", () => {
+  test("marks a condition that must not be met", () => {
     const tenant = `
   users: { ada: { attributes: { contractor: true } } }${network}
   policies:
@@ -83,7 +83,7 @@ describe("the nearest miss", () => {
     expect(missing(tenant, "{ user: ada, resource: Git }")).toEqual(["not user.contractor"]);
   });
 
-  test("counts the policy that denies before another would allow", () => {
+  test("includes an earlier policy that denies", () => {
     const tenant = `
   users: { ada: { groups: [Contractors, Engineering] } }${network}
   policies:
@@ -92,7 +92,7 @@ describe("the nearest miss", () => {
     expect(missing(tenant, "{ user: ada, resource: Git }")).toEqual(["not denied by No contractors"]);
   });
 
-  test("is the policy that lacks less, whichever comes first", () => {
+  test("is the policy with the fewest missing facts, whatever the order", () => {
     const tenant = `
   users: { ada: { groups: [Sales] } }${network}
   policies:
@@ -103,7 +103,7 @@ describe("the nearest miss", () => {
     expect(missing(tenant, "{ user: ada, resource: Git, from: 203.0.113.7 }")).toEqual(["from 198.51.100.0/24"]);
   });
 
-  test("is that the user is deactivated, where a policy would allow the rest", () => {
+  test("is the inactive user, if a policy would allow the request otherwise", () => {
     const tenant = `
   users: { ada: { status: inactive } }${network}
   policies:
@@ -111,7 +111,7 @@ describe("the nearest miss", () => {
     expect(missing(tenant, "{ user: ada, resource: Git }")).toEqual(["user_inactive"]);
   });
 
-  test("is the port that the resource does not offer", () => {
+  test("is a port that the resource does not offer", () => {
     const tenant = `
   users: { ada }${network}
   policies:
@@ -119,7 +119,7 @@ describe("the nearest miss", () => {
     expect(missing(tenant, "{ user: ada, to: git.example.com, protocol: TCP/22 }")).toEqual(["protocol_not_offered"]);
   });
 
-  test("is none where no policy is about the resource, or its rule is never met", () => {
+  test("is absent if no policy names the resource or its rule is never met", () => {
     const tenant = `
   users: { ada }${network}
   policies:
@@ -129,7 +129,7 @@ describe("the nearest miss", () => {
   });
 });
 
-test("a rule is told part by part, with the values it saw and the errors it met", () => {
+test("a rule is traced part by part, with values and errors", () => {
   const tenant = `
   users: { ada: { groups: [Sales], attributes: { level: 2 } } }${network}
   policies:
@@ -157,7 +157,7 @@ test("a rule is told part by part, with the values it saw and the errors it met"
   });
 });
 
-test("an explanation is always of the opinion of the decision", () => {
+test("an explanation always agrees with the decision", () => {
   fc.assert(
     fc.property(randomTenant, fc.array(randomRequest, { minLength: 1, maxLength: 10 }), (facts, requests) => {
       const model = compile(facts);

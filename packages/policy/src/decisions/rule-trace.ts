@@ -57,7 +57,7 @@ function outcomeOf(
   try {
     const value = preparePart(node)(context);
     if (typeof value === "boolean") return { met: value };
-    return { met: undefined, error: "gives neither true nor false" };
+    return { met: undefined, error: "must give true or false" };
   } catch (error) {
     return { met: undefined, error: messageOf(error) };
   }

@@ -46,7 +46,7 @@ const allowElsewhere = "{name: Elsewhere, all: [users, resources], sourceIps: [1
 const denyFrom = "{name: Not from the office, action: deny, all: [users, resources], sourceIps: [192.0.2.0/24]}";
 const when = (rule: string) => `{name: Ruled, all: [users, resources], when: ${JSON.stringify(rule)}}`;
 
-describe("policies and where requests come from", () => {
+describe("policies and source addresses", () => {
   test.each([
     ["no policy", [], {}, "never"],
     ["a policy that asks nothing", [allow], {}, "always"],
@@ -68,7 +68,7 @@ describe("policies and where requests come from", () => {
   });
 });
 
-describe("rules, of which parts are open", () => {
+describe("rules with open inputs", () => {
   const night = "now.getHours('UTC') < 6";
   test.each([
     ["reads the time", night, {}, "sometimes"],
@@ -92,7 +92,7 @@ describe("rules, of which parts are open", () => {
     ["fails on one side, and the other is open", `user.nothing == 1 || ${night}`, {}, "sometimes"],
     ["fails on one side, and needs the other", `user.nothing == 1 && ${night}`, {}, "never"],
     ["fails on one side, and negated may be met", `!(user.nothing == 1 && ${night})`, {}, "sometimes"],
-    ["gives no truth value on one side", `user.department || ${night}`, {}, "sometimes"],
+    ["has a text on one side", `user.department || ${night}`, {}, "sometimes"],
     ["chooses by what is certain a part that is certain", `user.level == 3 ? true : ${night}`, {}, "always"],
     ["chooses by what is certain a part that is open", `user.level == 1 ? true : ${night}`, {}, "sometimes"],
     ["chooses by the time between the same", `${night} ? user.level == 3 : user.level > 2`, {}, "sometimes"],
@@ -104,17 +104,17 @@ describe("rules, of which parts are open", () => {
     expect(levelBy([when(rule)], circumstances)).toBe(level);
   });
 
-  test("a rule that may be met, before one that denies, and before one that allows", () => {
+  test("a rule that may be met, before a policy that denies and before one that allows", () => {
     expect(levelBy([when(night), deny], {})).toBe("sometimes");
     expect(levelBy([when(night), allow], {})).toBe("always");
   });
 
-  test("a condition that can be neither is taken for possible: parts are taken for independent", () => {
+  test("a contradictory condition counts as possible, because parts are analyzed independently", () => {
     expect(levelBy([when("source.country == 'DE' || source.country != 'DE'")], {})).toBe("sometimes");
   });
 });
 
-describe("who has no access, whatever the policies say", () => {
+describe("subjects without access, whatever the policies", () => {
   test.each([
     ["an inactive user", { user: "ivan", resource: "wiki" }],
     ["a pending user", { user: "petra", resource: "wiki" }],

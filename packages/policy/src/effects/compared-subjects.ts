@@ -82,7 +82,8 @@ export class ComparedSubjects {
     const after = is === undefined ? undefined : this.#stateOf(this.#after, is, key);
     const before = areSame ? after : was === undefined ? undefined : this.#stateOf(this.#before, was, key + 1);
     const subjects = [namedSubject({ kind: "user", userId }, before, after, first)];
-    const [oldDevices, newDevices] = this.#devices.map((devices) => devices.get(userId) ?? none) as [Devices, Devices]; // one per model
+    // One list per model.
+    const [oldDevices, newDevices] = this.#devices.map((devices) => devices.get(userId) ?? none) as [Devices, Devices];
     if (oldDevices.length === 0 && newDevices.length === 0) return subjects;
     for (const [deviceId, own, other] of pairedDevices(oldDevices, newDevices)) {
       const now = withDevice(after, other, this.#after);

@@ -133,7 +133,8 @@ function possible(node: ASTNode, open: Openness): Possible {
       };
     }
     case "?:": {
-      const [condition, met, unmet] = node.args.map((part) => possible(part, open)) as [Possible, Possible, Possible]; // a conditional has three operands
+      // A conditional has three operands.
+      const [condition, met, unmet] = node.args.map((part) => possible(part, open)) as [Possible, Possible, Possible];
       return (context) => {
         const may = condition(context);
         return ((may & MET) === 0 ? 0 : met(context)) | ((may & UNMET) === 0 ? 0 : unmet(context)) | (may & FAILED);

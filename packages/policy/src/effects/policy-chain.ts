@@ -26,7 +26,9 @@ export interface ChainEntry {
   readonly resource: CompiledResource | undefined;
 }
 
-/** The part of a principal that a rule reads. A rule that ignores the device has one result for all of a user's devices. */
+/**
+ * The part of a principal that a rule reads. A rule that ignores the device has one result for all devices of a user.
+ */
 export const ruleScope = { none: 0, user: 1, device: 2 } as const;
 
 /** Destinations that the same entries name. A principal has the same access to all of them. */
@@ -123,7 +125,7 @@ export function outcomeBits(policy: CompiledPolicy, certainty: Certainty): numbe
   return (mayAllow(policy) ? allowBit : denyBit) | (certainty === "yes" ? doneBit : 0);
 }
 
-/** The entries of a policy: none if it never qualifies, one per resource if its rule reads the resource, otherwise one. */
+/** No entry for a policy that never qualifies, one per resource if its rule reads the resource, otherwise one. */
 function chainEntries({ policy, sides }: MergedPolicy, parts: ChainParts): readonly ChainEntry[] {
   const { resources } = parts;
   const { facts } = policy;

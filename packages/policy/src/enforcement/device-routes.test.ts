@@ -47,7 +47,7 @@ function waysByDecisions(model: Model, ways: RouteInputs, deviceId: string, now:
   return { found, internet: elsewhere.resource === undefined ? firstOf(elsewhere.gateways) : undefined };
 }
 
-test("a device goes to each address as the decisions say, one address at a time, and nowhere else", () => {
+test("a device has routes to exactly the addresses that decisions allow", () => {
   let [routed, without] = [0, 0];
   const somewhereUnknown = fc.subarray([...ids.gateways], { maxLength: 1 });
   fc.assert(
@@ -76,7 +76,7 @@ test("a device goes to each address as the decisions say, one address at a time,
   expect(without).toBeGreaterThan(20);
 });
 
-test("what was told before changes no way where priorities decide, and time alone changes none before `validUntil`", () => {
+test("previous routes do not override priorities, and routes do not change before `validUntil`", () => {
   let timed = 0;
   fc.assert(
     fc.property(randomTenant, randomLinks, moment, (facts, links, now) => {
@@ -103,7 +103,7 @@ test("what was told before changes no way where priorities decide, and time alon
   expect(timed).toBeGreaterThan(20);
 });
 
-test("a gateway that leaves service changes the way of nobody who is not on a way through it", () => {
+test("a gateway that leaves service affects only the devices that use it", () => {
   let [moved, stayed] = [0, 0];
   fc.assert(
     fc.property(randomTenant, randomLinks, moment, (facts, links, now) => {
@@ -134,7 +134,7 @@ test("a gateway that leaves service changes the way of nobody who is not on a wa
   expect(Math.min(moved, stayed)).toBeGreaterThan(20);
 });
 
-describe("a tenant of one device and three gateways", () => {
+describe("a tenant with one device and three gateways", () => {
   const id = (kind: number, number: number) => `00000000-0000-7000-8000-0000${kind}${String(number).padStart(7, "0")}`;
   const [one, two, three] = [id(1, 1), id(1, 2), id(1, 3)];
   const device = id(2, 1);
@@ -269,11 +269,11 @@ describe("a tenant of one device and three gateways", () => {
     });
   });
 
-  test("a device that is not known has no configuration", () => {
+  test("an unknown device has no configuration", () => {
     expect(deviceConfiguration(modelOf(all(), "MANUAL"), links(), id(2, 2), 0)).toBeUndefined();
   });
 
-  test("addresses, blocks and names of both families each stand where they belong, once", () => {
+  test("addresses, blocks and names of both families appear once", () => {
     const addresses = [
       "10.0.0.1",
       "2001:DB8::1",
@@ -293,7 +293,7 @@ describe("a tenant of one device and three gateways", () => {
     ]);
   });
 
-  test("load alone moves nobody who is on a gateway that serves, and decides for who comes", () => {
+  test("load selects the gateway of a new device and moves no existing one", () => {
     const before = told(modelOf(all(), "AUTOMATIC"));
     const present = wayIn(before) ?? "";
     const loaded = modelOf(all({ [present]: 1 }), "AUTOMATIC");
@@ -301,7 +301,7 @@ describe("a tenant of one device and three gateways", () => {
     expect(wayIn(told(loaded))).not.toBe(present);
   });
 
-  test("a gateway that goes moves its own devices; when it comes back they are its own again", () => {
+  test("a gateway that fails moves its own devices, which return with it", () => {
     const before = told(modelOf(all(), "AUTOMATIC"));
     const present = wayIn(before) ?? "";
     const others = [one, two, three].filter((gatewayId) => gatewayId !== present);
@@ -316,13 +316,13 @@ describe("a tenant of one device and three gateways", () => {
     expect(wayIn(told(modelOf(all(), "AUTOMATIC"), moved))).toBe(present);
   });
 
-  test("another order of priority moves devices at once", () => {
+  test("a new order of priority moves devices at once", () => {
     const before = told(modelOf(all(), "MANUAL"));
     expect(wayIn(before)).toBe(one);
     expect(wayIn(told(modelOf([gateway(two), gateway(one)], "MANUAL"), before))).toBe(two);
   });
 
-  test("a change of the resource lets load decide anew", () => {
+  test("a change of the resource lets load decide again", () => {
     const before = told(modelOf(all(), "AUTOMATIC"));
     const present = wayIn(before) ?? "";
     const loaded = modelOf(all({ [present]: 1 }), "AUTOMATIC");

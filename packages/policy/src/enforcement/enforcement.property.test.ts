@@ -62,7 +62,7 @@ function requestsOf(facts: TenantFacts, links: LinkFacts, destination: Destinati
 }
 
 test(
-  "a gateway carries exactly what decisions allow through it, at every moment of a configuration's validity",
+  "a gateway carries exactly the traffic that decisions allow, throughout the validity period",
   () => {
     fc.assert(
       fc.property(
@@ -130,7 +130,7 @@ test(
 );
 
 test(
-  "what is updated change by change is what would be made anew, and only what changed is told",
+  "incremental updates equal a new computation and report only changed gateways",
   () => {
     fc.assert(
       fc.property(

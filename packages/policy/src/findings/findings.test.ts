@@ -33,7 +33,7 @@ const people = `
     of ines: {user: ines}
   gateways: {berlin: ONLINE, oslo: OFFLINE, paris: ONLINE}`;
 
-test("policies that decide about nobody or nothing are found, each with its reason; others are not", () => {
+test("idle policies are reported with a reason, and others are not", () => {
   const { policies, hidden } = found(`${people}
   resources:
     git: {addresses: {git.example.com: [TCP/443]}, gateways: [berlin]}
@@ -100,7 +100,7 @@ test("policies that decide about nobody or nothing are found, each with its reas
   });
 });
 
-test("resources that nobody reaches are found, each with its reason; others are not", () => {
+test("unreachable resources are reported with a reason, and others are not", () => {
   const address = "addresses: {a.example.com: [TCP/443]}";
   const { resources } = found(`${people}
   resources:

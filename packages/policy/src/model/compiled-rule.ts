@@ -24,7 +24,7 @@ export class CompiledRule {
     try {
       const value = prepared.evaluate(context);
       if (typeof value === "boolean") return value;
-      return new Error(`The rule gives ${typeof value === "object" ? "no truth value" : typeof value}.`);
+      return new Error(`The rule gives ${typeof value}. It must give true or false.`);
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));
     }
