@@ -145,7 +145,7 @@ describe("rejects a text with position and advice", () => {
   });
 });
 
-/** A comprehension around each variable, one within the other. */
+/** Nested comprehensions, one over each variable. */
 function nested(lists: readonly string[]): string {
   return lists.reduceRight((body, list, depth) => `${list}.exists(v${depth}, ${body})`, "v0 == 'a'");
 }
@@ -306,7 +306,7 @@ it("has bounded time for adversarial texts", () => {
   for (const text of texts) {
     const started = performance.now();
     checkRuleText(text);
-    // Generous for a busy machine; each takes some 10 ms, and anything exponential would take years.
+    // Generous for a busy machine. Each text takes about 10 ms, while exponential work would take years.
     expect(performance.now() - started).toBeLessThan(2000);
   }
 });

@@ -19,7 +19,7 @@ function explained(tenant: string, request: string) {
   return { ...explain(compile(facts), asked), nameOf: (id: string) => names.get(id) };
 }
 
-/** What is missing, in short. */
+/** The missing facts in short form. */
 function missing(tenant: string, request: string): readonly string[] | undefined {
   const { nearestMiss, nameOf } = explained(tenant, request);
   return nearestMiss?.missing.map((fact) => inShort(fact, nameOf));

@@ -4,14 +4,14 @@ import { goldenCase } from "../testing/golden-case.ts";
 import { accessLevel } from "./access-level.ts";
 import type { OpenCircumstances } from "./open-circumstances.ts";
 
-/** Where a request comes from inside the network that the policies below name, in Germany, on a Thursday at noon. */
+/** A request from the network that the policies name, in Germany, on a Thursday at noon. */
 const given: Required<OpenCircumstances> = {
   sourceIp: "192.0.2.7",
   country: "DE",
   now: Date.parse("2026-01-15T12:00:00Z"),
 };
 
-/** The level of Alice with her laptop, by policies in the words of the golden cases. */
+/** The level of Alice with her laptop, for policies in the notation of golden cases. */
 function levelBy(
   policies: readonly string[],
   circumstances: OpenCircumstances,
@@ -33,7 +33,7 @@ function levelBy(
     expect: { allowed: false, reasons: [] },
   };
   const text = JSON.stringify({ ...file, tenant: { ...file.tenant, policies: [] } });
-  // A golden case is YAML, of which JSON is a part; policies are written as people do.
+  // A golden case is YAML, which includes JSON. Policies are written in YAML style.
   const golden = goldenCase("levels", text.replace('"policies":[]', `"policies":[${policies.join(",")}]`));
   const { subject, destination } = golden.request;
   return accessLevel(compile(golden.facts), subject, destination, circumstances);
@@ -132,7 +132,7 @@ describe("the internet", () => {
   const allowAtOffice = "{name: Office, type: INTERNET, mode: LOCAL, all: [users], sourceIps: [192.0.2.0/24]}";
   const restrict = "{name: Restrict, type: INTERNET, mode: RESTRICTED, all: [users], sourceIps: [192.0.2.0/24]}";
   test.each([
-    // The last: to a resource of the internet, which the policies do not name.
+    // The last case is a resource of the internet that the policies do not name.
     ["ends in a default policy that is LOCAL", [fallback("LOCAL")], "always", "always"],
     ["ends in a default policy that is RESTRICTED", [fallback("RESTRICTED")], "never", "never"],
     ["is denied where there is no default policy", [], "never", "never"],

@@ -91,7 +91,7 @@ test("a hypothetical device has the given posture and belongs to each user in tu
 
 test("any device: expected access is checked with each active device, or without a device if there is none", () => {
   const checked = check({ subject: group("engineers"), expected: "allowed" });
-  // Two of Anna's, and Ben without any; the inactive user is not expected to reach anything.
+  // Two devices of Anna, and Ben without a device. Access is not expected for the inactive user.
   expect(checked.asked).toBe(3);
   expect(checked.broken.map(({ userId: id, deviceId }) => [id, deviceId])).toEqual([
     [userId("anna"), idOf(facts.devices, "annas phone")],
@@ -139,7 +139,7 @@ test.each([
 
 test("all broken subjects are counted, and the first are listed", () => {
   const [anna] = facts.users;
-  const users = Array.from({ length: 30 }, (_, index) => ({ ...anna, id: `user ${index}` })) as (typeof facts)["users"]; // there is one
+  const users = Array.from({ length: 30 }, (_, index) => ({ ...anna, id: `user ${index}` })) as (typeof facts)["users"]; // the tenant has one user
   const crowd = compile({ ...facts, users, devices: [] });
   const everyone: AccessExpectation = {
     subject: { kind: "everyone" },

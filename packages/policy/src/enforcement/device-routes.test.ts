@@ -25,7 +25,10 @@ function withSortedRelays(configuration: DeviceConfiguration | undefined) {
   };
 }
 
-/** The way to each address on its own, by the decision about the resource that was created first of those that lead anywhere. */
+/**
+ * The gateway for each address, by a separate decision about the first created resource that is reachable at the
+ * address.
+ */
 function waysByDecisions(model: Model, ways: RouteInputs, deviceId: string, now: number) {
   const { sourceIp = null, country = null } = ways.devices.get(deviceId) ?? {};
   const about = {
@@ -63,7 +66,7 @@ test("a device has routes to exactly the addresses that decisions allow", () => 
         ]);
         const { found, internet } = waysByDecisions(model, ways, deviceId, now);
         expect(new Map(routes)).toEqual(found);
-        // No address twice, so that WireGuard never has to choose.
+        // No address appears twice, so that WireGuard never has to choose.
         expect(routes).toHaveLength(found.size);
         if (internet !== undefined) expect(told?.internet).toBe(internet);
         routed += routes.length;
@@ -90,7 +93,7 @@ test("previous routes do not override priorities, and routes do not change befor
         expect(deviceConfiguration(model, ways, deviceId, now, earlier)).toEqual(configuration);
         const { validUntil } = configuration;
         if (validUntil === undefined) continue;
-        // Only integers are hashed.
+        // Only integers can be hashed.
         expect(Number.isSafeInteger(validUntil)).toBe(true);
         expect(validUntil).toBeGreaterThan(now);
         const later = deviceConfiguration(model, ways, deviceId, validUntil - 1);
@@ -122,7 +125,7 @@ test("a gateway that leaves service affects only the devices that use it", () =>
             expect(later?.gateways.map(({ gateway }) => gateway)).not.toContain(gone);
             moved += 1;
           } else {
-            // But for the order in which relays are tried.
+            // The order in which relays are tried may differ.
             expect(withSortedRelays(later)).toEqual(withSortedRelays(configuration));
             stayed += 1;
           }
@@ -213,7 +216,7 @@ describe("a tenant with one device and three gateways", () => {
           gateways: [],
         },
       ],
-    } as Parameters<typeof compile>[0]); // with all that these decisions ask for
+    } as Parameters<typeof compile>[0]); // all facts that these decisions read
   }
 
   interface Options {

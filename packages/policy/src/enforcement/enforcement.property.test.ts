@@ -18,17 +18,17 @@ import { TenantEnforcement } from "./tenant-enforcement.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const hourMs = 3_600_000;
-// Seconds of work, more on a machine that has other things to do.
+// Seconds of work, or more on a busy machine.
 const timeoutMs = 180_000;
 
-/** What decisions say where a gateway is in service, as it has to be for its own configuration to matter. */
+/** The model with this gateway in service. Otherwise the gateway's own configuration has no effect. */
 function modelWithOnline(model: Model, gatewayId: string): Model {
   const gateway = model.gateways.get(gatewayId);
   if (gateway === undefined) return model;
   return update(model, [{ kind: "gateway", facts: { ...gateway, status: "ONLINE" } }]);
 }
 
-/** Whether the engine lets a request through by this gateway. */
+/** Whether the engine allows a request through this gateway. */
 function decides(model: Model, gatewayId: string, request: AccessRequest): boolean {
   const decision = decide(modelWithOnline(model, gatewayId), request);
   return decision.allowed && decision.gateways.includes(gatewayId);
@@ -91,7 +91,7 @@ test(
                     const isPeer = "siteAddress" in source || content.peers[source.peer] !== undefined;
                     actual = rules !== undefined && isPeer && isAllowed(content, rules, packet);
                   } else {
-                    // A decision about any protocol or port is not about a packet.
+                    // A decision about any protocol or port does not correspond to a packet.
                     if (destination.protocol === undefined) continue;
                     if (destination.protocol !== "ICMP" && destination.port === undefined) continue;
                     if (!isOneHost(destination.address)) continue;
@@ -103,7 +103,7 @@ test(
                       ...(port === undefined ? {} : { port }),
                     });
                   }
-                  // Past what rules that change all the time settle, less may be carried, never more.
+                  // After the budget of a frequently changing rule is spent, less may be carried, but never more.
                   const isWeaker = request.now >= settled || "siteAddress" in source;
                   if (expected !== actual && !(isWeaker && expected)) {
                     throw new Error(
@@ -176,7 +176,7 @@ test(
   timeoutMs,
 );
 
-/** Packets go to nothing else. */
+/** Packets have a single destination host. */
 function isOneHost(address: string): boolean {
   const reading = parseAddressText(address);
   return reading.ok && (reading.value.kind === "ip" || reading.value.kind === "host");

@@ -27,7 +27,7 @@ const policy = {
   sourceIps: [],
   rule,
 };
-/** Gateways of these ids, with their status. */
+/** Gateways with these ids and statuses. */
 const gatewaysOf = (statuses: Readonly<Record<string, "ONLINE" | "OFFLINE">>) =>
   Object.entries(statuses).map(([gateway, status]) => ({
     id: gateway,

@@ -7,10 +7,10 @@ import { answerOf, differenceOf, type WholeDifference, wholeOf } from "./referen
 
 export const effects: Effects = { accessLevel, compareAccess, checkExpectation };
 
-/** Any size: pages are put together again. */
+/** An arbitrary size. Pages are joined again. */
 const pageSize = 7;
 
-/** The comparison, but for what is done to its whole answer. */
+/** The real comparison, with a mistake in its whole result. */
 function changed(change: (whole: WholeDifference) => WholeDifference): Effects {
   return {
     ...effects,
@@ -18,7 +18,7 @@ function changed(change: (whole: WholeDifference) => WholeDifference): Effects {
   };
 }
 
-/** The comparison without some rows, or with others in their place; all else fits them. */
+/** The real comparison, with rows removed or replaced. Everything else in the result agrees with the rows. */
 function changedRows(change: (row: AccessRow) => AccessRow | undefined): Effects {
   return changed(({ rows }) => differenceOf(rows.flatMap((row) => change(row) ?? [])));
 }
@@ -33,7 +33,7 @@ function paged(page: (difference: AccessDifference) => AccessDifference["rows"])
   };
 }
 
-/** Comparisons with one mistake each, by what they do wrong. */
+/** Comparisons with one mistake each, by description. */
 export const brokenComparisons: ReadonlyMap<string, Effects> = new Map(
   Object.entries({
     "forgets devices": changedRows((row) =>

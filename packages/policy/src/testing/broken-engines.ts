@@ -7,7 +7,7 @@ import { changedFacts } from "./changed-facts.ts";
 import type { Engine } from "./engine-properties.ts";
 import { decideByContract } from "./reference-decision.ts";
 
-/** The reference in the place of the engine, and engines that are the reference but for one mistake. */
+/** The reference as an engine, and engines that equal the reference except for one mistake. */
 
 interface FakeModel {
   facts: TenantFacts;
@@ -22,7 +22,7 @@ export const referenceEngine: Engine<FakeModel> = {
 
 const MINUTE_MS = 60_000;
 
-/** `validUntil` by looking ahead, as far as the decision stays the same: at most to the end of the minute. */
+/** Computes `validUntil` by deciding at later times, at most until the end of the minute. */
 function decision(facts: TenantFacts, request: AccessRequest): Decision {
   const { readsNow, gatewaysInAnyOrder: _, ...decided } = decideByContract(facts, request);
   if (!readsNow) return decided;
@@ -31,7 +31,7 @@ function decision(facts: TenantFacts, request: AccessRequest): Decision {
   const isStable = [request.now + 1, endOfMinute - 1].every(
     (moment) => JSON.stringify(decideByContract(facts, { ...request, now: moment })) === now,
   );
-  // Rules may read seconds and milliseconds, so a minute whose ends agree is no proof.
+  // Rules may read seconds and milliseconds, so equal decisions at both ends of a minute prove nothing.
   const readsParts = facts.rules.some(({ text }) => /Seconds|Milliseconds|[=!]=/.test(text ?? ""));
   return { ...decided, validUntil: isStable && !readsParts ? endOfMinute : request.now + 1 };
 }
@@ -72,7 +72,7 @@ function resources(change: (resource: ResourceFacts, request: AccessRequest) => 
   };
 }
 
-/** Of the addresses that contain the asked one, only those with the shortest prefix. */
+/** Of the addresses that contain the requested one, keeps only those with the shortest prefix. */
 function withShortestPrefix(facts: TenantFacts, { destination }: AccessRequest): TenantFacts {
   const asked = destination.kind === "address" ? rangeOf(destination.address) : undefined;
   if (asked === undefined) return facts;
@@ -96,7 +96,7 @@ function rangeOf(text: string): IpRange | undefined {
   return reading.ok ? reading.value : undefined;
 }
 
-/** Ids of resources with their last digit turned around: who was created last comes first. */
+/** Reverses the last digit of resource ids, so that the resource that was created last comes first. */
 const turned = (id: string) => `${id.slice(0, -1)}${9 - Number(id.slice(-1))}`;
 
 function turnedAround(facts: TenantFacts): TenantFacts {
@@ -109,7 +109,7 @@ function turnedAround(facts: TenantFacts): TenantFacts {
 
 const withoutIps = { sourceIps: [] };
 
-/** By what they do wrong. */
+/** By description of the mistake. */
 export const brokenEngines: ReadonlyMap<string, Engine<FakeModel>> = new Map(
   Object.entries<Mistake>({
     "ignores sourceIps": policies(() => withoutIps),
@@ -299,7 +299,7 @@ function updatesBy(update: (facts: TenantFacts, changes: readonly FactChange[]) 
   };
 }
 
-/** Those that compile well and update badly, by what they do wrong. */
+/** Engines that compile correctly and update incorrectly, by description of the mistake. */
 export const brokenUpdates: ReadonlyMap<string, Engine<FakeModel>> = new Map(
   Object.entries({
     "ignores a new order of policies": updatesBy((facts, changes) =>

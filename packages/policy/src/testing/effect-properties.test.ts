@@ -11,7 +11,7 @@ const levelsOf =
   (subject, resourceId) =>
     accessLevel(model, subject, destinationOf(resourceId), circumstances);
 
-// The same tenants each time: that a mistake is found must not depend on luck.
+// A fixed seed, so that finding a mistake does not depend on chance.
 const run = { runs: 200, seed: 4, unshrunk: true };
 
 describe("the properties reject", () => {

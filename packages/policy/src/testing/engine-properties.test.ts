@@ -7,7 +7,7 @@ import { checkDecisions, checkUpdates } from "./engine-properties.ts";
 import { ruleTexts } from "./random-rule.ts";
 import { storedAddresses } from "./random-tenant.ts";
 
-// The same tenants each time: that a mistake is found must not depend on luck.
+// A fixed seed, so that finding a mistake does not depend on chance.
 const seed = 4;
 
 describe("the properties reject an engine that", () => {

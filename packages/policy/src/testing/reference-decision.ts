@@ -17,16 +17,16 @@ import type {
 import { type RuleVariables, referenceRule } from "./reference-rule.ts";
 
 /**
- * "Policy evaluation" of the contract, written down as loops, to be read beside its text, which the comments quote. It is
- * what the engine is held against, and stays free of anything that makes it faster. What the contract leaves open is in
- * docs/decisions/0029-policy-evaluation.md. One file, long as it is, because it is one text.
+ * "Policy evaluation" of the contract as plain loops, to be read beside the contract's text, which the comments quote.
+ * The engine is tested against this module, which contains no optimizations. docs/decisions/0029-policy-evaluation.md
+ * covers cases that the contract leaves open. The module is one file because the contract's section is one text.
  */
 
-/** A decision without its `validUntil`, and what a comparison has to know beside it. */
+/** A decision without `validUntil`, and hints for its comparison. */
 export interface ReferenceDecision extends Omit<Decision, "validUntil"> {
-  /** Whether any rule that was evaluated on the way reads `now`. */
+  /** Whether any evaluated rule reads `now`. */
   readonly readsNow: boolean;
-  /** Whether `gateways` are a set: AUTOMATIC load balancing orders them by more than the contract says. */
+  /** Whether `gateways` is a set. The order of AUTOMATIC load balancing is not part of the contract. */
   readonly gatewaysInAnyOrder: boolean;
 }
 
@@ -139,7 +139,9 @@ function pickResource(facts: TenantFacts, destination: Destination): PickedResou
   return {};
 }
 
-/** How closely an address of a resource matches an asked one: more is closer; negative: not at all. */
+/**
+ * The specificity of the match between an address of a resource and a requested address. Negative if they do not match.
+ */
 function specificity(address: string, askedText: string): number {
   const own = parseAddressText(address);
   const asked = parseAddressText(askedText);
