@@ -12,7 +12,7 @@ type Policies = readonly CompiledPolicy[];
 export class Candidates {
   /** Lists in order of rank. No policy is in two of them. */
   readonly #lists: readonly Policies[];
-  /** For each list, the index of the next policy. */
+  /** The index of the next policy of each list. */
   readonly #positions = [0, 0, 0, 0];
 
   private constructor(lists: readonly Policies[]) {

@@ -48,7 +48,7 @@ function isEvaluated({ facts }: CompiledPolicy): boolean {
   return facts.active && !facts.isDefault;
 }
 
-/** For each policy, the index of the equal policy in the other list, or -1. */
+/** The index of the equal policy in the other list for each policy, or -1. */
 function unchangedPositions(
   was: readonly CompiledPolicy[],
   is: readonly CompiledPolicy[],

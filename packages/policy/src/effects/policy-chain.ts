@@ -63,9 +63,9 @@ export interface PolicyChain {
   readonly classes: readonly DestinationClass[];
   /** The number of destinations in each class. */
   readonly classSizes: IntColumn;
-  /** By position, the indexes of the classes that the entry names. Empty for entries that apply everywhere. */
+  /** Indexes of the classes that an entry names, by position. Empty for entries that apply everywhere. */
   readonly namedClasses: NumberLists;
-  /** By position, the number of destinations in these classes. */
+  /** The number of destinations in these classes, by position. */
   readonly namedDestinations: IntColumn;
   readonly destinationCount: number;
   /** Bits that the default policies set if no other policy decided. */
@@ -75,7 +75,7 @@ export interface PolicyChain {
 export interface ChainParts {
   readonly before: Model;
   readonly after: Model;
-  /** In the order of evaluation. */
+  /** Merged policies in the order of evaluation. */
   readonly policies: readonly MergedPolicy[];
   /** Resources of the chain's type. Undefined for the internet, where every policy applies whatever it names. */
   readonly resources: readonly CompiledResource[] | undefined;

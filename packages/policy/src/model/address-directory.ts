@@ -29,9 +29,9 @@ type AddressKey =
 
 interface Directories {
   readonly host: Directory;
-  /** By the parent domain of the names that a wildcard matches. */
+  /** Indexed by the parent domain of the names that a wildcard matches. */
   readonly wildcard: Directory;
-  /** By prefix length: 0 to 32 for IPv4, 0 to 128 for IPv6. */
+  /** Indexed by prefix length: 0 to 32 for IPv4, 0 to 128 for IPv6. */
   readonly v4: readonly (Directory | undefined)[];
   readonly v6: readonly (Directory | undefined)[];
 }

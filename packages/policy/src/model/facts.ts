@@ -55,7 +55,7 @@ export interface GatewayFacts {
 }
 
 export interface AddressFacts {
-  /** In stored form: an IP address, a CIDR block, a host name, or `*.domain`. */
+  /** An IP address, a CIDR block, a host name, or `*.domain`, in stored form. */
   readonly address: string;
   /** The protocols of the address. If empty, nothing reaches the address. */
   readonly protocols: readonly NetworkProtocol[];
@@ -97,7 +97,7 @@ export interface PolicyFacts {
   readonly users: readonly string[];
   readonly devices: readonly string[];
   readonly resources: readonly string[];
-  /** In order. If empty, any gateway of the resource. */
+  /** Ids in order. If empty, any gateway of the resource. */
   readonly gateways: readonly string[];
   /** Addresses and CIDR blocks in canonical form. If empty, any address. */
   readonly sourceIps: readonly string[];
@@ -112,7 +112,7 @@ export interface TenantFacts {
   readonly gateways: readonly GatewayFacts[];
   readonly resources: readonly ResourceFacts[];
   readonly rules: readonly RuleFacts[];
-  /** In the order of evaluation within each type. A default policy is the last of its type. */
+  /** Policies in the order of evaluation within each type. A default policy is the last of its type. */
   readonly policies: readonly PolicyFacts[];
 }
 

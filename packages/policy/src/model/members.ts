@@ -15,7 +15,7 @@ export function devicesByUser(devices: Table<CompiledDevice>): ReadonlyMap<strin
   return cachedIndex(cachedDevices, devices, ({ userId }) => (userId === null ? [] : [userId]));
 }
 
-/** For fewer users than this, a scan over all devices is cheaper than an index. */
+/** The number of users from which an index is cheaper than a scan over all devices. */
 const fewUsers = 50;
 
 /**

@@ -34,7 +34,7 @@ interface Parts {
 export class SourceIndex {
   static readonly empty = new SourceIndex(none, undefined);
 
-  /** In order of rank. */
+  /** Policies in order of rank. */
   readonly policies: Policies;
   readonly generation = nextGeneration();
   /** Hashes of the sources of all policies, and for each hash the index of its policy. Empty if there are parts. */

@@ -362,7 +362,8 @@ function destinationOf({ resource, to, protocol }: GoldenRequest, names: Names):
 
 function networkProtocol(text: string): NetworkProtocol {
   const [, protocol, port] = /^(TCP|UDP|ICMP)(?:\/([0-9]+(?:-[0-9]+)?))?$/.exec(text) ?? [];
-  if (protocol !== "TCP" && protocol !== "UDP" && protocol !== "ICMP") throw new Error(`"${text}" is not a protocol. Use TCP, UDP or ICMP.`);
+  if (protocol !== "TCP" && protocol !== "UDP" && protocol !== "ICMP")
+    throw new Error(`"${text}" is not a protocol. Use TCP, UDP or ICMP.`);
   return port === undefined ? { protocol } : { protocol, port };
 }
 
@@ -380,5 +381,6 @@ function checkKeys(file: GoldenFile): void {
   for (const policy of file.tenant?.policies ?? []) check("policy", policy);
   check("request", file.request);
   check("expect", file.expect);
-  if (typeof file.why !== "string" || file.why.length < 20) throw new Error("A golden case must give its reason in `why`.");
+  if (typeof file.why !== "string" || file.why.length < 20)
+    throw new Error("A golden case must give its reason in `why`.");
 }
