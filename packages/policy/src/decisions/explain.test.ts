@@ -11,7 +11,7 @@ import type { MissingFact } from "./missing-facts.ts";
 function explained(tenant: string, request: string) {
   const { facts, request: asked } = goldenCase(
     "a case",
-    `why: A case of an explanation, told by its test.\ntenant:\n${tenant}\nrequest: ${request}\nexpect: { allowed: false, reasons: [no_policy_allows] }\n`,
+    `why: A case of an explanation, described by its test.\ntenant:\n${tenant}\nrequest: ${request}\nexpect: { allowed: false, reasons: [no_policy_allows] }\n`,
   );
   const names = new Map(
     [...facts.groups, ...facts.policies, ...facts.devices].map(({ id, name }): [string, string] => [id, name]),

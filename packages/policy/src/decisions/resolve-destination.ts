@@ -32,8 +32,8 @@ export function resolveDestination(model: Model, destination: Destination): Reso
   const offering = candidates.find(({ offered }) => offered);
   if (offering !== undefined) return offering;
   // A private address is closed for everything that it does not offer. It is not left to the internet.
-  const kept = candidates.find(({ resource }) => resource.facts.type !== "INTERNET");
-  return kept === undefined ? nothing : { resource: kept.resource, denied: "protocol_not_offered" };
+  const closed = candidates.find(({ resource }) => resource.facts.type !== "INTERNET");
+  return closed === undefined ? nothing : { resource: closed.resource, denied: "protocol_not_offered" };
 }
 
 /** The entries of the most specific address. Undefined if the text is not a single host. */

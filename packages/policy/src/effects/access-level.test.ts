@@ -54,7 +54,7 @@ describe("policies and source addresses", () => {
     ["a policy that allows from somewhere", [allowFrom], {}, "sometimes"],
     ["the same, from there", [allowFrom], { sourceIp: given.sourceIp }, "always"],
     ["the same, from elsewhere", [allowElsewhere], { sourceIp: given.sourceIp }, "never"],
-    ["the same, from what is no address", [allowFrom], { sourceIp: "nonsense" }, "never"],
+    ["an invalid source address", [allowFrom], { sourceIp: "nonsense" }, "never"],
     ["one that denies from somewhere, before one that allows", [denyFrom, allow], {}, "sometimes"],
     ["the same, from there", [denyFrom, allow], { sourceIp: given.sourceIp }, "never"],
     ["the same, from elsewhere", [denyFrom, allow], { sourceIp: "198.51.100.1" }, "always"],
@@ -135,7 +135,7 @@ describe("the internet", () => {
     // The last case is a resource of the internet that the policies do not name.
     ["ends in a default policy that is LOCAL", [fallback("LOCAL")], "always", "always"],
     ["ends in a default policy that is RESTRICTED", [fallback("RESTRICTED")], "never", "never"],
-    ["is denied where there is no default policy", [], "never", "never"],
+    ["is denied without a default policy", [], "never", "never"],
     ["is allowed from somewhere, else restricted", [allowAtOffice, fallback("RESTRICTED")], "sometimes", "never"],
     ["is allowed from somewhere, and else too", [allowAtOffice, fallback("LOCAL")], "always", "always"],
     ["is restricted from somewhere", [restrict, fallback("LOCAL")], "sometimes", "always"],

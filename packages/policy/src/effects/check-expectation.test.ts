@@ -6,7 +6,7 @@ import { type AccessExpectation, checkExpectation, maxBroken } from "./check-exp
 const golden = goldenCase(
   "a company",
   `
-why: Contractors are kept out before anybody is let in, and engineers need a managed device.
+why: Contractors are denied before anybody is allowed, and engineers need a managed device.
 tenant:
   users:
     anna: {groups: [engineers]}
@@ -132,14 +132,15 @@ test.each([
   ["group", { subject: { kind: "group", id: "none" } }, "subject"],
   ["device", { subject: { kind: "device", id: "none" } }, "subject"],
   ["resource", { destination: { kind: "resource", resourceId: "none" } }, "destination"],
-  ["text that is no address", { destination: { kind: "address", address: "two words" } }, "destination"],
+  ["an invalid address", { destination: { kind: "address", address: "two words" } }, "destination"],
 ] as const)("an expectation about a missing %s says so", (_, expectation, missing) => {
   expect(check(expectation)).toEqual({ holds: false, asked: 0, broken: [], brokenCount: 0, missing });
 });
 
 test("all broken subjects are counted, and the first are listed", () => {
   const [anna] = facts.users;
-  const users = Array.from({ length: 30 }, (_, index) => ({ ...anna, id: `user ${index}` })) as (typeof facts)["users"]; // the tenant has one user
+  // The tenant has one user.
+  const users = Array.from({ length: 30 }, (_, index) => ({ ...anna, id: `user ${index}` })) as (typeof facts)["users"];
   const crowd = compile({ ...facts, users, devices: [] });
   const everyone: AccessExpectation = {
     subject: { kind: "everyone" },

@@ -86,19 +86,19 @@ export function membershipIn(
 ): { readonly membership: Membership | undefined; readonly exactUntil: number } {
   const { policy, group, rule, resource, isConditional, isDenying } = definition;
   const { principal } = device;
-  const settled = (isMember: boolean) => ({ membership: isMember || undefined, exactUntil: validity.until });
+  const fixed = (isMember: boolean) => ({ membership: isMember || undefined, exactUntil: validity.until });
   if (group !== undefined)
-    return settled(group === "" ? principal.groupIds.length > 0 : principal.groupIds.includes(group));
-  if (policy === undefined) return settled(false);
+    return fixed(group === "" ? principal.groupIds.length > 0 : principal.groupIds.includes(group));
+  if (policy === undefined) return fixed(false);
   if (!isConditional) {
-    return settled(
+    return fixed(
       policy.users.has(principal.userId) ||
         (principal.deviceId !== undefined && policy.devices.has(principal.deviceId)),
     );
   }
   const sourceIp = device.link.sourceIp === null ? undefined : peerAddress(device.link.sourceIp);
-  if (!policy.appliesTo(principal) || !policy.appliesToSourceIp(sourceIp)) return settled(false);
-  if (rule === undefined) return settled(true);
+  if (!policy.appliesTo(principal) || !policy.appliesToSourceIp(sourceIp)) return fixed(false);
+  if (rule === undefined) return fixed(true);
   const contextAt = contextsOf(model, device, resource);
   const { when, exactUntil } = windowsOf(rule, contextAt, validity, deviceRuleBudget, isDenying);
   return { membership: when === true || when.length > 0 ? when : undefined, exactUntil };

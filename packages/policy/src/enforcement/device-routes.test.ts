@@ -29,8 +29,8 @@ function withSortedRelays(configuration: DeviceConfiguration | undefined) {
  * The gateway for each address, by a separate decision about the first created resource that is reachable at the
  * address.
  */
-function waysByDecisions(model: Model, ways: RouteInputs, deviceId: string, now: number) {
-  const { sourceIp = null, country = null } = ways.devices.get(deviceId) ?? {};
+function gatewaysByDecisions(model: Model, inputs: RouteInputs, deviceId: string, now: number) {
+  const { sourceIp = null, country = null } = inputs.devices.get(deviceId) ?? {};
   const about = {
     subject: { kind: "device", deviceId } as const,
     now,
@@ -38,7 +38,7 @@ function waysByDecisions(model: Model, ways: RouteInputs, deviceId: string, now:
     ...(country === null ? {} : { country }),
   };
   const firstOf = (gateways: readonly string[]) =>
-    gateways.find((id) => typeof ways.gateways.get(id)?.endpoint === "string" && ways.gateways.get(id)?.publicKey);
+    gateways.find((id) => typeof inputs.gateways.get(id)?.endpoint === "string" && inputs.gateways.get(id)?.publicKey);
   const found = new Map<string, string>();
   for (const resource of [...model.resources.values()].sort((a, b) => (a.facts.id < b.facts.id ? -1 : 1))) {
     const destination = { kind: "resource", resourceId: resource.facts.id } as const;
@@ -57,20 +57,20 @@ test("a device has routes to exactly the addresses that decisions allow", () => 
     fc.property(randomTenant, randomLinks, moment, somewhereUnknown, (facts, links, now, unknown) => {
       const model = compile(facts);
       const hidden = (link: GatewayLink) => (unknown.includes(link.gatewayId) ? { ...link, endpoint: null } : link);
-      const ways = waysOf({ ...links, gateways: links.gateways.map(hidden) });
+      const inputs = waysOf({ ...links, gateways: links.gateways.map(hidden) });
       for (const { deviceId } of links.devices) {
-        const told = deviceConfiguration(model, ways, deviceId, now);
-        const routes = (told?.gateways ?? []).flatMap(({ gateway, allowedIps, names }) => [
+        const configured = deviceConfiguration(model, inputs, deviceId, now);
+        const routes = (configured?.gateways ?? []).flatMap(({ gateway, allowedIps, names }) => [
           ...allowedIps.map((to): [string, string] => [to, gateway]),
           ...names.map((to): [string, string] => [to, gateway]),
         ]);
-        const { found, internet } = waysByDecisions(model, ways, deviceId, now);
+        const { found, internet } = gatewaysByDecisions(model, inputs, deviceId, now);
         expect(new Map(routes)).toEqual(found);
         // No address appears twice, so that WireGuard never has to choose.
         expect(routes).toHaveLength(found.size);
-        if (internet !== undefined) expect(told?.internet).toBe(internet);
+        if (internet !== undefined) expect(configured?.internet).toBe(internet);
         routed += routes.length;
-        if (told?.gateways.length === 0) without += 1;
+        if (configured?.gateways.length === 0) without += 1;
       }
     }),
     { numRuns: 200, unbiased: true },
@@ -84,19 +84,19 @@ test("previous routes do not override priorities, and routes do not change befor
   fc.assert(
     fc.property(randomTenant, randomLinks, moment, (facts, links, now) => {
       const model = compile(facts);
-      const ways = waysOf(links);
-      const serving = servingGateways(model, ways);
+      const inputs = waysOf(links);
+      const serving = servingGateways(model, inputs);
       for (const { deviceId } of links.devices) {
-        const configuration = deviceConfiguration(model, ways, deviceId, now);
+        const configuration = deviceConfiguration(model, inputs, deviceId, now);
         if (configuration === undefined) continue;
-        const earlier = { configuration, serving, isChanged: () => false };
-        expect(deviceConfiguration(model, ways, deviceId, now, earlier)).toEqual(configuration);
+        const previous = { configuration, serving, isChanged: () => false };
+        expect(deviceConfiguration(model, inputs, deviceId, now, previous)).toEqual(configuration);
         const { validUntil } = configuration;
         if (validUntil === undefined) continue;
         // Only integers can be hashed.
         expect(Number.isSafeInteger(validUntil)).toBe(true);
         expect(validUntil).toBeGreaterThan(now);
-        const later = deviceConfiguration(model, ways, deviceId, validUntil - 1);
+        const later = deviceConfiguration(model, inputs, deviceId, validUntil - 1);
         expect(later?.gateways).toEqual(configuration.gateways);
         timed += 1;
       }
@@ -111,16 +111,16 @@ test("a gateway that leaves service affects only the devices that use it", () =>
   fc.assert(
     fc.property(randomTenant, randomLinks, moment, (facts, links, now) => {
       const model = compile(facts);
-      const ways = waysOf(links);
-      const serving = servingGateways(model, ways);
+      const inputs = waysOf(links);
+      const serving = servingGateways(model, inputs);
       for (const gone of serving) {
         const status = (one: GatewayFacts): GatewayFacts => (one.id === gone ? { ...one, status: "OFFLINE" } : one);
         const after = compile({ ...facts, gateways: facts.gateways.map(status) });
         for (const { deviceId } of links.devices) {
-          const configuration = deviceConfiguration(model, ways, deviceId, now);
+          const configuration = deviceConfiguration(model, inputs, deviceId, now);
           if (configuration === undefined) continue;
-          const earlier = { configuration, serving, isChanged: () => false };
-          const later = deviceConfiguration(after, ways, deviceId, now, earlier);
+          const previous = { configuration, serving, isChanged: () => false };
+          const later = deviceConfiguration(after, inputs, deviceId, now, previous);
           if (configuration.gateways.some(({ gateway }) => gateway === gone)) {
             expect(later?.gateways.map(({ gateway }) => gateway)).not.toContain(gone);
             moved += 1;
@@ -247,12 +247,12 @@ describe("a tenant with one device and three gateways", () => {
     ),
   });
 
-  const told = (model: Model, earlier?: Parameters<typeof deviceConfiguration>[4]) => {
-    const configuration = deviceConfiguration(model, links(), device, 0, earlier);
+  const configured = (model: Model, previous?: Parameters<typeof deviceConfiguration>[4]) => {
+    const configuration = deviceConfiguration(model, links(), device, 0, previous);
     if (configuration === undefined) throw new Error("the device is known");
     return { configuration, serving: servingGateways(model, links()), isChanged: () => false };
   };
-  const wayIn = ({ configuration }: ReturnType<typeof told>) =>
+  const gatewayIn = ({ configuration }: ReturnType<typeof configured>) =>
     configuration.gateways.find(({ allowedIps }) => allowedIps.includes(block))?.gateway;
   const all = (loads: Readonly<Record<string, number>> = {}) =>
     [one, two, three].map((gatewayId) => gateway(gatewayId, { load: loads[gatewayId] ?? 0.2 }));
@@ -286,7 +286,7 @@ describe("a tenant with one device and three gateways", () => {
       "git.example.com",
       "*.example.com",
     ];
-    const { configuration } = told(modelOf(all(), "MANUAL", { addresses }));
+    const { configuration } = configured(modelOf(all(), "MANUAL", { addresses }));
     expect(configuration.gateways).toEqual([
       expect.objectContaining({
         gateway: one,
@@ -297,38 +297,38 @@ describe("a tenant with one device and three gateways", () => {
   });
 
   test("load selects the gateway of a new device and moves no existing one", () => {
-    const before = told(modelOf(all(), "AUTOMATIC"));
-    const present = wayIn(before) ?? "";
+    const before = configured(modelOf(all(), "AUTOMATIC"));
+    const present = gatewayIn(before) ?? "";
     const loaded = modelOf(all({ [present]: 1 }), "AUTOMATIC");
-    expect(wayIn(told(loaded, before))).toBe(present);
-    expect(wayIn(told(loaded))).not.toBe(present);
+    expect(gatewayIn(configured(loaded, before))).toBe(present);
+    expect(gatewayIn(configured(loaded))).not.toBe(present);
   });
 
   test("a gateway that fails moves its own devices, which return with it", () => {
-    const before = told(modelOf(all(), "AUTOMATIC"));
-    const present = wayIn(before) ?? "";
+    const before = configured(modelOf(all(), "AUTOMATIC"));
+    const present = gatewayIn(before) ?? "";
     const others = [one, two, three].filter((gatewayId) => gatewayId !== present);
     const without = (gone: string) =>
       modelOf(
         all().map((facts) => (facts.id === gone ? { ...facts, status: "OFFLINE" } : facts)),
         "AUTOMATIC",
       );
-    for (const gone of others) expect(wayIn(told(without(gone), before))).toBe(present);
-    const moved = told(without(present), before);
-    expect(others).toContain(wayIn(moved));
-    expect(wayIn(told(modelOf(all(), "AUTOMATIC"), moved))).toBe(present);
+    for (const gone of others) expect(gatewayIn(configured(without(gone), before))).toBe(present);
+    const moved = configured(without(present), before);
+    expect(others).toContain(gatewayIn(moved));
+    expect(gatewayIn(configured(modelOf(all(), "AUTOMATIC"), moved))).toBe(present);
   });
 
   test("a new order of priority moves devices at once", () => {
-    const before = told(modelOf(all(), "MANUAL"));
-    expect(wayIn(before)).toBe(one);
-    expect(wayIn(told(modelOf([gateway(two), gateway(one)], "MANUAL"), before))).toBe(two);
+    const before = configured(modelOf(all(), "MANUAL"));
+    expect(gatewayIn(before)).toBe(one);
+    expect(gatewayIn(configured(modelOf([gateway(two), gateway(one)], "MANUAL"), before))).toBe(two);
   });
 
   test("a change of the resource lets load decide again", () => {
-    const before = told(modelOf(all(), "AUTOMATIC"));
-    const present = wayIn(before) ?? "";
+    const before = configured(modelOf(all(), "AUTOMATIC"));
+    const present = gatewayIn(before) ?? "";
     const loaded = modelOf(all({ [present]: 1 }), "AUTOMATIC");
-    expect(wayIn(told(loaded, { ...before, isChanged: () => true }))).not.toBe(present);
+    expect(gatewayIn(configured(loaded, { ...before, isChanged: () => true }))).not.toBe(present);
   });
 });

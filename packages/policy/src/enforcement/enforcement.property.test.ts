@@ -74,7 +74,7 @@ test(
         (facts, links, from, requests, offsets) => {
           const model = compile(facts);
           const enforcement = new TenantEnforcement(model, links, { from, until: from + 6 * hourMs });
-          const settled = enforcement.exactUntil;
+          const exactUntil = enforcement.exactUntil;
           for (const { gatewayId } of links.gateways) {
             const tree = enforcement.contentOf(gatewayId);
             expect(tree === undefined).toBe(model.gateways.get(gatewayId) === undefined);
@@ -104,7 +104,7 @@ test(
                     });
                   }
                   // After the budget of a frequently changing rule is spent, less may be carried, but never more.
-                  const isWeaker = request.now >= settled || "siteAddress" in source;
+                  const isWeaker = request.now >= exactUntil || "siteAddress" in source;
                   if (expected !== actual && !(isWeaker && expected)) {
                     throw new Error(
                       `${gatewayId} should ${expected ? "carry" : "drop"} ${JSON.stringify(request)} of ${JSON.stringify(source)}`,

@@ -150,7 +150,7 @@ export function checkDifferences(
             levelOf: isGiven(circumstances)
               ? levelsByContract(tenant.facts, circumstances)
               : levelsOf(tenant.model, circumstances),
-          })) as [Parameters<typeof referenceDifference>[0], Parameters<typeof referenceDifference>[1]]; // a pair of two
+          })) as [Parameters<typeof referenceDifference>[0], Parameters<typeof referenceDifference>[1]]; // a pair
           const expected = referenceDifference(was, is);
           const answer = wholeOf(effects.compareAccess(before.model, model, changes, circumstances), pageSize);
           const text = `the difference, with ${JSON.stringify(circumstances)}, of ${JSON.stringify(changes)}`;

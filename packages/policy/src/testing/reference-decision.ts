@@ -173,7 +173,10 @@ function firstCreated(resources: readonly ResourceFacts[]): ResourceFacts | unde
   return [...resources].sort((a, b) => (a.id < b.id ? -1 : 1))[0];
 }
 
-/** "The resource's type picks the list of policies: PRIVATE or SAAS; INTERNET for a resource of that type and when none matches." */
+/**
+ * "The resource's type picks the list of policies: PRIVATE or SAAS; INTERNET for a resource of that type and when none
+ * matches."
+ */
 function listOfPolicies(asking: ResolvedSubject, resource: ResourceFacts | undefined): PolicyType {
   if (asking.isSite) return "SITETOSITE";
   return resource === undefined ? "INTERNET" : resource.type;
@@ -184,8 +187,8 @@ function isDefaultOfInternet(policy: PolicyFacts): boolean {
 }
 
 /**
- * "source (allUsers, or the user in `users`; allGroups and the user is in some group, or in one of `groups`; allDevices and
- * a device asks, or the device in `devices`; any one of these suffices; SITETOSITE has none of these)".
+ * "source (allUsers, or the user in `users`; allGroups and the user is in some group, or in one of `groups`; allDevices
+ * and a device asks, or the device in `devices`; any one of these suffices; SITETOSITE has none of these)".
  */
 function sourceApplies(facts: TenantFacts, policy: PolicyFacts, { user, device }: ResolvedSubject): boolean {
   if (policy.type === "SITETOSITE") return true;
@@ -231,8 +234,9 @@ function evaluateRule(
 }
 
 /**
- * "Variables: `user` (email, firstName, lastName, status, groups — their names — and, for anything else, its attributes),
- * `device` (name, os, osVersion, appVersion, hardwareId, posture), `source` (ip, country), `resource` (name, type), `now`".
+ * "Variables: `user` (email, firstName, lastName, status, groups — their names — and, for anything else, its
+ * attributes), `device` (name, os, osVersion, appVersion, hardwareId, posture), `source` (ip, country), `resource`
+ * (name, type), `now`".
  */
 function variablesOf(
   facts: TenantFacts,
@@ -329,9 +333,9 @@ function throughResource(
   policy: PolicyFacts,
   resource: ResourceFacts | undefined,
 ): Pick<ReferenceDecision, "allowed" | "reasons" | "gateways" | "gatewaysInAnyOrder"> {
-  // "5. Reachable gateways for an allowed resource: the resource's gateways, only those named in the policy's `gateways`
-  // where it names any, ONLINE and not in MAINTENANCE. MANUAL: by priority. … None left: still allowed, `gateways` empty,
-  // with that reason."
+  // "5. Reachable gateways for an allowed resource: the resource's gateways, only those named in the policy's
+  // `gateways` where it names any, ONLINE and not in MAINTENANCE. MANUAL: by priority. … None left: still allowed,
+  // `gateways` empty, with that reason."
   const own = resource?.gateways ?? [];
   const usable = policy.gateways.length === 0 ? own : own.filter((id) => policy.gateways.includes(id));
   const gateways = onlineOf(facts, usable);
