@@ -25,8 +25,8 @@ const features = `${server}/features`;
 /** A module that breaks one rule: the rule, where the module stands, and what is wrong with it. */
 const broken: readonly (readonly [rule: string, module: string, text: string])[] = [
   ["downward-from-addresses", `${addresses}/up.ts`, 'import "@gatehouse/contract/data";'],
-  ["downward-from-contract", `${contract}/up.ts`, 'import "@gatehouse/policy/decide";'],
-  ["downward-from-agent-protocol", `${protocol}/up.ts`, 'import "@gatehouse/policy/decide";'],
+  ["downward-from-contract", `${contract}/up.ts`, 'import "@gatehouse/policy/decisions/decide";'],
+  ["downward-from-agent-protocol", `${protocol}/up.ts`, 'import "@gatehouse/policy/decisions/decide";'],
   ["downward-from-policy", `${policy}/up.ts`, 'import "@gatehouse/server/platform/clock";'],
   ["downward-from-server", `${server}/platform/up.ts`, 'import "@gatehouse/cli/main";'],
   ["downward-from-cli", "packages/cli/src/up.ts", 'import "../../../bench/src/load.ts";'],
@@ -34,7 +34,7 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
   ["client-stands-alone", `${client}/library.ts`, 'import "typebox";'],
   ["client-runs-in-browsers", `${client}/file.ts`, 'import "node:fs";'],
   ["server-knows-no-client", `${server}/tasks/call.ts`, 'import "@gatehouse/client/gatehouse";'],
-  ["agents-share-the-core", `${gateway}/policies.ts`, 'import "@gatehouse/policy/decide";'],
+  ["agents-share-the-core", `${gateway}/policies.ts`, 'import "@gatehouse/policy/decisions/decide";'],
   ["agents-share-the-core", `${device}/filters.ts`, 'import "@gatehouse/gateway/agent";'],
   ["agents-share-the-core", `${gateway}/filters.ts`, 'import "@gatehouse/device/run-device";'],
   ["agents-share-the-core", `${core}/agent.ts`, 'import "@gatehouse/gateway/agent";'],
@@ -104,7 +104,7 @@ const besides = {
 /** Modules that do what they may. */
 const permitted: Readonly<Record<string, string>> = {
   [`${contract}/data.ts`]: 'import "typebox";',
-  [`${policy}/decide.ts`]: 'import "@gatehouse/contract/data";',
+  [`${policy}/decisions/decide.ts`]: 'import "@gatehouse/contract/data";',
   [`${addresses}/ranges.ts`]: "",
   [`${protocol}/frames.ts`]:
     'import "typebox"; import "@gatehouse/contract/data"; import "@gatehouse/addresses/ranges";',
@@ -115,9 +115,9 @@ const permitted: Readonly<Record<string, string>> = {
   [`${device}/run-device.ts`]:
     'import "@gatehouse/contract/data"; import "@gatehouse/agent-core/clock"; import "./tunnel.ts";',
   [`${device}/tunnel.ts`]: "",
-  [`${policy}/decide.test.ts`]: 'import "node:fs"; import "./decide.ts";',
-  [`${policy}/testing/cases.ts`]: 'import "node:fs"; import "../decide.ts";',
-  [`${server}/platform/clock.ts`]: 'import "@gatehouse/policy/decide"; import "node:timers";',
+  [`${policy}/decisions/decide.test.ts`]: 'import "node:fs"; import "./decide.ts";',
+  [`${policy}/testing/cases.ts`]: 'import "node:fs"; import "../decisions/decide.ts";',
+  [`${server}/platform/clock.ts`]: 'import "@gatehouse/policy/decisions/decide"; import "node:timers";',
   [`${server}/platform/db/database.ts`]: 'import "pg";',
   [`${server}/http/route.ts`]: 'import "fastify"; import "../platform/clock.ts";',
   [`${features}/users/users.queries.ts`]: 'import "pg"; import "../groups/groups.api.ts";',

@@ -45,7 +45,7 @@ describe("accepts", () => {
   });
 });
 
-describe("tells whether the clock is read", () => {
+describe("detects whether a rule reads the clock", () => {
   test.each([
     ["now.getHours('Europe/Berlin') >= 8", true],
     ["now > timestamp('2026-01-01T00:00:00Z')", true],
@@ -66,46 +66,46 @@ describe("tells whether the clock is read", () => {
   });
 });
 
-describe("refuses, at a position, with what to do", () => {
+describe("rejects a text with position and advice", () => {
   test.each([
     ["", 1, 1, "The rule is empty"],
     [" \n ", 1, 1, "The rule is empty"],
-    ["// nothing", 1, 11, "ends where a value is expected"],
-    ["user.email ==", 1, 14, "ends where a value is expected"],
-    ["(user.email == 'a'", 1, 19, 'ends where ")" is expected'],
+    ["// nothing", 1, 11, "a value is expected at its end"],
+    ["user.email ==", 1, 14, "a value is expected at its end"],
+    ["(user.email == 'a'", 1, 19, '")" is expected at its end'],
     ["user.email == 'a')", 1, 18, '")" is not expected here'],
     ["user.email = 'a'", 1, 12, "To compare, write =="],
     ["user.contractor and true", 1, 17, "write &&"],
     ["user.contractor | true", 1, 17, "write ||"],
     ["user.email == 'a", 1, 15, "Unterminated string"],
     ["user.email == 'a\\q'", 1, 17, "Invalid escape sequence"],
-    ["user.in == 1", 1, 6, 'write it as an index, ["in"]'],
+    ["user.in == 1", 1, 6, 'Write it as an index: ["in"]'],
     [".now", 1, 1, 'A value is expected here, not "."'],
     ["if == 1", 1, 1, "reserved word"],
     ["`a`", 1, 1, "is not expected here"],
-    ["user.groups.exists('g', true)", 1, 20, "The first argument of exists is the name"],
+    ["user.groups.exists('g', true)", 1, 20, "The first argument of exists must be a name"],
     ["user.groups.exists(g, h, true)", 1, 13, "exists takes 2 arguments"],
     ["user.email == 'a\u0000'", 1, 17, "control character"],
-    ["user.email == '\ud800'", 1, 16, "broken character"],
-    ["department == 'Engineering'", 1, 1, 'no variable "department"'],
-    ["user.department == Engineering", 1, 20, "A text needs quotes"],
-    ["user.groups.exists(g, true) && g == 'a'", 1, 32, 'no variable "g"'],
-    ["user.email == 'é😀' || foo", 1, 23, 'no variable "foo"'],
-    ["true &&\n  foo", 2, 3, 'no variable "foo"'],
-    ["true &&\r\n  foo", 2, 3, 'no variable "foo"'],
-    ["google.protobuf.Timestamp == type(user.since)", 1, 1, 'no variable "google"'],
+    ["user.email == '\ud800'", 1, 16, "incomplete character"],
+    ["department == 'Engineering'", 1, 1, 'Variable "department" does not exist'],
+    ["user.department == Engineering", 1, 20, "Text needs quotes"],
+    ["user.groups.exists(g, true) && g == 'a'", 1, 32, 'Variable "g" does not exist'],
+    ["user.email == 'é😀' || foo", 1, 23, 'Variable "foo" does not exist'],
+    ["true &&\n  foo", 2, 3, 'Variable "foo" does not exist'],
+    ["true &&\r\n  foo", 2, 3, 'Variable "foo" does not exist'],
+    ["google.protobuf.Timestamp == type(user.since)", 1, 1, 'Variable "google" does not exist'],
     ["device.postur.disk == true", 1, 8, 'device has no field "postur"'],
     ["has(device.postur)", 1, 12, 'device has no field "postur"'],
     ["source['cuntry'] == 'DE'", 1, 8, 'source has no field "cuntry"'],
-    ["user[device.name] == 1", 1, 6, "as a text, in quotes"],
-    ["lower(user.email) == 'a'", 1, 1, 'no function "lower"'],
-    ["user.email.lower() == 'a'", 1, 12, 'no function "lower"'],
-    ["cel.bind(x, 1, x == 1)", 1, 5, 'no function "bind"'],
-    ["b'{}'.json().a", 1, 7, 'no function "json"'],
-    ["startsWith(user.email, 'a')", 1, 1, "write value.startsWith(…)"],
-    ["user.clearance.int() > 3", 1, 16, "write int(value)"],
-    ["user.email.startsWith()", 1, 12, "check its arguments"],
-    ["user.email.matches(1)", 1, 12, "check its arguments"],
+    ["user[device.name] == 1", 1, 6, "must be a text in quotes"],
+    ["lower(user.email) == 'a'", 1, 1, 'Function "lower" does not exist'],
+    ["user.email.lower() == 'a'", 1, 12, 'Function "lower" does not exist'],
+    ["cel.bind(x, 1, x == 1)", 1, 5, 'Function "bind" does not exist'],
+    ["b'{}'.json().a", 1, 7, 'Function "json" does not exist'],
+    ["startsWith(user.email, 'a')", 1, 1, "Write value.startsWith(…)"],
+    ["user.clearance.int() > 3", 1, 16, "Write int(value)"],
+    ["user.email.startsWith()", 1, 12, "Check the types of the arguments"],
+    ["user.email.matches(1)", 1, 12, "Check the types of the arguments"],
     ["user.email == 3", 1, 12, "== does not take string and int"],
     ["true && user.groups == 'a'", 1, 21, "== does not take list<string> and string"],
     ["resource.type in user", 1, 15, "in does not take string and User"],
@@ -114,10 +114,10 @@ describe("refuses, at a position, with what to do", () => {
     ["user.email && true", 1, 12, "requires bool operands"],
     ["user.email.exists(c, true)", 1, 6, "cannot be range of a comprehension"],
     ["has(user)", 1, 5, "has(user.title)"],
-    ["user.email", 1, 1, "gives string; it must give true or false"],
-    ["now", 1, 1, "gives timestamp; it must give true or false"],
-    ["user.level + 1", 1, 1, "gives int; it must give true or false"],
-    ["{}", 1, 1, "gives map; it must give true or false"],
+    ["user.email", 1, 1, "gives string. It must give true or false"],
+    ["now", 1, 1, "gives timestamp. It must give true or false"],
+    ["user.level + 1", 1, 1, "gives int. It must give true or false"],
+    ["{}", 1, 1, "gives map. It must give true or false"],
     ["user.email.matches('(')", 1, 20, "missing closing )"],
     ["user.email.matches('(?=a)')", 1, 20, "not a pattern in RE2 syntax"],
     ["user.email.matches('a{1001}')", 1, 20, "invalid repeat count"],
@@ -131,7 +131,7 @@ describe("refuses, at a position, with what to do", () => {
     expect(check.ok ? [] : check.problems).toEqual([{ message: expect.stringContaining(advice), line, column }]);
   });
 
-  it("with every unknown name, in the order of the text", () => {
+  it("with all unknown names, in the order of the text", () => {
     const check = checkRuleText("foo ||\ndevice.bar == 1 || baz()");
     expect(check.ok ? [] : check.problems.map(({ line, column }) => `${line}:${column}`)).toEqual([
       "1:1",
@@ -146,7 +146,7 @@ describe("refuses, at a position, with what to do", () => {
   });
 });
 
-/** A comprehension around each variable, one within the other. */
+/** Nested comprehensions, one over each variable. */
 function nested(lists: readonly string[]): string {
   return lists.reduceRight((body, list, depth) => `${list}.exists(v${depth}, ${body})`, "v0 == 'a'");
 }
@@ -173,8 +173,8 @@ describe("bounds", () => {
     ["350 alternatives", `${"true||".repeat(350)}true`, tooChained],
     ["a list of 257 elements", `1 in [${"1,".repeat(256)}1]`, "at most 256 elements"],
     ["a call with five arguments", "size(1,2,3,4,5)", "at most 4 arguments"],
-    ["lists four deep", "[[[[1]]]] == [[[[1]]]]", "nested at most 3 deep"],
-    ["lists made four deep", `[1]${".map(x, [x])".repeat(3)} == []`, "nested at most 3 deep"],
+    ["lists four deep", "[[[[1]]]] == [[[[1]]]]", "nested at most 3 levels deep"],
+    ["lists made four deep", `[1]${".map(x, [x])".repeat(3)} == []`, "nested at most 3 levels deep"],
     ["three comprehensions over groups", nested(["user.groups", "user.groups", "user.groups"]), tooCostly],
     ["ten small comprehensions", nested(Array.from({ length: 10 }, () => "[1,2,3,4,5]")), tooCostly],
     ["lists that double 30 times", doubling(30), tooCostly],
@@ -182,7 +182,7 @@ describe("bounds", () => {
     ["a pattern over groups of groups", nested(["user.groups", "user.groups.filter(g, g.matches('a'))"]), tooCostly],
     ["dynamic patterns over groups", "user.groups.exists(g, g.matches(user.pattern))", tooCostly],
     ["a time zone for every group", "user.groups.exists(g, now.getHours('UTC') > 1)", tooCostly],
-  ])("refuses %s", (_, text, advice) => {
+  ])("rejects %s", (_, text, advice) => {
     const check = checkRuleText(text);
     expect(check.ok ? "accepted" : check.problems[0]?.message).toContain(advice);
   });
@@ -218,7 +218,7 @@ const ruleFragments = fc.constantFrom(
   ],
 );
 
-describe("for any text at all", () => {
+describe("for any text", () => {
   const texts = fc.oneof(
     fc.string({ unit: "binary", maxLength: 200 }),
     fc.string({ unit: ruleFragments, maxLength: 40 }),
@@ -229,7 +229,7 @@ describe("for any text at all", () => {
       .map(([open, close, times]) => `${open.repeat(times)}true${close.repeat(times)}`),
   );
 
-  it("answers with a verdict, and with positions inside the text", () => {
+  it("returns a result with positions inside the text", () => {
     fc.assert(
       fc.property(texts, (text) => {
         const check = checkRuleText(text);
@@ -247,7 +247,7 @@ describe("for any text at all", () => {
     );
   });
 
-  it("takes the surrounding names as what they are, whatever the attribute is called", () => {
+  it("resolves names independently of the names of attributes", () => {
     const attribute = fc.oneof(
       fc.string({ unit: "grapheme-ascii", maxLength: 20 }),
       fc.constantFrom("__proto__", "constructor", "toString", "hasOwnProperty", "get", "size", "then", "email "),
@@ -260,7 +260,7 @@ describe("for any text at all", () => {
     );
   });
 
-  it("finds the clock exactly where a free variable of that name is", () => {
+  it("detects the clock only in a free variable", () => {
     interface Piece {
       readonly text: string;
       readonly free: boolean;
@@ -290,7 +290,7 @@ describe("for any text at all", () => {
   });
 });
 
-it("does not slow down on texts that are built to", () => {
+it("has bounded time for adversarial texts", () => {
   const texts = [
     "(".repeat(4096),
     `${"!".repeat(4091)}true`,
@@ -307,7 +307,7 @@ it("does not slow down on texts that are built to", () => {
   for (const text of texts) {
     const started = performance.now();
     checkRuleText(text);
-    // Generous for a busy machine; each takes some 10 ms, and anything exponential would take years.
+    // Generous for a busy machine. Each text takes about 10 ms, while exponential work would take years.
     expect(performance.now() - started).toBeLessThan(2000);
   }
 });

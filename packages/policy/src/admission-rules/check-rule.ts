@@ -9,24 +9,24 @@ import { asLiteralText, asSelection, walkRule } from "./rule-syntax.ts";
 export type RuleCheck =
   | {
       readonly ok: true;
-      /** Whether the rule depends on the time of the decision, and so needs `hasTimeConstraint`. */
+      /** Whether the result depends on the time of the decision, so that `hasTimeConstraint` is required. */
       readonly readsNow: boolean;
     }
   | { readonly ok: false; readonly problems: readonly RuleProblem[] };
 
 const MAX_PROBLEMS = 20;
 
-/** All but tab, line feed and carriage return; lone surrogates have no UTF-8 and could not be stored. */
+/** Control characters except tab, line feed and carriage return, and lone surrogates, which UTF-8 cannot encode. */
 const UNPRINTABLE = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u;
 
 const parsing = ruleEnvironment();
 
 /**
- * Checks the text of an admission rule (CEL; see the contract's "Admission rule text") before it is stored: syntax,
- * names, types, patterns, and that its evaluation is bounded. Never throws, and takes time bounded by the limits.
+ * Checks the text of an admission rule (CEL; contract, "Admission rule text") before it is stored: its syntax, names,
+ * types and patterns, and that its evaluation is bounded. Never throws. The limits bound the time of the check.
  *
- * @returns whether the rule reads the clock, or every problem found, at most 20, in the order of the text; names are
- *   checked before types, and of type errors only the first is reported
+ * @returns whether the rule reads the clock, or up to 20 problems in the order of the text. Names are checked before
+ *   types, and only the first type error is reported.
  */
 export function checkRuleText(text: string): RuleCheck {
   const unreadable = textFault(text);
@@ -43,17 +43,18 @@ export function checkRuleText(text: string): RuleCheck {
 }
 
 function textFault(text: string): RuleFault | undefined {
-  // A character takes at most two units, so most long texts need no counting.
+  // A character takes at most two UTF-16 units, so most long texts need no counting.
   const { characters } = RULE_LIMITS;
   if (text.length > 2 * characters || (text.length > characters && [...text].length > characters)) {
-    return { message: `The rule is longer than ${characters} characters.`, at: 0 };
+    return { message: `The rule is longer than ${characters} characters. Shorten it or split it.`, at: 0 };
   }
   const unprintable = UNPRINTABLE.exec(text);
   if (unprintable !== null) {
-    const message = "There is a control character or a broken character here; remove it.";
+    const message = "A control character or an incomplete character is not allowed. Remove it.";
     return { message, at: unprintable.index };
   }
-  if (text.trim() === "") return { message: "The rule is empty; write a condition, or true to admit always.", at: 0 };
+  if (text.trim() === "")
+    return { message: "The rule is empty. Write a condition, or true to admit every request.", at: 0 };
   return undefined;
 }
 
@@ -72,7 +73,7 @@ interface RuleShape {
   readonly faults: readonly RuleFault[];
 }
 
-/** One pass over the tree: what the rule names, and what is wrong with it whatever its types are. */
+/** Collects, in one pass over the tree, the names in the rule and the problems that do not depend on types. */
 function survey(root: ASTNode): RuleShape {
   const faults: RuleFault[] = [];
   const selectedNames = new Set<string>();
@@ -90,14 +91,14 @@ function survey(root: ASTNode): RuleShape {
     return names.descend;
   });
   if (deepest !== undefined) {
-    const message = `More than ${RULE_LIMITS.treeDepth} operators are chained or nested; use a list and "in" instead.`;
+    const message = `More than ${RULE_LIMITS.treeDepth} operators are chained or nested. Use a list and "in" instead.`;
     return { readsNow, selectedNames, patternSizes: new Map(), faults: [{ message, at: deepest.pos }] };
   }
   const patternSizes = checkPatterns(patterns, faults);
   return { readsNow, selectedNames, patternSizes, faults };
 }
 
-/** Reads the literal patterns, and stops where they have become too large together. */
+/** Reads the literal patterns, and stops when they exceed the limit together. */
 function checkPatterns(patterns: readonly ASTNode[], faults: RuleFault[]): Map<ASTNode, number> {
   const sizes = new Map<ASTNode, number>();
   let total = 0;
@@ -113,7 +114,7 @@ function checkPatterns(patterns: readonly ASTNode[], faults: RuleFault[]): Map<A
     sizes.set(node, reading.instructions);
     total += reading.instructions;
     if (total > RULE_LIMITS.patternInstructions) {
-      faults.push({ message: "The patterns of the rule are too large; use smaller repetition counts.", at: node.pos });
+      faults.push({ message: "The patterns of the rule are too large. Use smaller repetition counts.", at: node.pos });
       break;
     }
   }
@@ -126,7 +127,7 @@ function typeFault(text: string, selectedNames: ReadonlySet<string>): RuleFault 
     const { valid, type, error } = rule.check();
     if (!valid) return faultOfLibraryError(error, text);
     if (type === "bool" || type === "dyn") return undefined;
-    const message = `The rule gives ${plainTypes(type ?? "nothing")}; it must give true or false.`;
+    const message = `The rule gives ${plainTypes(type ?? "nothing")}. It must give true or false.`;
     return { message, at: rule.ast.start };
   } catch (error) {
     return faultOfLibraryError(error, text);

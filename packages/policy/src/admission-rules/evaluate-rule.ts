@@ -7,8 +7,8 @@ import { positionOf } from "./rule-problems.ts";
 import { walkRule } from "./rule-syntax.ts";
 
 /**
- * What a rule is evaluated with. A variable or field that is not known is absent: asking for it is an error, and a rule whose
- * evaluation ends in an error is not met.
+ * The variables of a rule. An unknown variable or field is absent. Reading it is an error, and a rule with an error is
+ * not met.
  */
 export interface RuleContext {
   readonly user?: object | undefined;
@@ -18,21 +18,26 @@ export interface RuleContext {
   readonly now: Date;
 }
 
-/** Part of a rule, or the whole. @throws what evaluation ends in */
+/**
+ * Evaluates a rule or a part of it.
+ *
+ * @throws the error that ends the evaluation
+ */
 export type Evaluation = (context: RuleContext) => unknown;
 
 export interface PreparedRule {
   readonly ast: ASTNode;
   readonly evaluate: Evaluation;
-  /** Whether the types within the rule fit; where they do not, every evaluation ends in an error. */
+  /** Whether the types in the rule fit. If they do not, every evaluation ends in an error. */
   hasType(): boolean;
 }
 
 /**
- * Makes a rule ready to be evaluated. Two kinds of call are replaced. `matches` would use the host's backtracking engine; here it
- * runs in linear time (RE2 syntax). Time in a zone would ask Intl each time; here it is derived once for a zone and a moment.
+ * Prepares a rule for evaluation, and replaces two kinds of calls. `matches` would run a backtracking engine; the
+ * replacement takes linear time (RE2 syntax). Time parts in a zone would query Intl each time; the replacement caches
+ * the offset of the zone.
  *
- * @throws the library's ParseError for a text that is no rule
+ * @throws the library's ParseError for an invalid text
  */
 export function prepareRule(text: string): PreparedRule {
   const { ast } = environment.parse(text);
@@ -55,17 +60,17 @@ function prepared(ast: ASTNode, text: string): PreparedRule {
   return { ast, evaluate, hasType: () => evaluate.check().valid };
 }
 
-/** Makes a part of a rule ready by itself; it must not use variables that comprehensions around it bind. */
+/** Prepares a part of a rule. The part must not read variables of a surrounding comprehension. */
 export function preparePart(part: ASTNode): Evaluation {
   return prepareRule(textOfPart(part)).evaluate;
 }
 
-/** More brackets in a row than this are not looked for. */
+/** The maximum number of consecutive brackets to consider. */
 const maxBrackets = 8;
 
 /**
- * A part of a rule as its text has it. The library counts brackets at its ends to neither side, so they are looked for; where that
- * does not help, the part is written anew.
+ * The source text of a part. The library does not include surrounding brackets in either neighbor, so the brackets are
+ * matched here. If that fails, the part is serialized.
  */
 export function textOfPart(part: ASTNode): string {
   const alone = serialize(part);
@@ -84,19 +89,19 @@ function serialized(text: string): string | undefined {
   try {
     return serialize(environment.parse(text).ast);
   } catch {
-    // Half of a pair of brackets.
+    // The text contains only one bracket of a pair.
     return undefined;
   }
 }
 
-/** Where opening brackets stand before a part, with nothing but white space in between; the nearest first. */
+/** The places of the opening brackets directly before a part, the nearest first. */
 function bracketsBefore({ input, start }: ASTNode): readonly number[] {
   const run = /[(\s]*$/.exec(input.slice(0, start))?.[0] ?? "";
   const places = [...run].flatMap((character, index) => (character === "(" ? [start - run.length + index] : []));
   return places.reverse().slice(0, maxBrackets);
 }
 
-/** Behind which closing brackets after a part there is its end, the nearest first. */
+/** The places after the closing brackets directly after a part, the nearest first. */
 function bracketsAfter({ input, end }: ASTNode): readonly number[] {
   const run = /^[)\s]*/.exec(input.slice(end))?.[0] ?? "";
   return [...run].flatMap((character, index) => (character === ")" ? [end + index + 1] : [])).slice(0, maxBrackets);
@@ -104,7 +109,7 @@ function bracketsAfter({ input, end }: ASTNode): readonly number[] {
 
 const linearMatches = "reMatch";
 
-/** `getHours` in a zone is `locHours`, and so on. */
+/** The replacement of a method: `locHours` for `getHours`. */
 function zonedName(method: string): string {
   return `loc${method.slice("get".length)}`;
 }
@@ -113,19 +118,19 @@ function replacementOf(node: ASTNode): string | undefined {
   if (node.op !== "rcall") return undefined;
   const [method, , parameters] = node.args;
   if (method === "matches" && parameters.length === 1) return linearMatches;
-  // Without a zone the library's own are right, but for this one, which goes by the host's.
+  // Without a zone, the library's methods are correct except for this one, which uses the host's zone.
   const isReplaced = TIME_PARTS.has(method) && (parameters.length === 1 || method === "getDayOfYear");
   return isReplaced ? zonedName(method) : undefined;
 }
 
 const msPerDay = 24 * 60 * 60_000;
 
-/** From 0. */
+/** The day of the year, starting at 0. */
 function dayOfYear(local: Date): number {
   return Math.floor((local.getTime() - Date.UTC(local.getUTCFullYear(), 0, 1)) / msPerDay);
 }
 
-/** What the parts of a time are, of a moment whose UTC fields are local (CEL specification, "Timestamp" methods). */
+/** Parts of a time whose UTC fields hold local time (CEL specification, "Timestamp" methods). */
 const timeParts: Readonly<Record<string, (local: Date) => number>> = {
   getDate: (local) => local.getUTCDate(),
   getDayOfMonth: (local) => local.getUTCDate() - 1,
@@ -139,11 +144,15 @@ const timeParts: Readonly<Record<string, (local: Date) => number>> = {
   getSeconds: (local) => local.getUTCSeconds(),
 };
 
-/** Patterns that are kept compiled, of all rules together. */
+/** The maximum number of cached patterns of all rules. */
 const maxPatterns = 2_000;
 const patterns = new Map<string, RE2JS>();
 
-/** @throws RangeError for a text that is no pattern, or too large a one: those that rules compute are checked only here */
+/**
+ * Compiles a pattern. Patterns that rules compute are checked only here.
+ *
+ * @throws RangeError for an invalid or oversized pattern
+ */
 function compiledPattern(pattern: string): RE2JS {
   const known = patterns.get(pattern);
   if (known !== undefined) return known;

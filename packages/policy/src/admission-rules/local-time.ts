@@ -1,15 +1,15 @@
 /**
- * Local time in IANA zones, for rules. TestedPrincipal Intl costs some 40 µs, so the offset of a zone is asked for once and kept as long as
- * it cannot change: zones change theirs only at quarter-hours of UTC (true of every zone since 1972).
+ * Local time in IANA zones, for rules. A query to Intl takes about 40 µs, so offsets are cached. Zones change their
+ * offset only at quarter-hours of UTC (true of every zone since 1972).
  */
 
 const quarterHourMs = 15 * 60_000;
 const dayMs = 24 * 60 * 60_000;
 
-/** The zone names that are kept; there are some 600 in all. */
+/** The maximum number of cached zones. About 600 exist. */
 const maxZones = 1_000;
 
-/** The quarter-hours of a zone that are kept: whoever goes through a day for one device goes through the same day for the next. */
+/** The maximum number of cached quarter-hours per zone. Evaluations for different devices cover the same day. */
 const maxQuarterHours = 1_000;
 
 interface Zone {
@@ -19,7 +19,7 @@ interface Zone {
   readonly boundaries: Map<number, Boundary>;
 }
 
-/** The next boundary for every moment from the one that it was found for until itself. */
+/** The next boundary for all times from `from` up to `at`. */
 interface Boundary {
   readonly from: number;
   readonly at: number;
@@ -28,18 +28,18 @@ interface Boundary {
 const zones = new Map<string, Zone>();
 
 /**
- * How far a zone's local time is ahead of UTC.
+ * The offset of a zone's local time from UTC.
  *
  * @param zone an IANA name, such as Europe/Berlin
  * @param at milliseconds since 1970, UTC
- * @returns milliseconds
- * @throws RangeError for a name that is no zone
+ * @returns milliseconds; positive if local time is ahead of UTC
+ * @throws RangeError for an unknown zone
  */
 export function zoneOffsetMs(zone: string, at: number): number {
-  return keptOffsetMs(zones.get(zone) ?? openZone(zone), at);
+  return cachedOffsetMs(zones.get(zone) ?? openZone(zone), at);
 }
 
-function keptOffsetMs({ format, offsetsMs }: Zone, at: number): number {
+function cachedOffsetMs({ format, offsetsMs }: Zone, at: number): number {
   const quarterHour = Math.floor(at / quarterHourMs);
   let offsetMs = offsetsMs.get(quarterHour);
   if (offsetMs === undefined) {
@@ -50,16 +50,20 @@ function keptOffsetMs({ format, offsetsMs }: Zone, at: number): number {
   return offsetMs;
 }
 
-/** A moment whose UTC fields are the zone's local ones. @throws RangeError for a name that is no zone */
+/**
+ * A date whose UTC fields hold the zone's local time.
+ *
+ * @throws RangeError for an unknown zone
+ */
 export function localTime(zone: string, at: number): Date {
   return new Date(at + zoneOffsetMs(zone, at));
 }
 
 /**
- * The next moment at which the local time of a zone can have another minute, hour or day.
+ * The next time at which the minute, hour or day of local time can change.
  *
- * @param partMs the length of the part, in milliseconds: of a minute, an hour, or a day
- * @throws RangeError for a name that is no zone
+ * @param partMs the length of the part in milliseconds: a minute, an hour or a day
+ * @throws RangeError for an unknown zone
  */
 export function nextLocalBoundary(zone: string, at: number, partMs: number): number {
   const known = zones.get(zone) ?? openZone(zone);
@@ -71,22 +75,22 @@ export function nextLocalBoundary(zone: string, at: number, partMs: number): num
 }
 
 function findBoundary(zone: Zone, at: number, partMs: number): number {
-  const offsetMs = keptOffsetMs(zone, at);
+  const offsetMs = cachedOffsetMs(zone, at);
   const boundary = (Math.floor((at + offsetMs) / partMs) + 1) * partMs - offsetMs;
-  // A clock that is put forward or back in between may reach the next hour or day at another time.
+  // A clock change before the boundary can start the next hour or day at another time.
   for (let next = nextQuarterHour(at); next < boundary && partMs <= dayMs; next += quarterHourMs) {
-    if (keptOffsetMs(zone, next) !== offsetMs) return next;
+    if (cachedOffsetMs(zone, next) !== offsetMs) return next;
   }
   return boundary;
 }
 
-/** Before it, no zone at all has another hour or day than now. */
+/** The next quarter-hour. Before it, the hour and day do not change in any zone. */
 export function nextQuarterHour(at: number): number {
   return (Math.floor(at / quarterHourMs) + 1) * quarterHourMs;
 }
 
 function openZone(name: string): Zone {
-  // Offsets such as "+02:00" are zones to some versions of Intl; a rule means the same under all of them.
+  // Some versions of Intl accept offsets such as "+02:00". A rule must have the same meaning in all versions.
   if (!/^[A-Za-z]/.test(name)) throw new RangeError(`${JSON.stringify(name)} is not the name of a time zone`);
   const format = new Intl.DateTimeFormat("en-US", {
     timeZone: name,

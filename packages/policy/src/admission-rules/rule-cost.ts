@@ -19,7 +19,7 @@ interface Estimate {
   readonly size: Size;
 }
 
-// What the records are assumed to hold at most; larger ones only scale the estimate.
+// Assumed maximum sizes of the records. Larger records only scale the estimate.
 const LONGEST_TEXT = 1024;
 const LONGEST_GROUP_NAME = 120;
 const MAX_GROUPS = 256;
@@ -40,22 +40,22 @@ const SEARCH_STEPS_PER_UNIT = 256;
 const INSTRUCTIONS_PER_UNIT = 32;
 
 /**
- * Estimates the work of one evaluation from the text alone, so that no rule can be stored whose nested comprehensions
- * or growing lists would hold up decisions. Recursive: the depth of the tree must have been bounded before.
+ * Estimates the work of one evaluation from the text alone, so that nested comprehensions or growing lists cannot delay
+ * decisions. Recursive: the depth of the tree must be bounded before.
  *
- * @param patternSizes instructions of the literal patterns, by the pattern's node
- * @returns the first thing over its limit, or undefined
+ * @param patternSizes instructions of the literal patterns, by the node of the pattern
+ * @returns the first part that exceeds a limit, or undefined
  */
 export function costFault(root: ASTNode, patternSizes: ReadonlyMap<ASTNode, number>): RuleFault | undefined {
   const estimator = new CostEstimator(patternSizes);
   const { cost } = estimator.estimate(root, new Map());
   if (estimator.tooNested !== undefined) {
-    const message = `Lists and maps can be nested at most ${RULE_LIMITS.valueNesting} deep.`;
+    const message = `Lists and maps can be nested at most ${RULE_LIMITS.valueNesting} levels deep.`;
     return { message, at: estimator.tooNested.pos };
   }
   if (cost <= RULE_LIMITS.cost) return undefined;
   return {
-    message: "The rule could take too long: use fewer comprehensions within each other, or shorter lists and patterns.",
+    message: "The rule could take too long. Use fewer nested comprehensions, or shorter lists and patterns.",
     at: root.start,
   };
 }
@@ -153,7 +153,7 @@ class CostEstimator {
     return { cost: bounded(call.cost + this.#extraWork(method, operands, args)), size: call.size };
   }
 
-  /** What a method costs beyond passing once over its operands. */
+  /** The work of a method beyond one pass over its operands. */
   #extraWork(method: string, operands: readonly Estimate[], args: readonly ASTNode[]): number {
     const [text = 1, argument = 0] = operands.map(({ size }) => size.weight);
     if (TIME_PARTS.has(method)) return args.length > 0 ? ZONE_LOOKUP : 0;
@@ -171,7 +171,7 @@ class CostEstimator {
   }
 }
 
-/** Elements that an operator goes through one by one. */
+/** The number of elements that an operator visits. */
 function stepsOf(operator: string, left: Size, right: Size): number {
   if (operator === "in") return right.count;
   return operator === "+" ? left.count + right.count : 1;
@@ -185,7 +185,7 @@ function resultSize(result: ResultSize, operands: readonly Estimate[], weight: n
     case "argument":
       return first;
     case "text":
-      // Changing the case can make one character three; a number is written with fewer than 32.
+      // A change of case can turn one character into three. A number has fewer than 32 characters.
       return textSize(32 + 3 * weight);
     case "parts":
       return { weight: bounded(2 * weight), count: bounded(weight + 1), each: bounded(weight), nesting: 1 };

@@ -12,15 +12,15 @@ import {
 } from "./rule-syntax.ts";
 
 /**
- * Until when time alone cannot change what a rule gives: milliseconds since 1970, after `context.now`; Infinity for ever.
- * May be earlier than necessary, never later.
+ * The time before which the clock alone cannot change the result of a rule: milliseconds since 1970, later than
+ * `context.now`, or Infinity. May be earlier than necessary, but is never later.
  */
 export type Horizon = (context: RuleContext) => number;
 
 /**
- * Finds every place where a rule reads the clock, and what the next moment is at which that place can give something else: a part
- * of local time at the next minute, hour or day; a comparison at the moment that it is about. For any other use of the clock the next
- * moment is the next millisecond.
+ * Finds every place where a rule reads the clock, and the next time at which the value there can change. A part of
+ * local time changes at the next minute, hour or day. A comparison changes when both sides are equal. Any other use of
+ * the clock changes with the next millisecond.
  *
  * @returns undefined for a rule that does not read the clock
  */
@@ -60,7 +60,10 @@ function collect(node: ASTNode, bound: BoundNames, horizons: Horizon[]): void {
 
 // Comparisons -----------------------------------------------------------------------------------------------------
 
-/** Of `now < timestamp(user.until)` and whatever else compares times or durations that grow evenly with the clock. */
+/**
+ * The horizon of a comparison such as `now < timestamp(user.until)`. Both sides must be times or durations that grow
+ * evenly with the clock.
+ */
 function comparisonHorizon(node: ASTNode, bound: BoundNames): Horizon | undefined {
   switch (node.op) {
     case "==":
@@ -83,16 +86,19 @@ function comparisonHorizon(node: ASTNode, bound: BoundNames): Horizon | undefine
   return (context) => {
     const now = context.now.getTime();
     const difference = milliseconds(sides[0], context) - milliseconds(sides[1], context);
-    // What is no time has no moment at which it is met.
+    // A value that is not a time never equals the clock.
     if (Number.isNaN(difference)) return Number.POSITIVE_INFINITY;
     const meeting = Math.floor(now - difference / pace);
-    // Fractions of milliseconds are cut off within sums; a millisecond early is early enough.
+    // Sums truncate fractions of milliseconds. One millisecond too early is allowed.
     for (const moment of [meeting - 1, meeting, meeting + 1]) if (moment > now) return moment;
     return Number.POSITIVE_INFINITY;
   };
 }
 
-/** How fast a time or duration grows with the clock: 1 for `now`, 0 for what does not depend on it; undefined: not evenly. */
+/**
+ * The rate at which a time or duration grows with the clock: 1 for `now`, 0 for a constant. Undefined if it does not
+ * grow evenly.
+ */
 function paceOf(node: ASTNode, bound: BoundNames): number | undefined {
   if (asFreeVariable(node, bound) === TIME_VARIABLE) return 1;
   if (node.op === "+" || node.op === "-") {
@@ -108,7 +114,7 @@ function paceOf(node: ASTNode, bound: BoundNames): number | undefined {
 function milliseconds(side: Evaluation, context: RuleContext): number {
   try {
     const value = side(context);
-    // A timestamp or a duration; anything else does not compare with either.
+    // Only timestamps and durations are comparable.
     return value instanceof Date || isDuration(value) ? value.valueOf() : Number.NaN;
   } catch {
     return Number.NaN;
@@ -125,7 +131,10 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** How long a part of local time stays the same, in milliseconds; those that are not named change with the day. */
+/**
+ * The time for which a part of local time stays the same, in milliseconds. Parts that are not listed change with the
+ * day.
+ */
 const partLengthsMs: ReadonlyMap<string, number> = new Map([
   ["getMilliseconds", 1],
   ["getSeconds", 1_000],
@@ -133,7 +142,7 @@ const partLengthsMs: ReadonlyMap<string, number> = new Map([
   ["getHours", hourMs],
 ]);
 
-/** Of `now.getHours("Europe/Berlin")` and its like. */
+/** The horizon of a part of local time, such as `now.getHours("Europe/Berlin")`. */
 function partHorizon(node: ASTNode, bound: BoundNames): Horizon | undefined {
   if (node.op !== "rcall" || !TIME_PARTS.has(node.args[0])) return undefined;
   const [method, receiver, [zone]] = node.args;
@@ -149,7 +158,7 @@ function partHorizon(node: ASTNode, bound: BoundNames): Horizon | undefined {
       const name = zoneName(context);
       if (typeof name === "string") return nextLocalBoundary(name, context.now.getTime(), lengthMs);
     } catch {
-      // What is no zone is none at any time.
+      // An invalid zone is invalid at any time.
     }
     return Number.POSITIVE_INFINITY;
   };
@@ -168,7 +177,7 @@ function unknownZone(lengthMs: number): Horizon {
   };
 }
 
-/** Whether a part of a rule reads neither the clock nor what a comprehension around it binds. */
+/** Whether a part of a rule reads neither the clock nor a variable of a surrounding comprehension. */
 function standsAlone(node: ASTNode, bound: BoundNames): boolean {
   let alone = true;
   walkRule(node, (part, boundWithin) => {

@@ -1,28 +1,31 @@
 import { Environment } from "@marcbachmann/cel-js";
 
 /**
- * What an admission rule may name: its variables with their fields, its functions, and its limits. This page is the
- * whole language on top of CEL's operators and literals; what is not here is a problem with a position.
+ * The names that an admission rule may use: variables with their fields, functions, and limits. This module defines the
+ * whole language beyond CEL's operators and literals. Any other name is reported as a problem with its position.
  */
 
 export const RULE_LIMITS = {
-  /** Of the text, in Unicode characters. */
+  /** The length of the text in Unicode characters. */
   characters: 4096,
   /** Operators, operands and literals. */
   nodes: 2000,
-  /** Brackets, calls and selections within each other. */
+  /** The nesting depth of brackets, calls and selections. */
   nesting: 40,
-  /** Operators within each other, a long chain of || included: bounds the recursion of every later pass. */
+  /** The depth of operators, including a long chain of ||. Bounds the recursion of every later pass. */
   treeDepth: 300,
   listElements: 256,
   mapEntries: 64,
   callArguments: 4,
-  /** Lists of lists of lists; the library remembers every type it meets, so their number must be bounded. */
+  /**
+   * The nesting depth of lists. The library stores every type that it encounters, so the number of types must be
+   * bounded.
+   */
   valueNesting: 3,
   patternCharacters: 256,
-  /** RE2 program instructions, of all literal patterns of a rule together. */
+  /** RE2 program instructions of all literal patterns of a rule together. */
   patternInstructions: 2000,
-  /** Estimated work of one evaluation; a unit is in the order of 20 ns. */
+  /** Estimated work of one evaluation. A unit takes about 20 ns. */
   cost: 200_000,
 } as const;
 
@@ -35,7 +38,7 @@ export interface RuleRecord {
   readonly open: boolean;
 }
 
-/** The record variables of a rule, from the contract's "Admission rule text". */
+/** The record variables of a rule (contract, "Admission rule text"). */
 export const RECORDS: ReadonlyMap<string, RuleRecord> = new Map([
   [
     "user",
@@ -77,7 +80,7 @@ export const TYPE_NAMES: ReadonlySet<string> = new Set([
   "uint",
 ]);
 
-/** Macros that bind their first argument to each element of their receiver, by how many arguments they take. */
+/** Macros that bind their first argument to each element of their receiver, with the allowed numbers of arguments. */
 export const COMPREHENSIONS: ReadonlyMap<string, readonly number[]> = new Map([
   ["all", [2]],
   ["exists", [2]],
@@ -86,7 +89,7 @@ export const COMPREHENSIONS: ReadonlyMap<string, readonly number[]> = new Map([
   ["map", [2, 3]],
 ]);
 
-/** What a function gives, as far as the estimate of its result's size goes. */
+/** The size of a function's result, for the cost estimate. */
 export type ResultSize = "scalar" | "text" | "parts" | "joined" | "argument";
 
 export const FUNCTIONS: ReadonlyMap<string, ResultSize> = new Map<string, ResultSize>([
@@ -104,7 +107,7 @@ export const FUNCTIONS: ReadonlyMap<string, ResultSize> = new Map<string, Result
   ["uint", "scalar"],
 ]);
 
-/** Methods that read a part of a timestamp; with an argument, in that IANA time zone. */
+/** Methods that read a part of a timestamp. An argument names an IANA time zone. */
 export const TIME_PARTS: ReadonlySet<string> = new Set([
   "getDate",
   "getDayOfMonth",
@@ -118,7 +121,7 @@ export const TIME_PARTS: ReadonlySet<string> = new Set([
   "getSeconds",
 ]);
 
-/** Methods that look for one text in another: their work can grow with both lengths multiplied. */
+/** Methods that search one text in another. Their work can grow with the product of both lengths. */
 export const SEARCHES: ReadonlySet<string> = new Set(["contains", "indexOf", "lastIndexOf", "split"]);
 
 export const METHODS: ReadonlyMap<string, ResultSize> = new Map<string, ResultSize>([
@@ -140,7 +143,7 @@ export const METHODS: ReadonlyMap<string, ResultSize> = new Map<string, ResultSi
 
 const sharedEnvironment = new Environment({
   unlistedVariablesAreDyn: false,
-  // ["a", user.level] is a list of mixed, dynamic elements, as in the CEL specification.
+  // As in the CEL specification, `["a", user.level]` is a list of dynamic elements.
   homogeneousAggregateLiterals: false,
   enableOptionalTypes: false,
   limits: {
@@ -153,12 +156,12 @@ const sharedEnvironment = new Environment({
 }).registerVariable(TIME_VARIABLE, "google.protobuf.Timestamp");
 
 /**
- * The environment in which one rule is parsed and type-checked.
+ * The environment in which a rule is parsed and type-checked.
  *
- * The library has no record type with both typed fields and any further names, so an open record declares, as dynamic
- * fields, the names that this rule selects anywhere.
+ * The library has no record type with typed fields and further names. An open record therefore declares the names that
+ * the rule selects anywhere as dynamic fields.
  *
- * @param selectedNames every field name and literal index of the rule; empty for parsing alone
+ * @param selectedNames every field name and literal index in the rule; empty for parsing alone
  */
 export function ruleEnvironment(selectedNames: Iterable<string> = []): Environment {
   const environment = sharedEnvironment.clone();
@@ -172,6 +175,6 @@ export function ruleEnvironment(selectedNames: Iterable<string> = []): Environme
 }
 
 function record(typeName: string, fields: Readonly<Record<string, FieldType>>, open = false): RuleRecord {
-  // A map, because attributes may have the names of what every object inherits.
+  // A map, because attributes may have the names of inherited object properties.
   return { typeName, fields: new Map(Object.entries(fields)), open };
 }

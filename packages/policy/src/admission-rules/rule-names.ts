@@ -8,11 +8,11 @@ const VARIABLES = [...RECORDS.keys(), TIME_VARIABLE];
 
 export interface NameCheck {
   readonly faults: readonly RuleFault[];
-  /** False below a call that does not exist: what its arguments mean cannot be told. */
+  /** False below an unknown call, because the meaning of its arguments is unknown. */
   readonly descend: boolean;
 }
 
-/** What one node names that a rule does not have: variables, fields, functions, time zones. */
+/** Checks the variable, field, function and time zone that a node names. */
 export function checkNames(node: ASTNode, bound: BoundNames): NameCheck {
   const call = functionProblem(node);
   if (call !== undefined) return { faults: [{ message: call, at: positionOf(node) }], descend: false };
@@ -25,35 +25,35 @@ export function checkNames(node: ASTNode, bound: BoundNames): NameCheck {
 function variableProblem(node: ASTNode, bound: BoundNames): string | undefined {
   const name = asFreeVariable(node, bound);
   if (name === undefined || VARIABLES.includes(name) || TYPE_NAMES.has(name)) return undefined;
-  return `There is no variable ${quoteText(name)}; a rule can use ${listed(VARIABLES)}. A text needs quotes.`;
+  return `Variable ${quoteText(name)} does not exist. Use ${listed(VARIABLES)}. Text needs quotes.`;
 }
 
-/** Also for `has(device.postur)`, which the type checker lets pass and which would always be false. */
+/** Also rejects `has(device.postur)`, which passes the type checker and is always false. */
 function fieldProblem(node: ASTNode, bound: BoundNames): string | undefined {
   const selection = asSelection(node);
   const variable = selection === undefined ? undefined : asFreeVariable(selection.operand, bound);
   const record = variable === undefined ? undefined : RECORDS.get(variable);
   if (selection === undefined || record === undefined) return undefined;
-  if (selection.name === undefined) return `Write the name in the brackets of ${variable} as a text, in quotes.`;
+  if (selection.name === undefined) return `The name in the brackets of ${variable} must be a text in quotes.`;
   if (record.open || record.fields.has(selection.name)) return undefined;
-  return `${variable} has no field ${quoteText(selection.name)}; it has ${listed([...record.fields.keys()])}.`;
+  return `${variable} has no field ${quoteText(selection.name)}. It has ${listed([...record.fields.keys()])}.`;
 }
 
 function functionProblem(node: ASTNode): string | undefined {
   if (node.op === "call") {
     const [name] = node.args;
     if (FUNCTIONS.has(name)) return undefined;
-    if (METHODS.has(name) || COMPREHENSIONS.has(name)) return `${name} is called on a value: write value.${name}(…).`;
-    return `There is no function ${quoteText(name)}.`;
+    if (METHODS.has(name) || COMPREHENSIONS.has(name)) return `${name} is a method. Write value.${name}(…).`;
+    return `Function ${quoteText(name)} does not exist.`;
   }
   if (node.op !== "rcall") return undefined;
   const [name] = node.args;
   if (METHODS.has(name) || asComprehension(node) !== undefined) return undefined;
   const counts = COMPREHENSIONS.get(name);
   if (counts !== undefined)
-    return `${name} takes ${counts.join(" or ")} arguments: a name for each element comes first.`;
-  if (FUNCTIONS.has(name)) return `${name} is not called on a value: write ${name}(value).`;
-  return `There is no function ${quoteText(name)}.`;
+    return `${name} takes ${counts.join(" or ")} arguments. The first is a name for each element.`;
+  if (FUNCTIONS.has(name)) return `${name} is a function. Write ${name}(value).`;
+  return `Function ${quoteText(name)} does not exist.`;
 }
 
 function zoneFault(node: ASTNode): RuleFault | undefined {
@@ -62,12 +62,12 @@ function zoneFault(node: ASTNode): RuleFault | undefined {
   const name = asLiteralText(argument);
   if (argument === undefined || name === undefined || isTimeZone(name)) return undefined;
   return {
-    message: `${quoteText(name)} is not a time zone; write an IANA name, e.g. "Europe/Berlin".`,
+    message: `${quoteText(name)} is not a time zone. Use an IANA name, such as "Europe/Berlin".`,
     at: argument.pos,
   };
 }
 
-/** Names only: runtimes differ in whether they take offsets such as +02:00. */
+/** Accepts names only, because not every runtime supports offsets such as +02:00. */
 function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {

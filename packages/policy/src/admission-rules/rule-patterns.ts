@@ -7,10 +7,10 @@ export type PatternReading =
   | { readonly ok: false; readonly problem: string };
 
 /**
- * Whether a pattern of `matches` is RE2 syntax and of bounded size. The size matters because a linear-time match takes
- * up to the length of the text times the size of the program.
+ * Checks that a pattern of `matches` is in RE2 syntax and of bounded size. The work of a linear-time match is bounded
+ * by the length of the text times the size of the program.
  *
- * @returns the size of its program in instructions, or a problem in words
+ * @returns the size of the program in instructions, or a description of the problem
  */
 export function readPattern(pattern: string): PatternReading {
   if (pattern.length > RULE_LIMITS.patternCharacters) {

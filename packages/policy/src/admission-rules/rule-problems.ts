@@ -4,20 +4,20 @@ import { RULE_LIMITS } from "./rule-language.ts";
 
 export interface RuleProblem {
   readonly message: string;
-  /** From 1. Lines end with a line feed. */
+  /** Starts at 1. Lines end with a line feed. */
   readonly line: number;
-  /** From 1, in Unicode characters. */
+  /** Starts at 1. Counts Unicode characters. */
   readonly column: number;
 }
 
-/** A problem before its position is put as line and column. */
+/** A problem with its index instead of line and column. */
 export interface RuleFault {
   readonly message: string;
-  /** Index into the text, in UTF-16 units. */
+  /** Index into the text in UTF-16 units. */
   readonly at: number;
 }
 
-/** Puts faults into the order of the text, with line and column. */
+/** Sorts faults in the order of the text, and converts indexes to lines and columns. */
 export function problemsOf(text: string, faults: readonly RuleFault[]): RuleProblem[] {
   return [...faults]
     .sort((a, b) => a.at - b.at)
@@ -29,7 +29,7 @@ export function problemsOf(text: string, faults: readonly RuleFault[]): RuleProb
     });
 }
 
-/** Where a person would point to for a node: at its method, operator or index, else at the node's own place. */
+/** The index to show for a node: its method, operator or index expression, otherwise the start of the node. */
 export function positionOf(node: ASTNode): number {
   switch (node.op) {
     case "rcall":
@@ -61,7 +61,7 @@ function textBetween(node: ASTNode, text: string, from: number, to: number): num
   return found < 0 ? node.pos : from + found;
 }
 
-/** What the parser can be waiting for. */
+/** Texts for the tokens that the parser can expect. */
 const EXPECTED: Readonly<Record<string, string>> = {
   RPAREN: '")"',
   RBRACKET: '"]"',
@@ -82,19 +82,19 @@ const OTHER_LANGUAGES: ReadonlyMap<string, string> = new Map([
 ]);
 
 const LIMITS: Readonly<Record<string, string>> = {
-  maxAstNodes: `The rule has more than ${RULE_LIMITS.nodes} parts; split it into several rules.`,
+  maxAstNodes: `The rule has more than ${RULE_LIMITS.nodes} parts. Split it into several rules.`,
   maxDepth: `Brackets, calls or selections are nested more than ${RULE_LIMITS.nesting} deep here.`,
   maxListElements: `A list can be written with at most ${RULE_LIMITS.listElements} elements.`,
   maxMapEntries: `A map can be written with at most ${RULE_LIMITS.mapEntries} entries.`,
   maxCallArguments: `A call can have at most ${RULE_LIMITS.callArguments} arguments.`,
 };
 
-/** A parse or type error of the library, in words for an administrator. */
+/** Describes a parse or type error of the library for an administrator. */
 export function faultOfLibraryError(error: unknown, text: string): RuleFault {
-  if (!isCelError(error)) return { message: "The rule is too involved to be checked; make it shorter.", at: 0 };
+  if (!isCelError(error)) return { message: "The rule is too complex to check. Make it shorter.", at: 0 };
   const start = clamp(error.range?.start ?? 0, text.length);
   const fragment = text.slice(start, clamp(error.range?.end ?? start, text.length));
-  // Parse errors have a place and no node.
+  // Parse errors have a position but no node.
   const at = error.node?.op === undefined ? start : positionOf(error.node);
   switch (error.code) {
     case "unexpected_character":
@@ -107,7 +107,7 @@ export function faultOfLibraryError(error: unknown, text: string): RuleFault {
       return { message: LIMITS[limit] ?? error.summary, at };
     }
     case "reserved_identifier":
-      return { message: `${quoteText(fragment)} is a reserved word; a variable cannot have that name.`, at };
+      return { message: `${quoteText(fragment)} is a reserved word and cannot be the name of a variable.`, at };
     case "no_such_overload":
       return { message: overloadMessage(error.summary), at };
     case "no_matching_overload":
@@ -119,7 +119,7 @@ export function faultOfLibraryError(error: unknown, text: string): RuleFault {
   }
 }
 
-/** The type names of the library, in the words of a rule. */
+/** Replaces the library's type names by those of the rule language. */
 export function plainTypes(text: string): string {
   return text
     .replaceAll("google.protobuf.Timestamp", "timestamp")
@@ -131,7 +131,7 @@ interface CelError extends Omit<ParseError, "name" | "node"> {
   readonly node?: ASTNode;
 }
 
-// The library's error classes share these members; checking for them holds for all three, and for none of the runtime's.
+// The three error classes of the library share these members. No runtime error has them.
 function isCelError(error: unknown): error is CelError {
   return error instanceof Error && "code" in error && "summary" in error && typeof error.summary === "string";
 }
@@ -139,11 +139,11 @@ function isCelError(error: unknown): error is CelError {
 function tokenMessage(summary: string, fragment: string): string {
   const expected = /^Expected (\w+)/.exec(summary)?.[1];
   if (fragment === "") {
-    if (expected === undefined) return "The rule ends where a value is expected.";
-    return `The rule ends where ${EXPECTED[expected] ?? expected} is expected.`;
+    if (expected === undefined) return "The rule is incomplete: a value is expected at its end.";
+    return `The rule is incomplete: ${EXPECTED[expected] ?? expected} is expected at its end.`;
   }
   if (expected === "IDENTIFIER" && /^\w+$/.test(fragment)) {
-    return `${quoteText(fragment)} cannot follow a dot; write it as an index, ["${fragment}"].`;
+    return `${quoteText(fragment)} cannot follow a dot. Write it as an index: ["${fragment}"].`;
   }
   const wanted = expected === undefined ? "A value" : (EXPECTED[expected] ?? expected);
   return withHint(`${wanted} is expected here, not ${quoteText(fragment)}.`, fragment);
@@ -163,13 +163,15 @@ function overloadMessage(summary: string): string {
 
 function callMessage(error: CelError): string {
   const signature = /'(.+)'$/s.exec(plainTypes(error.summary))?.[1];
-  return signature === undefined ? `${error.summary}.` : `${signature} is not a call that exists; check its arguments.`;
+  return signature === undefined
+    ? `${error.summary}.`
+    : `${signature} does not exist. Check the types of the arguments.`;
 }
 
 function macroMessage(summary: string): string {
   const comprehension = /^(\w+)\(var/.exec(summary)?.[1];
-  if (comprehension === undefined) return "has takes a selection with a dot, as in has(user.title).";
-  return `The first argument of ${comprehension} is the name that each element gets.`;
+  if (comprehension === undefined) return "has takes a field, as in has(user.title).";
+  return `The first argument of ${comprehension} must be a name for each element.`;
 }
 
 function clamp(at: number, length: number): number {

@@ -1,10 +1,10 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { COMPREHENSIONS } from "./rule-language.ts";
 
-/** Variables that comprehensions around a node bind; they hide variables of the same name. */
+/** Variables that comprehensions around a node bind. They hide other variables of the same name. */
 export type BoundNames = ReadonlySet<string>;
 
-/** `receiver.exists(variable, body…)` and its kin. */
+/** A call such as `receiver.exists(variable, body…)`. */
 export interface Comprehension {
   readonly method: string;
   readonly receiver: ASTNode;
@@ -12,7 +12,7 @@ export interface Comprehension {
   readonly body: readonly ASTNode[];
 }
 
-/** The comprehension that a node is, if it is one. */
+/** The node as a comprehension. Undefined for any other node. */
 export function asComprehension(node: ASTNode): Comprehension | undefined {
   if (node.op !== "rcall") return undefined;
   const [method, receiver, [variable, ...body]] = node.args;
@@ -20,34 +20,34 @@ export function asComprehension(node: ASTNode): Comprehension | undefined {
   return { method, receiver, variable: variable.args, body };
 }
 
-/** The literal text that a node is, if it is one. */
+/** The node as a literal text. Undefined for any other node. */
 export function asLiteralText(node: ASTNode | undefined): string | undefined {
   return node?.op === "value" && typeof node.args === "string" ? node.args : undefined;
 }
 
-/** `operand.name` and `operand["name"]`; the name is undefined where the index is not a literal text. */
+/** `operand.name` or `operand["name"]`. The name is undefined if the index is not a literal text. */
 export interface Selection {
   readonly operand: ASTNode;
   readonly name: string | undefined;
 }
 
-/** The selection that a node is, if it is one. */
+/** The node as a selection. Undefined for any other node. */
 export function asSelection(node: ASTNode): Selection | undefined {
   if (node.op === ".") return { operand: node.args[0], name: node.args[1] };
   if (node.op === "[]") return { operand: node.args[0], name: asLiteralText(node.args[1]) };
   return undefined;
 }
 
-/** The variable that a node names, unless a comprehension around it has bound that name to something else. */
+/** The variable that a node names, unless a comprehension around the node binds that name. */
 export function asFreeVariable(node: ASTNode, bound: BoundNames): string | undefined {
   return node.op === "id" && !bound.has(node.args) ? node.args : undefined;
 }
 
 /**
- * Visits every node that is evaluated, parents first, without recursion. The variable that a comprehension declares is
- * no such node.
+ * Visits every evaluated node without recursion, parents first. The variable that a comprehension declares is not
+ * evaluated.
  *
- * @param visit is told the names bound around the node, and how many nodes are above it; false leaves out what is below
+ * @param visit receives the node, the names bound around it, and its depth; returns false to skip the nodes below
  */
 export function walkRule(root: ASTNode, visit: (node: ASTNode, bound: BoundNames, depth: number) => boolean): void {
   const pending: { node: ASTNode; bound: BoundNames; depth: number }[] = [{ node: root, bound: new Set(), depth: 0 }];

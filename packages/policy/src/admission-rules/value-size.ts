@@ -1,12 +1,12 @@
 /**
- * An upper estimate of what a value is made of. Weights count characters of text and elements of lists alike, and are
- * what work and memory grow with.
+ * An upper bound of the size of a value. The weight counts characters of text and elements of lists. Work and memory
+ * grow with the weight.
  */
 export interface Size {
   readonly weight: number;
-  /** How many elements a comprehension over it sees. */
+  /** The number of elements in a comprehension over the value. */
   readonly count: number;
-  /** The weight of its heaviest element. */
+  /** The weight of the heaviest element. */
   readonly each: number;
   /** 0 for a scalar or text, 1 for a list of those, and so on. */
   readonly nesting: number;
@@ -14,7 +14,7 @@ export interface Size {
 
 export const SCALAR: Size = { weight: 1, count: 1, each: 1, nesting: 0 };
 
-/** Keeps products of products finite, so that no estimate becomes NaN. */
+/** Keeps products finite, so that no estimate becomes NaN. */
 const BEYOND_EVERY_LIMIT = 1e12;
 
 export function literalSize(value: unknown): Size {

@@ -6,22 +6,22 @@ import type { Principal } from "../model/principal.ts";
 type Policies = readonly CompiledPolicy[];
 
 /**
- * The policies of a list that apply to a source and a destination, one after the other in the order of evaluation. Reads no further
- * than it is asked: most decisions are made by the first few.
+ * The policies of a list that apply to a principal and a destination, in the order of evaluation. Policies are merged
+ * lazily, because the first few make most decisions.
  */
 export class Candidates {
-  /** Each in order of rank; no policy stands in two of them. */
+  /** Lists in order of rank. No policy is in two of them. */
   readonly #lists: readonly Policies[];
-  /** What comes next in each. */
-  readonly #places = [0, 0, 0, 0];
+  /** The index of the next policy of each list. */
+  readonly #positions = [0, 0, 0, 0];
 
   private constructor(lists: readonly Policies[]) {
     this.#lists = lists;
   }
 
   /**
-   * @param resource undefined for traffic to no resource, of which INTERNET policies alone decide
-   * @returns undefined where no policy applies
+   * @param resource undefined for traffic to no resource, which only INTERNET policies decide
+   * @returns undefined if no policy applies
    */
   static of(list: PolicyList, principal: Principal, resource: CompiledResource | undefined): Candidates | undefined {
     const general = resource === undefined ? list.anywhere : list.everywhere;
@@ -36,19 +36,19 @@ export class Candidates {
     return new Candidates([generalForAnyone, generalForPrincipal, namedForAnyone, namedForPrincipal]);
   }
 
-  /** @returns undefined when there is none left */
+  /** @returns undefined at the end */
   next(): CompiledPolicy | undefined {
     const lists = this.#lists;
     let from = -1;
     let first: CompiledPolicy | undefined;
     for (let index = 0; index < lists.length; index += 1) {
-      const policy = lists[index]?.[this.#places[index] ?? 0];
+      const policy = lists[index]?.[this.#positions[index] ?? 0];
       if (policy !== undefined && (first === undefined || policy.rank < first.rank)) {
         first = policy;
         from = index;
       }
     }
-    if (from >= 0) this.#places[from] = (this.#places[from] ?? 0) + 1;
+    if (from >= 0) this.#positions[from] = (this.#positions[from] ?? 0) + 1;
     return first;
   }
 }

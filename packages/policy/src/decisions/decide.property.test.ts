@@ -7,11 +7,11 @@ import { decide } from "./decide.ts";
 
 const engine = { compile, update, decide };
 
-// Seconds of work, more on a machine that has other things to do.
+// Seconds of work, or more on a busy machine.
 const timeoutMs = 120_000;
 
 test(
-  "decides as the contract says, for as long as it says, whoever asks for whatever",
+  "decisions follow the contract and are valid as long as they claim",
   () => {
     const tally = checkDecisions(engine, { requests: budgeted(100_000) });
     expect(tally.requests).toBeGreaterThanOrEqual(budgeted(100_000));
@@ -24,7 +24,7 @@ test(
 );
 
 test(
-  "an updated model decides as one compiled anew, and leaves the one before it as it was",
+  "an updated model decides like a newly compiled one and leaves its predecessor unchanged",
   () => {
     expect(checkUpdates(engine, { requests: budgeted(20_000) })).toBeGreaterThanOrEqual(budgeted(20_000));
   },

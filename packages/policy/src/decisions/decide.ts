@@ -13,7 +13,7 @@ import type { AccessRequest, Subject } from "./request.ts";
 import { resolveDestination } from "./resolve-destination.ts";
 import { resolvePrincipal } from "./resolve-principal.ts";
 
-/** Decides one request (contract, "Policy evaluation"). The same model and request always give the same decision. */
+/** Decides one request (contract, "Policy evaluation"). Equal models and requests always give equal decisions. */
 export function decide(model: Model, request: AccessRequest): Decision {
   const principal = resolvePrincipal(model, request.subject);
   if (typeof principal === "string") return denied(principal);
@@ -23,10 +23,10 @@ export function decide(model: Model, request: AccessRequest): Decision {
 }
 
 /**
- * Decides about a destination that was found.
+ * Decides a request whose destination is already resolved.
  *
- * @param request its own destination is not asked
- * @param resource undefined for the internet without a resource
+ * @param request its own destination is ignored
+ * @param resource undefined for the internet outside any resource
  */
 export function decideForResource(
   model: Model,
@@ -35,7 +35,7 @@ export function decideForResource(
   resource: CompiledResource | undefined,
 ): Decision {
   const type = policyTypeFor(principal, resource);
-  // No list is asked about traffic that enters at a site for something that is no resource.
+  // No policy list covers traffic from a site to an address outside all resources.
   if (type === undefined) return denied("no_resource");
   const list = model.policies[type];
   const candidates = Candidates.of(list, principal, resource);
@@ -56,7 +56,7 @@ function decidedBy(
   return decided(policy, resource, deniedByPolicy, noGateways);
 }
 
-/** The first policy that denies, or allows with its rule met. */
+/** The first policy that denies, or that allows and whose rule is met. */
 function firstQualifying(candidates: Candidates, circumstances: Circumstances): CompiledPolicy | undefined {
   for (let policy = candidates.next(); policy !== undefined; policy = candidates.next()) {
     if (policy.hasSourceIps && !policy.appliesToSourceIp(circumstances.sourceIp)) continue;
@@ -65,13 +65,13 @@ function firstQualifying(candidates: Candidates, circumstances: Circumstances): 
   return undefined;
 }
 
-/** Which policies decide about a destination; undefined: none do. */
+/** The type of the policies that decide about a destination. Undefined if no policy decides. */
 export function policyTypeFor(principal: Principal, resource: CompiledResource | undefined): PolicyType | undefined {
   if (principal.user === undefined) return resource === undefined ? undefined : "SITETOSITE";
   return resource?.type ?? "INTERNET";
 }
 
-/** What a policy is asked about. */
+/** The input of policy evaluation, with the principal and the destination resolved. */
 export interface DecisionInput {
   readonly model: Model;
   readonly request: AccessRequest;
@@ -79,12 +79,14 @@ export interface DecisionInput {
   readonly resource: CompiledResource | undefined;
 }
 
-/** An input with what is derived from it when it is first needed, and how long the answers hold. */
+/** Values derived from the input on first use, and the time until which the results are valid. */
 class Circumstances {
   readonly #input: DecisionInput;
   #sourceIp: IpAddress | undefined | null = null;
   #context: RuleContext | undefined;
-  /** Until when time changes nothing of the answers, in milliseconds since 1970; Infinity: never. */
+  /**
+   * The time before which the results cannot change, in milliseconds since 1970. Infinity if the results never change.
+   */
   validUntil = Number.POSITIVE_INFINITY;
 
   constructor(input: DecisionInput) {
@@ -99,7 +101,7 @@ class Circumstances {
     return this.#sourceIp;
   }
 
-  /** Whether a policy's admission rule is met; a rule that there is not, or that fails, is not. */
+  /** Whether a policy's admission rule is met. A missing or failing rule is not met. */
   meets(policy: CompiledPolicy): boolean {
     const rule = policy.ruleIn(this.#input.model.rules);
     if (rule === undefined) return false;
@@ -117,13 +119,13 @@ function allowedBy(
   resource: CompiledResource | undefined,
   key: string,
 ): Decision {
-  if (policy.facts.type === "INTERNET") return carriedBy(model, policy, resource, key);
+  if (policy.facts.type === "INTERNET") return internetDecision(model, policy, resource, key);
   const gateways = gatewaysFor(model, policy, resource, key);
   return decided(policy, resource, gateways.length === 0 ? unreachable : allowed, gateways);
 }
 
-/** What an INTERNET policy does with traffic (contract, "Policy evaluation", step 4). */
-function carriedBy(
+/** Applies the mode of an INTERNET policy (contract, "Policy evaluation", step 4). */
+function internetDecision(
   model: Model,
   policy: CompiledPolicy,
   resource: CompiledResource | undefined,
@@ -137,7 +139,7 @@ function carriedBy(
   return { ...decided(policy, resource, gateways.length === 0 ? unreachable : allowed, gateways), mode };
 }
 
-/** The gateways that may carry the traffic now, in the order to try them (contract, "Policy evaluation", step 5). */
+/** The gateways that can carry the traffic now, in the order to try them (contract, "Policy evaluation", step 5). */
 function gatewaysFor(
   model: Model,
   policy: CompiledPolicy,
@@ -158,7 +160,7 @@ function onlineOf(model: Model, ids: readonly string[]): readonly string[] {
   return ids.every(isOnline) ? ids : ids.filter(isOnline);
 }
 
-/** What admission rules are evaluated with. */
+/** The variables with which admission rules are evaluated. */
 export function ruleContext(input: DecisionInput, sourceIp: IpAddress | undefined): RuleContext {
   const { model, request, principal, resource } = input;
   const { country, now, subject } = request;

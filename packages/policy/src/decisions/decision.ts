@@ -1,10 +1,10 @@
 import type { decisionReasons } from "@gatehouse/contract/records/decision";
 import type { PolicyMode } from "@gatehouse/contract/records/policy";
 
-/** Why a decision is what it is. */
+/** The reason for a decision. */
 export type DecisionReason = (typeof decisionReasons)[number];
 
-/** What names a record to people. */
+/** The id and the name of a record. */
 export interface Named {
   readonly id: string;
   readonly name: string;
@@ -12,16 +12,19 @@ export interface Named {
 
 export interface Decision {
   readonly allowed: boolean;
-  /** Why: the first is the reason, others add to it. */
+  /** The first reason decides. Further reasons add detail. */
   readonly reasons: readonly [DecisionReason, ...DecisionReason[]];
   /** The policy that decided. */
   readonly policy?: Named;
-  /** The resource that the destination stands for. */
+  /** The resource to which the destination resolves. */
   readonly resource?: Named;
-  /** What happens to the traffic: set exactly where a policy of type INTERNET decided to allow or to restrict. */
+  /** The treatment of the traffic. Set if and only if an INTERNET policy allowed or restricted the request. */
   readonly mode?: PolicyMode;
-  /** Ids of the gateways that may carry the traffic now, in the order to try them. */
+  /** Ids of the gateways that can carry the traffic now, in the order to try them. */
   readonly gateways: readonly string[];
-  /** Milliseconds since 1970: before this moment time alone changes nothing. Absent: time never does. */
+  /**
+   * Milliseconds since 1970. The decision cannot change before this time unless facts change. Absent if time has no
+   * influence.
+   */
   readonly validUntil?: number;
 }

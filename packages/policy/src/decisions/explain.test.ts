@@ -12,7 +12,7 @@ import type { MissingFact } from "./missing-facts.ts";
 function explained(tenant: string, request: string) {
   const { facts, request: asked } = goldenCase(
     "a case",
-    `why: A case of an explanation, told by its test.\ntenant:\n${tenant}\nrequest: ${request}\nexpect: { allowed: false, reasons: [no_policy_allows] }\n`,
+    `why: A case of an explanation, described by its test.\ntenant:\n${tenant}\nrequest: ${request}\nexpect: { allowed: false, reasons: [no_policy_allows] }\n`,
   );
   const names = new Map(
     [...facts.groups, ...facts.policies, ...facts.devices].map(({ id, name }): [string, string] => [id, name]),
@@ -20,7 +20,7 @@ function explained(tenant: string, request: string) {
   return { ...explain(compile(facts), asked), nameOf: (id: string) => names.get(id) };
 }
 
-/** What is missing, in short. */
+/** The missing facts in short form. */
 function missing(tenant: string, request: string): readonly string[] | undefined {
   const { nearestMiss, nameOf } = explained(tenant, request);
   return nearestMiss?.missing.map((fact) => inShort(fact, nameOf));
@@ -51,7 +51,7 @@ const network = `
 `;
 
 describe("the nearest miss", () => {
-  test("is the group that the user is not in", () => {
+  test("is a group of which the user is not a member", () => {
     const tenant = `
   users: { ada: { groups: [Sales] }, grace: { groups: [Engineering] } }${network}
   policies:
@@ -60,7 +60,7 @@ describe("the nearest miss", () => {
     expect(missing(tenant, "{ user: grace, resource: Git }")).toBeUndefined();
   });
 
-  test("is the fewest conditions of a rule that would have to be met", () => {
+  test("lists the fewest unmet conditions of a rule", () => {
     const tenant = `
   users: { ada: { attributes: { department: Sales, level: 2 } } }
   devices: { laptop: { user: ada, os: Linux, posture: { encrypted: false } } }${network}
@@ -76,7 +76,7 @@ describe("the nearest miss", () => {
     ]);
   });
 
-  test("is what a negation would have to give, and says so", () => {
+  test("marks a condition that must not be met", () => {
     const tenant = `
   users: { ada: { attributes: { contractor: true } } }${network}
   policies:
@@ -84,7 +84,7 @@ describe("the nearest miss", () => {
     expect(missing(tenant, "{ user: ada, resource: Git }")).toEqual(["not user.contractor"]);
   });
 
-  test("counts the policy that denies before another would allow", () => {
+  test("includes an earlier policy that denies", () => {
     const tenant = `
   users: { ada: { groups: [Contractors, Engineering] } }${network}
   policies:
@@ -93,7 +93,7 @@ describe("the nearest miss", () => {
     expect(missing(tenant, "{ user: ada, resource: Git }")).toEqual(["not denied by No contractors"]);
   });
 
-  test("is the policy that lacks less, whichever comes first", () => {
+  test("is the policy with the fewest missing facts, whatever the order", () => {
     const tenant = `
   users: { ada: { groups: [Sales] } }${network}
   policies:
@@ -104,7 +104,7 @@ describe("the nearest miss", () => {
     expect(missing(tenant, "{ user: ada, resource: Git, from: 203.0.113.7 }")).toEqual(["from 198.51.100.0/24"]);
   });
 
-  test("is that the user is deactivated, where a policy would allow the rest", () => {
+  test("is the inactive user, if a policy would allow the request otherwise", () => {
     const tenant = `
   users: { ada: { status: inactive } }${network}
   policies:
@@ -112,7 +112,7 @@ describe("the nearest miss", () => {
     expect(missing(tenant, "{ user: ada, resource: Git }")).toEqual(["user_inactive"]);
   });
 
-  test("is the port that the resource does not offer", () => {
+  test("is a port that the resource does not offer", () => {
     const tenant = `
   users: { ada }${network}
   policies:
@@ -120,7 +120,7 @@ describe("the nearest miss", () => {
     expect(missing(tenant, "{ user: ada, to: git.example.com, protocol: TCP/22 }")).toEqual(["protocol_not_offered"]);
   });
 
-  test("is none where no policy is about the resource, or its rule is never met", () => {
+  test("is absent if no policy names the resource or its rule is never met", () => {
     const tenant = `
   users: { ada }${network}
   policies:
@@ -130,7 +130,7 @@ describe("the nearest miss", () => {
   });
 });
 
-test("a rule is told part by part, with the values it saw and the errors it met", () => {
+test("a rule is traced part by part, with values and errors", () => {
   const tenant = `
   users: { ada: { groups: [Sales], attributes: { level: 2 } } }${network}
   policies:
@@ -158,7 +158,7 @@ test("a rule is told part by part, with the values it saw and the errors it met"
   });
 });
 
-test("an explanation is always of the opinion of the decision", () => {
+test("an explanation always agrees with the decision", () => {
   fc.assert(
     fc.property(randomTenant, fc.array(randomRequest, { minLength: 1, maxLength: 10 }), (facts, requests) => {
       const model = compile(facts);

@@ -9,22 +9,22 @@ import type { AccessRequest, Subject } from "./request.ts";
 import { resolveDestination } from "./resolve-destination.ts";
 import { resolvePrincipal } from "./resolve-principal.ts";
 
-/** The smallest set of facts that would have let a denied request through, by the policy that would then allow it. */
+/** The smallest set of missing facts for a denied request, and the policy that would allow it with these facts. */
 export interface NearestMiss {
-  /** Absent where a fact about the subject or the destination is all that is missing. */
+  /** Absent if only a fact about the subject or the destination is missing. */
   readonly policy?: Named;
   readonly missing: readonly MissingFact[];
 }
 
 export interface Explanation {
   readonly decision: Decision;
-  /** Every policy of the list that was asked, in order of evaluation. */
+  /** Every evaluated policy of the list, in the order of evaluation. */
   readonly policies: readonly PolicyTrace[];
-  /** For a denial, where some change of facts other than another policy would have allowed it. */
+  /** Set for a denial if a change of facts, other than a new policy, would allow the request. */
   readonly nearestMiss?: NearestMiss;
 }
 
-/** Explains a decision: slower than to decide, and always of the same opinion. */
+/** Explains a decision. Slower than `decide`, and always consistent with it. */
 export function explain(model: Model, request: AccessRequest): Explanation {
   const decision = decide(model, request);
   const { principal, reason } = hypotheticalPrincipal(model, request.subject);
@@ -45,7 +45,7 @@ export function explain(model: Model, request: AccessRequest): Explanation {
   return { decision, policies, ...(nearestMiss === undefined ? {} : { nearestMiss }) };
 }
 
-/** Who asks; where the subject may reach nothing, the same as if it might, and why it may not. */
+/** Resolves the principal. If the subject may reach nothing, returns the principal as if it could, and the reason. */
 function hypotheticalPrincipal(
   model: Model,
   subject: Subject,
@@ -62,7 +62,7 @@ function hypotheticalPrincipal(
   return { principal: device === undefined ? ofUser : ofUser.with(device.facts), reason: principal };
 }
 
-/** Only the first that qualifies decides, and none where no policy was asked. */
+/** Marks the policies after the deciding one as not asked. If no policy was evaluated, marks all of them. */
 function decided(traces: readonly PolicyTrace[], asked: boolean): readonly PolicyTrace[] {
   const first = asked ? traces.findIndex(({ outcome }) => outcome === "decided") : -1;
   if (first < 0) return asked ? traces : traces.map((trace) => ({ ...trace, outcome: "not_asked" }));
@@ -70,9 +70,9 @@ function decided(traces: readonly PolicyTrace[], asked: boolean): readonly Polic
 }
 
 /**
- * Of all policies that allow what was asked for, the one that lacks the fewest facts; the first of equals.
+ * The allowing policy with the fewest missing facts. Ties go to the policy that comes first.
  *
- * @param first what is missing before any policy is asked
+ * @param first facts that are missing before any policy is evaluated
  */
 function nearest(
   traces: readonly PolicyTrace[],
@@ -80,7 +80,7 @@ function nearest(
   first: readonly MissingFact[],
 ): NearestMiss | undefined {
   let best: NearestMiss | undefined;
-  /** Policies that deny, met so far: they come before whatever would allow. */
+  /** Denials so far. They come before any policy that would allow the request. */
   const denials: MissingFact[] = [];
   for (const [index, trace] of traces.entries()) {
     const policy = policies[index];

@@ -1,11 +1,11 @@
 import type { GatewayFacts } from "../model/facts.ts";
 
 /**
- * The order in which to try gateways for AUTOMATIC load balancing: weighted rendezvous hashing (Thaler and Ravishankar 1998; weights
- * by logarithms as in Schindelhauer and Schomaker 2005). Each subject has its own, stable order; subjects spread over gateways in
- * proportion to their weights; and when a gateway goes, only its own subjects move.
+ * Orders gateways for AUTOMATIC load balancing by weighted rendezvous hashing (Thaler and Ravishankar 1998; logarithmic
+ * weights as in Schindelhauer and Schomaker 2005). Each subject has its own, stable order. Subjects spread over
+ * gateways in proportion to the weights. If a gateway fails, only its own subjects move.
  *
- * @param key what names the subject: the id of a device, a user or a site's gateway
+ * @param key identifies the subject: the id of a device, a user or a site's gateway
  */
 export function automaticOrder(gateways: readonly GatewayFacts[], key: string): readonly GatewayFacts[] {
   return gateways
@@ -14,14 +14,14 @@ export function automaticOrder(gateways: readonly GatewayFacts[], key: string): 
     .map(({ gateway }) => gateway);
 }
 
-/** What a gateway counts that has reported nothing: half used, at a middling distance. */
+/** Assumed values for a gateway without a report: half of its capacity in use, at a medium distance. */
 const unknownLoad = 0.5;
 const unknownRoundTripTimeMs = 50;
 
-/** A round trip that halves the weight, in milliseconds. */
+/** The round-trip time that halves the weight, in milliseconds. */
 const halvingRoundTripTimeMs = 100;
 
-/** Even a gateway in full use stays a last choice. */
+/** A fully loaded gateway remains the last choice. */
 const leastWeight = 0.01;
 
 function weightOf({ load, roundTripTimeMs }: GatewayFacts): number {
@@ -30,7 +30,7 @@ function weightOf({ load, roundTripTimeMs }: GatewayFacts): number {
   return Math.max(leastWeight, free * near);
 }
 
-/** A number above 0 and below 1 for a text, evenly spread: FNV-1a (RFC 9923) with a final mix, 32 bits. */
+/** Hashes a text evenly to a number above 0 and below 1: FNV-1a (RFC 9923) with a final mix, 32 bits. */
 function unitHash(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) {

@@ -3,14 +3,14 @@ import type { DecisionReason, Named } from "./decision.ts";
 import type { PolicyTrace } from "./policy-trace.ts";
 import type { ConditionTrace } from "./rule-trace.ts";
 
-/** Something that is not so, and would have to be for a policy to allow a request. */
+/** A fact that would have to be different for a policy to allow a request. */
 export type MissingFact =
   /** The subject may reach nothing, for this reason. */
   | { readonly kind: "subject"; readonly reason: DecisionReason }
   | { readonly kind: "destination"; readonly reason: DecisionReason }
-  /** The policy before it denies; it would have to be one that does not apply. */
+  /** This earlier policy denies. It would have to stop applying. */
   | { readonly kind: "denied-by"; readonly policy: Named }
-  /** The user or device would have to be one of these, or the user in one of these groups. */
+  /** The user or device would have to be one of these, or the user a member of one of these groups. */
   | {
       readonly kind: "source";
       readonly anyGroup: boolean;
@@ -21,12 +21,12 @@ export type MissingFact =
     }
   /** The request would have to come from one of these addresses. */
   | { readonly kind: "source-address"; readonly sourceIps: readonly string[] }
-  /** This part of the admission rule would have to be met, or, negated, not met. */
+  /** This part of the admission rule would have to be met or, if negated, not met. */
   | { readonly kind: "condition"; readonly condition: ConditionTrace; readonly negated: boolean }
-  /** No facts can make the policy allow anything: its rule is never met, or does not exist. */
+  /** No facts make the policy allow the request: its rule is never met or does not exist. */
   | { readonly kind: "never" };
 
-/** The fewest facts that a policy lacks to qualify for what was asked. */
+/** The smallest set of facts that a policy lacks to qualify for the request. */
 export function missingFacts({ facts }: CompiledPolicy, trace: PolicyTrace): readonly MissingFact[] {
   const missing: MissingFact[] = [];
   if (trace.sourceMatches.length === 0) {
@@ -43,23 +43,23 @@ export function missingFacts({ facts }: CompiledPolicy, trace: PolicyTrace): rea
 }
 
 /**
- * The smallest set of conditions that would have to give something else.
+ * The smallest set of conditions that would have to give another result.
  *
- * @param wanted what the condition is to give
+ * @param wanted the result that the condition would have to give
  */
 function missingOf(condition: ConditionTrace, wanted: boolean): readonly MissingFact[] {
   if (condition.met === wanted) return [];
   const { operator, parts = [] } = condition;
   const [only] = parts;
   if (operator === "not" && only !== undefined) return missingOf(only, !wanted);
-  // "All" is met by all of its parts and not met by any one that is not; "any" the other way round.
+  // "all" is met if every part is met, and not met if any part is not met. "any" is the reverse.
   if (operator !== undefined) {
     const everyPart = (operator === "all") === wanted;
     const missing = parts.map((part) => missingOf(part, wanted));
     if (everyPart) return missing.flat();
     return missing.reduce((least, other) => (weightOf(other) < weightOf(least) ? other : least), missing[0] ?? []);
   }
-  // A literal stays what it is.
+  // A literal cannot change.
   if (condition.text === "true" || condition.text === "false") return [{ kind: "never" }];
   return [{ kind: "condition", condition, negated: !wanted }];
 }

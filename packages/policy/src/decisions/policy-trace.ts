@@ -6,11 +6,11 @@ import { type DecisionInput, ruleContext } from "./decide.ts";
 import type { Named } from "./decision.ts";
 import { type ConditionTrace, traceRule } from "./rule-trace.ts";
 
-/** What became of a policy that was considered. */
+/** The outcome for one policy of the list. */
 export type PolicyOutcome =
-  /** It decided; the ones after it were not asked. */
+  /** The policy decided. Later policies were not asked. */
   | "decided"
-  /** One before it decided. */
+  /** An earlier policy decided. */
   | "not_asked"
   | "inactive"
   | "source_not_met"
@@ -18,25 +18,25 @@ export type PolicyOutcome =
   | "source_address_not_met"
   | "rule_not_met";
 
-/** How a source of a policy is met. */
+/** A way in which the source matches a policy. */
 export type SourceMatch =
   | { readonly kind: "anyone" | "all-users" | "all-groups" | "all-devices" }
   | { readonly kind: "user" | "group" | "device"; readonly id: string };
 
-/** One policy, asked in every respect, whatever it failed on first. */
+/** One policy with every condition evaluated, even after the first one failed. */
 export interface PolicyTrace {
   readonly policy: Named;
   readonly action: boolean;
   readonly outcome: PolicyOutcome;
   readonly destinationMet: boolean;
-  /** By what the source is met; empty when it is not. */
+  /** The parts of the policy's source that match. Empty if the source does not match. */
   readonly sourceMatches: readonly SourceMatch[];
   readonly sourceAddressMet: boolean;
-  /** Absent for a policy that denies, and where the rule does not exist. */
+  /** Absent for a policy that denies, and if the rule does not exist. */
   readonly rule?: { readonly id: string; readonly name: string; readonly condition: ConditionTrace };
 }
 
-/** Asks one policy in every respect. */
+/** Evaluates every condition of one policy. */
 export function tracePolicy(policy: CompiledPolicy, input: DecisionInput): PolicyTrace {
   const { model, request, principal, resource } = input;
   const { facts } = policy;

@@ -1,47 +1,47 @@
 import type { Properties, TransportProtocol } from "../model/facts.ts";
 
-/** Who asks. */
+/** The subject of an access request. */
 export type Subject =
   | {
       readonly kind: "user";
       readonly userId: string;
-      /** Absent: the user without any device, who meets no condition on devices. */
+      /** If absent, the user has no device, and no condition on devices is met. */
       readonly deviceId?: string;
-      /** In place of the user's stored attributes. */
+      /** Attributes that replace the stored ones of the user. */
       readonly attributes?: Properties;
-      /** In place of the device's stored posture. */
+      /** Posture that replaces the stored one of the device. */
       readonly posture?: Properties;
     }
-  /** A device, for the user whom it belongs to. */
+  /** A device, on behalf of its user. */
   | {
       readonly kind: "device";
       readonly deviceId: string;
       readonly attributes?: Properties;
       readonly posture?: Properties;
     }
-  /** Traffic that enters at a gateway of a site: no user, no device. */
+  /** Traffic that enters at a gateway of a site, without user or device. */
   | { readonly kind: "site"; readonly gatewayId: string };
 
-/** What is asked for. */
+/** The destination of an access request. */
 export type Destination =
   | { readonly kind: "resource"; readonly resourceId: string }
   | {
       readonly kind: "address";
-      /** An IP address or a host name, as people write it. */
+      /** An IP address or a host name, in any notation that people use. */
       readonly address: string;
-      /** Absent: any that the resource has. */
+      /** If absent, any protocol that the resource offers. */
       readonly protocol?: TransportProtocol;
-      /** 1–65535, of a protocol that has ports; absent: any. */
+      /** 1 to 65535. Only for protocols with ports. If absent, any port. */
       readonly port?: number;
     };
 
 export interface AccessRequest {
   readonly subject: Subject;
   readonly destination: Destination;
-  /** The IP address that the request comes from, where it is known. */
+  /** The IP address from which the request comes, if known. */
   readonly sourceIp?: string | undefined;
-  /** ISO 3166-1 alpha-2, where it is known. */
+  /** ISO 3166-1 alpha-2, if known. */
   readonly country?: string | undefined;
-  /** Milliseconds since 1970, UTC: the moment that the decision is for. */
+  /** The time of the decision, in milliseconds since 1970, UTC. */
   readonly now: number;
 }

@@ -5,7 +5,9 @@ import type { Model } from "../model/model.ts";
 import type { DecisionReason } from "./decision.ts";
 import type { Destination } from "./request.ts";
 
-/** What a destination stands for: a resource, or none of them; or why it can be nothing that anyone may reach. */
+/**
+ * The resource to which a destination resolves, undefined for an address of no resource, or the reason for a denial.
+ */
 export type ResolvedDestination =
   | { readonly resource: CompiledResource | undefined; readonly denied?: undefined }
   | { readonly resource?: CompiledResource; readonly denied: DecisionReason };
@@ -13,7 +15,7 @@ export type ResolvedDestination =
 const unknown: ResolvedDestination = { denied: "unknown_resource" };
 const nothing: ResolvedDestination = { resource: undefined };
 
-/** Finds the resource that a destination stands for (contract, "Policy evaluation", step 2). */
+/** Finds the resource to which a destination resolves (contract, "Policy evaluation", step 2). */
 export function resolveDestination(model: Model, destination: Destination): ResolvedDestination {
   if (destination.kind === "resource") {
     const resource = model.resources.get(destination.resourceId);
@@ -26,15 +28,15 @@ export function resolveDestination(model: Model, destination: Destination): Reso
     const resource = model.resources.get(entry.resourceId);
     return resource === undefined ? [] : [{ resource, offered: isOffered(entry, protocol, port) }];
   });
-  // Entries are in order of creation.
+  // Entries are in the order in which their resources were created.
   const offering = candidates.find(({ offered }) => offered);
   if (offering !== undefined) return offering;
-  // The address is of something private: whatever it does not offer is closed, not left to the internet.
-  const kept = candidates.find(({ resource }) => resource.facts.type !== "INTERNET");
-  return kept === undefined ? nothing : { resource: kept.resource, denied: "protocol_not_offered" };
+  // A private address is closed for everything that it does not offer. It is not left to the internet.
+  const closed = candidates.find(({ resource }) => resource.facts.type !== "INTERNET");
+  return closed === undefined ? nothing : { resource: closed.resource, denied: "protocol_not_offered" };
 }
 
-/** Of the most specific address alone; undefined for a text that names no single host. */
+/** The entries of the most specific address. Undefined if the text is not a single host. */
 function entriesOf(model: Model, text: string): readonly AddressEntry[] | undefined {
   const reading = parseAddressText(text);
   if (!reading.ok) return undefined;

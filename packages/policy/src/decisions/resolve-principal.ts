@@ -3,7 +3,10 @@ import { Principal } from "../model/principal.ts";
 import type { DecisionReason } from "./decision.ts";
 import type { Subject } from "./request.ts";
 
-/** Finds who asks, or why that subject may reach nothing at all (contract, "Policy evaluation", step 1). */
+/**
+ * Resolves a subject to a principal, or gives the reason why it may reach nothing (contract, "Policy evaluation", step
+ * 1).
+ */
 export function resolvePrincipal(model: Model, subject: Subject): Principal | DecisionReason {
   switch (subject.kind) {
     case "site":

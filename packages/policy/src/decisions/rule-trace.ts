@@ -3,21 +3,21 @@ import { preparePart, type RuleContext, textOfPart } from "../admission-rules/ev
 import { asFreeVariable, asSelection, walkRule } from "../admission-rules/rule-syntax.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
 
-/** What a part of a rule saw: a name as the rule writes it, and its value, or why it has none. */
+/** A name in a rule, with its value or the error on reading it. */
 export interface ObservedValue {
   readonly name: string;
   readonly value?: unknown;
   readonly error?: string;
 }
 
-/** What a condition of a rule gave. Conditions that are made of others have `parts`, the others `values`. */
+/** The result of a condition in a rule. Compound conditions have `parts`, all others have `values`. */
 export interface ConditionTrace {
-  /** As the rule has it. */
+  /** The text of the condition in the rule. */
   readonly text: string;
-  /** What the condition gave; undefined where its evaluation ended in an error. */
+  /** Undefined if the evaluation ended in an error. */
   readonly met: boolean | undefined;
   readonly error?: string;
-  /** How the parts make the condition: all of them must be met, any one of them, or the only one must not. */
+  /** The relation to the parts: all must be met, any must be met, or the only part must not be met. */
   readonly operator?: "all" | "any" | "not";
   readonly parts?: readonly ConditionTrace[];
   readonly values?: readonly ObservedValue[];
@@ -43,7 +43,7 @@ function traceOf(node: ASTNode, context: RuleContext): ConditionTrace {
   return { ...own, operator, parts };
 }
 
-/** Of a && b && c, all three. */
+/** The operands of a chain: a, b and c for `a && b && c`. */
 function operandsOf(node: ASTNode): readonly ASTNode[] {
   if (node.op === "!_") return [node.args];
   if (node.op !== "&&" && node.op !== "||") return [node];
@@ -57,13 +57,13 @@ function outcomeOf(
   try {
     const value = preparePart(node)(context);
     if (typeof value === "boolean") return { met: value };
-    return { met: undefined, error: "gives neither true nor false" };
+    return { met: undefined, error: "must give true or false" };
   } catch (error) {
     return { met: undefined, error: messageOf(error) };
   }
 }
 
-/** The values of all variables and fields that a condition names. */
+/** The values of all variables and fields in a condition. */
 function valuesOf(node: ASTNode, context: RuleContext): readonly ObservedValue[] {
   const seen = new Map<string, ObservedValue>();
   walkRule(node, (part, bound) => {
@@ -75,7 +75,7 @@ function valuesOf(node: ASTNode, context: RuleContext): readonly ObservedValue[]
   return [...seen.values()];
 }
 
-/** `user.department`, `device.posture["edr.version"]`, or a variable alone. */
+/** Whether a node is a variable or a chain of selections, such as `device.posture["edr.version"]`. */
 function isPath(node: ASTNode, bound: ReadonlySet<string>): boolean {
   if (asFreeVariable(node, bound) !== undefined) return true;
   const selection = asSelection(node);
@@ -91,7 +91,7 @@ function seenValue(node: ASTNode, context: RuleContext): { readonly value: unkno
   }
 }
 
-/** The first line: the library adds the rule's text with a mark below it. */
+/** The first line of a message. The library appends the text of the rule with a marker. */
 function messageOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.split("\n", 1)[0] ?? text;

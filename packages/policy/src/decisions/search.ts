@@ -6,16 +6,16 @@ import type { Decision } from "./decision.ts";
 import type { AccessRequest, Destination, Subject } from "./request.ts";
 import { resolveDestination } from "./resolve-destination.ts";
 
-/** Circumstances that all requests of a search share. */
+/** The circumstances that all requests of a search share. */
 export type SearchCircumstances = Pick<AccessRequest, "sourceIp" | "country" | "now">;
 
-/** Something found, and the decision that lets it be. */
+/** An id, and the decision that allows the access. */
 export interface Found {
   readonly id: string;
   readonly decision: Decision;
 }
 
-/** What a subject may reach: the same as asking for each resource in turn, ordered by id. */
+/** The resources that a subject may reach, ordered by id. Equivalent to a decision for each resource. */
 export function* reachableResources(
   model: Model,
   subject: Subject,
@@ -33,9 +33,10 @@ export function resourceIds(model: Model): readonly string[] {
 }
 
 /**
- * Who may reach a destination: the same as asking for each user (without a device) or each device in turn, ordered by id.
+ * The users or devices that may reach a destination, ordered by id. Equivalent to a decision for each user without a
+ * device, or for each device.
  *
- * @param kind whether to look for users or for devices
+ * @param kind whether to search for users or for devices
  */
 export function* subjectsWithAccess(
   model: Model,
@@ -50,7 +51,10 @@ export function* subjectsWithAccess(
   }
 }
 
-/** The ids of everybody whom some policy that allows names, and perhaps more, in order; nobody else can be allowed. */
+/**
+ * The ids of all subjects that an allowing policy names, in order. May contain more ids. No other subject can be
+ * allowed.
+ */
 export function possibleSubjects(model: Model, kind: "user" | "device", destination: Destination): readonly string[] {
   return [...namedSubjects(model, kind, destination)].sort();
 }

@@ -1,65 +1,65 @@
 import type { AccessLevel } from "./access-level.ts";
 
-/** Who has access: a user, without a device or with one of theirs, or a site. Can be asked about as a `Subject` of a request. */
+/** A user without a device, a user with one of the user's devices, or a site. Usable as the `Subject` of a request. */
 export type AccessSubject =
   | { readonly kind: "user"; readonly userId: string; readonly deviceId?: string }
   | { readonly kind: "site"; readonly gatewayId: string };
 
 export type Direction = "gained" | "lost";
 
-/** How the level of access changed: it rises for who gains, and falls for who loses. */
+/** A change of the level of access. The level rises for a gain and falls for a loss. */
 export interface LevelChange {
   readonly direction: Direction;
   readonly before: AccessLevel;
   readonly after: AccessLevel;
 }
 
-/** One subject whose access to one destination changed. */
+/** A subject whose access to a destination changed. */
 export interface AccessRow extends LevelChange {
   readonly subject: AccessSubject;
-  /** Absent: the internet, as far as it is no resource. */
+  /** Absent for the internet outside any resource. */
   readonly resourceId?: string;
 }
 
-/** How many there are among all rows of a direction, each counted once. */
+/** Counts over all rows of one direction. Each record counts once. */
 export interface AccessCounts {
-  /** Users who gain or lose something without a device or with any of theirs. */
+  /** Users who gain or lose access without a device or with any of their devices. */
   readonly users: number;
   readonly devices: number;
   readonly sites: number;
   readonly resources: number;
-  /** Whether access to the internet, as far as it is no resource, is among them. */
+  /** Whether access to the internet outside any resource is among the rows. */
   readonly internet: boolean;
-  /** Rows: pairs of subject and destination. */
+  /** The number of rows: pairs of subject and destination. */
   readonly pairs: number;
 }
 
-/** Which of many are wanted. */
+/** A section of a list. */
 export interface Page {
-  /** How many are passed over. */
+  /** The number of items to skip. */
   readonly offset: number;
   readonly limit: number;
 }
 
-/** Rows with the same subjects and the same change of level: every subject's access to every destination changed so. */
+/** Rows with the same change of level. Each subject's access to each destination of the group changed in this way. */
 export interface AccessGroup extends LevelChange, AccessCounts {
-  /** Ids, in order; the internet is not among them. */
+  /** Ids in order, without the internet. */
   readonly resourceIds: readonly string[];
-  /** How many subjects: a user counts once without a device, and once with each. */
+  /** The number of subjects. A user counts once without a device and once with each device. */
   readonly subjectCount: number;
-  /** In the order of rows. */
+  /** The subjects in the order of rows. */
   subjects(page: Page): readonly AccessSubject[];
 }
 
-/** Who gains and who loses access to what, from one model of a tenant to another. */
+/** The access that is gained and lost between two models of a tenant. */
 export interface AccessDifference {
   readonly gained: AccessCounts;
   readonly lost: AccessCounts;
-  /** Gained ones first, then those with the most rows; each row is in exactly one. */
+  /** Gains first, then the groups with the most rows. Each row is in exactly one group. */
   readonly groups: readonly AccessGroup[];
   /**
-   * Gained ones first; by destination in the order of ids, the internet last; by user, first without a device and then by
-   * device, all in the order of ids, and sites after that.
+   * Gains first. Rows are ordered by the id of the destination, with the internet last, and then by subject: users by
+   * id, each first without a device and then by the id of the device, and sites after all users.
    */
   rows(page: Page): readonly AccessRow[];
 }

@@ -4,14 +4,14 @@ import { goldenCase } from "../testing/golden-case.ts";
 import { accessLevel } from "./access-level.ts";
 import type { OpenCircumstances } from "./open-circumstances.ts";
 
-/** Where a request comes from inside the network that the policies below name, in Germany, on a Thursday at noon. */
+/** A request from the network that the policies name, in Germany, on a Thursday at noon. */
 const given: Required<OpenCircumstances> = {
   sourceIp: "192.0.2.7",
   country: "DE",
   now: Date.parse("2026-01-15T12:00:00Z"),
 };
 
-/** The level of Alice with her laptop, by policies in the words of the golden cases. */
+/** The level of Alice with her laptop, for policies in the notation of golden cases. */
 function levelBy(
   policies: readonly string[],
   circumstances: OpenCircumstances,
@@ -33,7 +33,7 @@ function levelBy(
     expect: { allowed: false, reasons: [] },
   };
   const text = JSON.stringify({ ...file, tenant: { ...file.tenant, policies: [] } });
-  // A golden case is YAML, of which JSON is a part; policies are written as people do.
+  // A golden case is YAML, which includes JSON. Policies are written in YAML style.
   const golden = goldenCase("levels", text.replace('"policies":[]', `"policies":[${policies.join(",")}]`));
   const { subject, destination } = golden.request;
   return accessLevel(compile(golden.facts), subject, destination, circumstances);
@@ -46,7 +46,7 @@ const allowElsewhere = "{name: Elsewhere, all: [users, resources], sourceIps: [1
 const denyFrom = "{name: Not from the office, action: deny, all: [users, resources], sourceIps: [192.0.2.0/24]}";
 const when = (rule: string) => `{name: Ruled, all: [users, resources], when: ${JSON.stringify(rule)}}`;
 
-describe("policies and where requests come from", () => {
+describe("policies and source addresses", () => {
   test.each([
     ["no policy", [], {}, "never"],
     ["a policy that asks nothing", [allow], {}, "always"],
@@ -54,7 +54,7 @@ describe("policies and where requests come from", () => {
     ["a policy that allows from somewhere", [allowFrom], {}, "sometimes"],
     ["the same, from there", [allowFrom], { sourceIp: given.sourceIp }, "always"],
     ["the same, from elsewhere", [allowElsewhere], { sourceIp: given.sourceIp }, "never"],
-    ["the same, from what is no address", [allowFrom], { sourceIp: "nonsense" }, "never"],
+    ["an invalid source address", [allowFrom], { sourceIp: "nonsense" }, "never"],
     ["one that denies from somewhere, before one that allows", [denyFrom, allow], {}, "sometimes"],
     ["the same, from there", [denyFrom, allow], { sourceIp: given.sourceIp }, "never"],
     ["the same, from elsewhere", [denyFrom, allow], { sourceIp: "198.51.100.1" }, "always"],
@@ -68,7 +68,7 @@ describe("policies and where requests come from", () => {
   });
 });
 
-describe("rules, of which parts are open", () => {
+describe("rules with open inputs", () => {
   const night = "now.getHours('UTC') < 6";
   test.each([
     ["reads the time", night, {}, "sometimes"],
@@ -92,7 +92,7 @@ describe("rules, of which parts are open", () => {
     ["fails on one side, and the other is open", `user.nothing == 1 || ${night}`, {}, "sometimes"],
     ["fails on one side, and needs the other", `user.nothing == 1 && ${night}`, {}, "never"],
     ["fails on one side, and negated may be met", `!(user.nothing == 1 && ${night})`, {}, "sometimes"],
-    ["gives no truth value on one side", `user.department || ${night}`, {}, "sometimes"],
+    ["has a text on one side", `user.department || ${night}`, {}, "sometimes"],
     ["chooses by what is certain a part that is certain", `user.level == 3 ? true : ${night}`, {}, "always"],
     ["chooses by what is certain a part that is open", `user.level == 1 ? true : ${night}`, {}, "sometimes"],
     ["chooses by the time between the same", `${night} ? user.level == 3 : user.level > 2`, {}, "sometimes"],
@@ -104,17 +104,17 @@ describe("rules, of which parts are open", () => {
     expect(levelBy([when(rule)], circumstances)).toBe(level);
   });
 
-  test("a rule that may be met, before one that denies, and before one that allows", () => {
+  test("a rule that may be met, before a policy that denies and before one that allows", () => {
     expect(levelBy([when(night), deny], {})).toBe("sometimes");
     expect(levelBy([when(night), allow], {})).toBe("always");
   });
 
-  test("a condition that can be neither is taken for possible: parts are taken for independent", () => {
+  test("a contradictory condition counts as possible, because parts are analyzed independently", () => {
     expect(levelBy([when("source.country == 'DE' || source.country != 'DE'")], {})).toBe("sometimes");
   });
 });
 
-describe("who has no access, whatever the policies say", () => {
+describe("subjects without access, whatever the policies", () => {
   test.each([
     ["an inactive user", { user: "ivan", resource: "wiki" }],
     ["a pending user", { user: "petra", resource: "wiki" }],
@@ -132,10 +132,10 @@ describe("the internet", () => {
   const allowAtOffice = "{name: Office, type: INTERNET, mode: LOCAL, all: [users], sourceIps: [192.0.2.0/24]}";
   const restrict = "{name: Restrict, type: INTERNET, mode: RESTRICTED, all: [users], sourceIps: [192.0.2.0/24]}";
   test.each([
-    // The last: to a resource of the internet, which the policies do not name.
+    // The last case is a resource of the internet that the policies do not name.
     ["ends in a default policy that is LOCAL", [fallback("LOCAL")], "always", "always"],
     ["ends in a default policy that is RESTRICTED", [fallback("RESTRICTED")], "never", "never"],
-    ["is denied where there is no default policy", [], "never", "never"],
+    ["is denied without a default policy", [], "never", "never"],
     ["is allowed from somewhere, else restricted", [allowAtOffice, fallback("RESTRICTED")], "sometimes", "never"],
     ["is allowed from somewhere, and else too", [allowAtOffice, fallback("LOCAL")], "always", "always"],
     ["is restricted from somewhere", [restrict, fallback("LOCAL")], "sometimes", "always"],

@@ -12,22 +12,22 @@ import { type KnownCircumstances, knownCircumstances, type OpenCircumstances } f
 import { type Certainty, certaintyOf } from "./open-rule.ts";
 
 /**
- * What a subject may reach, over all circumstances that are open: "always" is allowed whatever they are, "never" denied whatever they
- * are. "sometimes" is everything else, and may be said where a cleverer analysis would know better; the other two are certain.
- * Where nothing is open, there is no "sometimes".
+ * A subject's access over all values of the open circumstances. "always" and "never" are certain: every request is
+ * allowed or denied. "sometimes" is every other case. It may also be reported if a more precise analysis would find one
+ * of the others. If no circumstance is open, "sometimes" does not occur.
  */
 export type AccessLevel = "never" | "sometimes" | "always";
 
-/** A level, and the policies that make it so. */
+/** A level, and the policies that cause it. */
 export interface AccessEvaluation {
   readonly level: AccessLevel;
   /** The first policy that may allow. */
   readonly allowing?: CompiledPolicy | undefined;
-  /** The first policy that may deny, or restrict; absent where that is for want of a policy. */
+  /** The first policy that may deny or restrict. Undefined if access is denied because no policy allows it. */
   readonly denying?: CompiledPolicy | undefined;
 }
 
-/** The level of a subject's access to a destination. With all circumstances given, "always" and "never" are what `decide` says. */
+/** The level of a subject's access to a destination. If all circumstances are given, it is the result of `decide`. */
 export function accessLevel(
   model: Model,
   subject: Subject,
@@ -47,7 +47,7 @@ export function accessLevel(
   ).level;
 }
 
-/** Variables of admission rules, in place of those that the model has. */
+/** Variables of admission rules that replace those of the model. */
 export interface VariableOverrides {
   readonly user?: object | undefined;
   readonly device?: object | undefined;
@@ -68,7 +68,8 @@ function overridesOf(
 }
 
 /**
- * Goes through the policies as a decision does (contract, "Policy evaluation", steps 3 and 4), past each that may or may not qualify.
+ * Evaluates the policies like a decision (contract, "Policy evaluation", steps 3 and 4), and continues after each
+ * policy that perhaps qualifies.
  *
  * @param principal active
  */
@@ -114,12 +115,12 @@ function weighed(
   return { level, allowing, denying };
 }
 
-/** Whether a policy that decides allows: RESTRICTED ones of INTERNET do not. */
+/** Whether the policy allows when it decides. A RESTRICTED policy of type INTERNET does not. */
 export function mayAllow({ facts }: CompiledPolicy): boolean {
   return facts.action && !(facts.type === "INTERNET" && facts.mode === "RESTRICTED");
 }
 
-/** Whether a policy applies to where requests come from. */
+/** Whether a policy applies to the source address. */
 export function sourceCertainty(policy: CompiledPolicy, { open, sourceIp }: KnownCircumstances): Certainty {
   if (!policy.hasSourceIps) return "yes";
   if (open.sourceIp) return "perhaps";
@@ -141,7 +142,7 @@ function least(one: Certainty, other: Certainty): Certainty {
   return one === "perhaps" ? one : other;
 }
 
-/** What rules are evaluated with, without what is open. */
+/** The variables with which rules are evaluated, without open circumstances. */
 export function contextOf(
   { users, groups, devices }: Model,
   { userId, deviceId }: Pick<Principal, "userId" | "deviceId">,

@@ -10,7 +10,7 @@ import { type MergedPolicy, mergedPolicies } from "./merged-policies.ts";
 import { inputsOf } from "./open-rule.ts";
 import { haveSameFacts } from "./same-facts.ts";
 
-/** Ids, or everything there is. */
+/** A set of ids, or all ids. */
 export class Scope {
   readonly ids = new Set<string>();
   all = false;
@@ -34,26 +34,28 @@ export class Scope {
   }
 }
 
-/** A resource that is new, gone, or not the same to those who ask for it. */
+/** A resource that is new or gone, or whose type or name makes a difference to decisions. */
 export interface ChangedResource {
   readonly id: string;
-  /** Who may have reached it before, or may reach it now. */
+  /** Users who may have reached the resource before, or may reach it now. */
   readonly users: Scope;
 }
 
-/** What changes can touch: all whose access is other than before, and perhaps more. */
+/** A superset of the access that changes can affect. */
 export interface AffectedAccess {
   readonly policies: Readonly<Record<PolicyType, readonly MergedPolicy[]>>;
-  /** The types of policies by which anything can be other than before. */
+  /** The types of policies whose decisions may differ. */
   readonly types: ReadonlySet<PolicyType>;
   /** Users with all their devices. */
   readonly users: Scope;
   readonly sites: boolean;
-  /** What those users and sites may reach otherwise than before, but for the changed resources; ids of resources. */
+  /**
+   * Ids of the resources to which these users and sites may have different access, except for the changed resources.
+   */
   readonly destinations: Scope;
   readonly internet: boolean;
   readonly changedResources: readonly ChangedResource[];
-  /** Whose access to a resource, or to the internet, can be other than before. */
+  /** The users whose access to a resource, or to the internet, may differ. */
   usersFor(resourceId: string | undefined): Scope;
 }
 
@@ -164,7 +166,7 @@ function* membersOf({ users }: Model, groupId: string): Iterable<string> {
   for (const { facts } of usersByGroup(users).get(groupId) ?? []) yield facts.id;
 }
 
-/** All users whom a policy may apply to, with some device at least. */
+/** Adds all users to whom a policy may apply with any of their devices. */
 function addSources(users: Scope, policy: CompiledPolicy, before: Model, after: Model): void {
   const { facts, forAnyone } = policy;
   if (forAnyone || facts.allGroups || facts.allDevices) users.all = true;
@@ -199,7 +201,7 @@ function changedResources(before: Model, after: Model, changes: readonly FactCha
   });
 }
 
-/** Whether a rule may give another answer because of a resource's name. */
+/** Whether a rule about the resource reads the resource's name or type. */
 function isAskedFor(model: Model, resource: CompiledResource | undefined): boolean {
   if (resource === undefined) return false;
   return [model.policies[resource.type], model.policies.SITETOSITE].some((list) =>

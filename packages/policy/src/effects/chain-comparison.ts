@@ -14,8 +14,8 @@
  * each group once. Three passes then add the result to tallies:
  *
  * - `BasePass` counts the base change for all destinations of the chain.
- * - `EntryPass` counts, per entry, the difference to the base for the destinations that the entry names. It assumes that
- *   no other entry of the user names them.
+ * - `EntryPass` counts, per entry, the difference to the base for the destinations that the entry names. It assumes
+ *   that no other entry of the user names them.
  * - `SharedPass` corrects the classes for which that assumption is wrong.
  *
  * The changes about a class are the sum of its base row, the rows of the entries that name it, and its own row.

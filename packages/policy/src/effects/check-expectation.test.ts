@@ -6,7 +6,7 @@ import { type AccessExpectation, checkExpectation, maxBroken } from "./check-exp
 const golden = goldenCase(
   "a company",
   `
-why: Contractors are kept out before anybody is let in, and engineers need a managed device.
+why: Contractors are denied before anybody is allowed, and engineers need a managed device.
 tenant:
   users:
     anna: {groups: [engineers]}
@@ -47,7 +47,7 @@ function check(expectation: Partial<AccessExpectation>) {
   return checkExpectation(model, { ...usual, ...expectation });
 }
 
-test("contractors can never reach Payroll, wherever they are", () => {
+test("contractors can never reach Payroll from any address", () => {
   expect(check({ subject: group("contractors"), destination: resource("payroll") })).toEqual({
     holds: true,
     asked: 1,
@@ -56,7 +56,7 @@ test("contractors can never reach Payroll, wherever they are", () => {
   });
 });
 
-test("engineers can, from the office: who does it, and by which policy", () => {
+test("a broken expectation names the subjects and the policy", () => {
   const checked = check({ subject: group("engineers"), device: "none", destination: resource("payroll") });
   expect(checked).toMatchObject({ holds: false, asked: 3, brokenCount: 1 });
   const [{ userId: id, level, decidedBy } = {}] = checked.broken;
@@ -67,7 +67,7 @@ test("engineers can, from the office: who does it, and by which policy", () => {
   });
 });
 
-test("what is expected to be allowed is allowed only where it always is", () => {
+test("expected access must always be allowed", () => {
   const anna = { kind: "user" as const, id: userId("anna") };
   const expectation = {
     subject: anna,
@@ -79,7 +79,7 @@ test("what is expected to be allowed is allowed only where it always is", () => 
   expect(check({ ...expectation, circumstances: office }).holds).toBe(true);
 });
 
-test("a device that is made up has the posture that it is given, and is of each user in turn", () => {
+test("a hypothetical device has the given posture and belongs to each user in turn", () => {
   const engineers = { subject: group("engineers"), expected: "allowed" as const };
   expect(check({ ...engineers, device: { posture: { managed: true } } })).toMatchObject({ holds: true, asked: 2 });
   expect(check({ ...engineers, device: { posture: { managed: false } } })).toMatchObject({
@@ -89,9 +89,9 @@ test("a device that is made up has the posture that it is given, and is of each 
   expect(check({ ...engineers, device: { posture: {} } })).toMatchObject({ holds: false, brokenCount: 2 });
 });
 
-test("any device: each active one where access is expected, and nothing where there is none", () => {
+test("any device: expected access is checked with each active device, or without a device if there is none", () => {
   const checked = check({ subject: group("engineers"), expected: "allowed" });
-  // Two of Anna's, and Ben without any; the inactive user is not expected to reach anything.
+  // Two devices of Anna, and Ben without a device. Access is not expected for the inactive user.
   expect(checked.asked).toBe(3);
   expect(checked.broken.map(({ userId: id, deviceId }) => [id, deviceId])).toEqual([
     [userId("anna"), idOf(facts.devices, "annas phone")],
@@ -99,20 +99,20 @@ test("any device: each active one where access is expected, and nothing where th
   ]);
 });
 
-test("any device: also nothing where no access is expected", () => {
+test("any device: expected denial is also checked without a device", () => {
   const checked = check({ subject: group("engineers") });
   expect(checked).toMatchObject({ asked: 5, brokenCount: 1 });
   expect(checked.broken).toMatchObject([{ deviceId: idOf(facts.devices, "annas laptop"), level: "always" }]);
 });
 
-test("a device is asked with its user", () => {
+test("a device is checked with its user", () => {
   const device = (name: string) => ({ kind: "device" as const, id: idOf(facts.devices, name) });
   expect(check({ subject: device("annas laptop"), expected: "allowed" })).toMatchObject({ holds: true, asked: 1 });
   expect(check({ subject: device("annas phone"), expected: "allowed" })).toMatchObject({ holds: false, asked: 1 });
   expect(check({ subject: device("annas old one"), expected: "allowed" })).toMatchObject({ holds: true, asked: 0 });
 });
 
-describe("what is offered", () => {
+describe("offered services", () => {
   const laptop = { kind: "device" as const, id: idOf(facts.devices, "annas laptop") };
   test.each([
     [{ ...resource("git"), protocol: "TCP", port: 22 }, true],
@@ -132,14 +132,15 @@ test.each([
   ["group", { subject: { kind: "group", id: "none" } }, "subject"],
   ["device", { subject: { kind: "device", id: "none" } }, "subject"],
   ["resource", { destination: { kind: "resource", resourceId: "none" } }, "destination"],
-  ["text that is no address", { destination: { kind: "address", address: "two words" } }, "destination"],
+  ["an invalid address", { destination: { kind: "address", address: "two words" } }, "destination"],
 ] as const)("an expectation about a missing %s says so", (_, expectation, missing) => {
   expect(check(expectation)).toEqual({ holds: false, asked: 0, broken: [], brokenCount: 0, missing });
 });
 
-test("of many broken ones the first are told, and all counted", () => {
+test("all broken subjects are counted, and the first are listed", () => {
   const [anna] = facts.users;
-  const users = Array.from({ length: 30 }, (_, index) => ({ ...anna, id: `user ${index}` })) as (typeof facts)["users"]; // there is one
+  // The tenant has one user.
+  const users = Array.from({ length: 30 }, (_, index) => ({ ...anna, id: `user ${index}` })) as (typeof facts)["users"];
   const crowd = compile({ ...facts, users, devices: [] });
   const everyone: AccessExpectation = {
     subject: { kind: "everyone" },

@@ -12,16 +12,17 @@ import type { Principal } from "../model/principal.ts";
 import { type AccessEvaluation, type AccessLevel, evaluateAccess, type VariableOverrides } from "./access-level.ts";
 import { knownCircumstances, type OpenCircumstances } from "./open-circumstances.ts";
 
-/** What an access test expects. */
+/** The expectation of an access test. */
 export interface AccessExpectation {
   readonly subject:
     | { readonly kind: "everyone" }
     | { readonly kind: "group" | "user"; readonly id: string }
-    /** The device with its user, whatever `device` says, but for a posture. */
+    /** The device with its user. Of `device`, only a posture applies. */
     | { readonly kind: "device"; readonly id: string };
   /**
-   * What users have with them. "any": for "denied", nothing, and each of their active devices; for "allowed", each of their active
-   * devices, or nothing where they have none. A posture: an active device that is made up, of which nothing else is known: its other fields are empty.
+   * The devices of the users. "any" means each active device of a user. It includes the user without a device if access
+   * is expected to be denied, or if the user has no active device. A posture stands for a hypothetical active device
+   * whose other fields are empty.
    */
   readonly device: "any" | "none" | { readonly posture: Properties };
   readonly destination: ExpectedDestination;
@@ -29,7 +30,7 @@ export interface AccessExpectation {
   readonly expected: "allowed" | "denied";
 }
 
-/** A destination; of a resource, at times with what has to be offered there, at any of its addresses. */
+/** An address, or a resource with an optional protocol and port that any of its addresses must offer. */
 export type ExpectedDestination =
   | {
       readonly kind: "resource";
@@ -39,33 +40,34 @@ export type ExpectedDestination =
     }
   | Extract<Destination, { kind: "address" }>;
 
-/** Whether an expectation holds, and whom it does not hold for. */
+/** The result of an expectation, and the subjects for which it does not hold. */
 export interface CheckedExpectation {
-  /** False where something is missing. */
+  /** False if the subject or the destination is missing. */
   readonly holds: boolean;
-  /** Of how many subjects it was asked: a user counts once without a device, and once with each. */
+  /** The number of evaluated subjects. A user counts once without a device and once with each device. */
   readonly asked: number;
-  /** The first of those it does not hold for, at most `maxBroken`, in no certain order. */
+  /** Up to `maxBroken` subjects for which the expectation does not hold, in no particular order. */
   readonly broken: readonly BrokenExpectation[];
   readonly brokenCount: number;
-  /** What the expectation is about does not exist, or is no destination. */
+  /** Set if the subject or the destination does not exist, or the destination is invalid. */
   readonly missing?: "subject" | "destination";
 }
 
 export interface BrokenExpectation {
   readonly userId: string;
-  /** Absent: without a device, or with one that is made up. */
+  /** Absent for a user without a device or with a hypothetical one. */
   readonly deviceId?: string;
   readonly level: AccessLevel;
-  /** The first policy that may do what was not expected; absent where that is for want of a policy that allows. */
+  /** The first policy that contradicts the expectation. Absent if access is denied because no policy allows it. */
   readonly decidedBy?: Named;
 }
 
 export const maxBroken = 20;
 
 /**
- * Whether subjects reach a destination as expected. "denied" holds when each subject's level is "never", "allowed" when each one's is
- * "always". Users who are inactive or pending, and inactive devices, may reach nothing, so "allowed" is not expected of them.
+ * Checks whether subjects reach a destination as expected. "denied" holds if the level of each subject is "never", and
+ * "allowed" if it is "always". Inactive and pending users and inactive devices may reach nothing, so "allowed" is not
+ * checked for them.
  */
 export function checkExpectation(model: Model, expectation: AccessExpectation): CheckedExpectation {
   const users = usersOf(model, expectation);
@@ -142,7 +144,7 @@ function* principalsOf(
   }
 }
 
-/** No device has it, so no policy names it. */
+/** The id of no stored device, so no policy names it. */
 const syntheticId = "";
 
 function syntheticDevice(posture: Properties): { readonly facts: DeviceFacts; readonly forRules: object } {
@@ -160,7 +162,7 @@ function syntheticDevice(posture: Properties): { readonly facts: DeviceFacts; re
   return { facts, forRules: new CompiledDevice(facts).forRules };
 }
 
-/** @returns undefined for what does not exist */
+/** @returns undefined for a missing resource or an invalid address */
 function targetOf(
   model: Model,
   destination: ExpectedDestination,

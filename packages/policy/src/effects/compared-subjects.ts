@@ -9,12 +9,15 @@ import type { Scope } from "./affected-access.ts";
 import type { ComparedSubject, PrincipalState } from "./subject-group.ts";
 import { subjectFingerprintA, subjectFingerprintB } from "./subject-tally.ts";
 
-/** A subject of a comparison, and how requests name it. */
+/** A compared subject, and its identity in requests. */
 export interface NamedSubject extends ComparedSubject {
   readonly subject: AccessSubject;
 }
 
-/** The users of two models with their devices, and the sites: always the same in the same order, with the same fingerprintA. */
+/**
+ * The users, devices and sites of two models. The order of subjects and their fingerprints are the same in every
+ * iteration.
+ */
 export class ComparedSubjects {
   readonly #before: Model;
   readonly #after: Model;
@@ -25,7 +28,7 @@ export class ComparedSubjects {
   ];
   readonly #areGroupsSame: boolean;
 
-  /** @param users of all that are compared anywhere */
+  /** @param users all users that the comparison evaluates */
   constructor(before: Model, after: Model, users: Scope) {
     this.#before = before;
     this.#after = after;
@@ -36,7 +39,7 @@ export class ComparedSubjects {
     this.#areGroupsSame = before.groups === after.groups;
   }
 
-  /** All subjects of each user in turn, those without a device first. */
+  /** The subjects of each user in turn, starting with the user without a device. */
   *byUser(): Iterable<{ readonly userId: string; readonly subjects: readonly NamedSubject[] }> {
     let number = 0;
     let key = 0;
@@ -76,25 +79,26 @@ export class ComparedSubjects {
     const is = this.#after.users.get(userId);
     if (was === undefined && is === undefined) return [];
     const areSame = was === is && this.#areGroupsSame;
-    const after = is === undefined ? undefined : this.#party(this.#after, is, key);
-    const before = areSame ? after : was === undefined ? undefined : this.#party(this.#before, was, key + 1);
-    const subjects = [named({ kind: "user", userId }, before, after, first)];
-    const [oldDevices, newDevices] = this.#devices.map((devices) => devices.get(userId) ?? none) as [Devices, Devices]; // both
+    const after = is === undefined ? undefined : this.#stateOf(this.#after, is, key);
+    const before = areSame ? after : was === undefined ? undefined : this.#stateOf(this.#before, was, key + 1);
+    const subjects = [namedSubject({ kind: "user", userId }, before, after, first)];
+    // One list per model.
+    const [oldDevices, newDevices] = this.#devices.map((devices) => devices.get(userId) ?? none) as [Devices, Devices];
     if (oldDevices.length === 0 && newDevices.length === 0) return subjects;
     for (const [deviceId, own, other] of pairedDevices(oldDevices, newDevices)) {
       const now = withDevice(after, other, this.#after);
       const isSame = before === after && own === other;
-      // What a rule reads of a device comes from the model that it is in.
+      // A rule reads the device from the model of the principal.
       const then = isSame ? now : withDevice(before, own, this.#before);
-      subjects.push(named({ kind: "user", userId, deviceId }, then, now, first + subjects.length));
+      subjects.push(namedSubject({ kind: "user", userId, deviceId }, then, now, first + subjects.length));
     }
     return subjects;
   }
 
   /** @returns undefined for a user who may reach nothing */
-  #party(model: Model, { facts }: CompiledUser, key: number): PrincipalState | undefined {
+  #stateOf(model: Model, { facts }: CompiledUser, key: number): PrincipalState | undefined {
     if (facts.status !== "active") return undefined;
-    // Groups that are in neither model stand nowhere; one that is in the other model only is not this user's.
+    // No entry names a group that is in neither model. A group that is only in the other model must be removed here.
     const groupIds = this.#areGroupsSame ? facts.groups : groupsOf(facts, model);
     return { model, user: facts, device: undefined, groupIds, key };
   }
@@ -103,7 +107,7 @@ export class ComparedSubjects {
 type Devices = readonly CompiledDevice[];
 const none: Devices = [];
 
-function named(
+function namedSubject(
   subject: AccessSubject,
   before: PrincipalState | undefined,
   after: PrincipalState | undefined,
@@ -131,7 +135,7 @@ function groupsOf({ groups }: UserFacts, model: Model): readonly string[] {
     : groups.filter((id) => model.groups.get(id) !== undefined);
 }
 
-/** Every device of one list or both, by id. */
+/** The devices of both lists, ordered by id. */
 function pairedDevices(
   before: Devices,
   after: Devices,
@@ -160,7 +164,7 @@ function withDevice(
 
 const sortedUsers = new WeakMap<Table<CompiledUser>, readonly string[]>();
 
-/** In order. */
+/** The ids of the users in either model, in order. */
 function allUserIds(before: Model, after: Model): readonly string[] {
   const ids = sortedUserIds(after.users);
   if (before.users === after.users) return ids;

@@ -14,11 +14,11 @@ const levelsOf =
   (subject, resourceId) =>
     accessLevel(model, subject, destinationOf(resourceId), circumstances);
 
-// Seconds of work, more on a machine that has other things to do.
+// Seconds of work, or more on a busy machine.
 const timeoutMs = 120_000;
 
 test(
-  "levels hold in all circumstances that are open, and are decisions where none is",
+  "levels hold in all open circumstances, and equal decisions if none is open",
   () => {
     const met = checkLevels(effects, { runs: budgeted(1_000, 50) });
     for (const level of ["never", "sometimes", "always"] as const)
@@ -28,7 +28,7 @@ test(
 );
 
 test(
-  "the difference is that of deciding for every subject and destination, before and after",
+  "the difference equals deciding each subject and destination before and after",
   () => {
     const { gained, lost, sometimes, largeGroups } = checkDifferences(effects, { runs: budgeted(1_500, 50) }, levelsOf);
     expect(gained).toBeGreaterThanOrEqual(expectedTally(1_000));
@@ -40,7 +40,7 @@ test(
 );
 
 test(
-  "an expectation is checked as by asking one by one",
+  "checking an expectation equals checking each subject",
   () => {
     const met = checkExpectations(effects, effects, { runs: budgeted(1_000, 50) });
     expect(met.get(true)).toBeGreaterThanOrEqual(expectedTally(500));

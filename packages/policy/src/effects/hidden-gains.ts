@@ -10,12 +10,14 @@ import { inputsOf, type RuleInputs } from "./open-rule.ts";
 import { haveSameFacts } from "./same-facts.ts";
 
 /**
- * Whether changes may give somebody access that no level shows: who has it in some circumstances may come to have it in others, and
- * who reaches a resource may come to reach more addresses or services of it. It is not said of fewer addresses, services, source
- * addresses or members, nor of deleting and deactivating what does not deny. The order of policies is left to the levels, and so are rules
- * that read no circumstances; behind a denial that depends on circumstances, these may hide what somebody gains there.
+ * Whether changes may give a subject access that no level shows. A subject with access in some circumstances may gain
+ * access in others. A subject that reaches a resource may gain more of its addresses or services.
  *
- * @param changes all that make `after` of `before`
+ * Reducing addresses, services, source addresses or members is not a gain, and neither is removing a policy that
+ * allows. The order of policies, and rules that read no circumstances, are left to the levels. These changes may remain
+ * undetected behind a denial that depends on circumstances.
+ *
+ * @param changes all changes that lead from `before` to `after`
  */
 export function mayHaveHiddenGains(before: Model, after: Model, changes: readonly FactChange[]): boolean {
   const rules = new Set(changes.flatMap((change) => (change.kind === "rule" ? [idOf(change)] : [])));
@@ -67,7 +69,10 @@ function activePolicies(
   return new Map(asked.map((policy) => [policy.facts.id, policy]));
 }
 
-/** Levels may hide what is plain here: who already has access in some circumstances, through another policy, may come to have it in more. */
+/**
+ * Whether a changed policy may give more access. A subject that already has access in some circumstances through
+ * another policy may gain more, and its level stays the same.
+ */
 function policyGains(
   was: CompiledPolicy | undefined,
   is: CompiledPolicy | undefined,
@@ -79,7 +84,7 @@ function policyGains(
   }
   if (is === undefined || !mayAllow(is)) return false;
   if (was === undefined || !isWithin(is.facts, was.facts)) return true;
-  // Where only one of them depends on circumstances, levels show which way it went.
+  // If only one of the two depends on circumstances, the levels show the gain.
   return isOpenIn(was, before) && isOpenIn(is, after) && !isNarrower(was, is, before, after);
 }
 
@@ -90,7 +95,7 @@ const parts = [
   ["allResources", "resources"],
 ] as const;
 
-/** Whether another policy is about all that one is about. */
+/** Whether the outer policy covers everything that the inner policy covers. */
 function isWithin(inner: PolicyFacts, outer: PolicyFacts): boolean {
   return (
     sourcesWithin(inner.sourceIps, outer.sourceIps) &&
@@ -112,7 +117,7 @@ function readsOpen({ sourceIp, country, now }: RuleInputs): boolean {
   return sourceIp || country || now;
 }
 
-/** Of two admission rules, by what is plain: nobody can tell of two texts which of them more requests meet. */
+/** Whether the new rule is certainly no wider than the former one. Two different texts cannot be compared. */
 function isNarrower(was: CompiledPolicy, is: CompiledPolicy, before: Model, after: Model): boolean {
   const [former, rule] = [was.ruleIn(before.rules)?.facts, is.ruleIn(after.rules)?.facts];
   return (
@@ -120,7 +125,7 @@ function isNarrower(was: CompiledPolicy, is: CompiledPolicy, before: Model, afte
   );
 }
 
-/** @param outer none: any address */
+/** @param outer empty for any address */
 function sourcesWithin(inner: readonly string[], outer: readonly string[]): boolean {
   if (outer.length === 0) return true;
   const ranges = rangesOf(outer);
@@ -144,14 +149,14 @@ function offersAt(resource: ResourceFacts, address: string) {
   return offersOf({ ...resource, addresses: own });
 }
 
-/** What is read by the rules of active policies that also read circumstances. */
+/** The inputs of rules in active policies whose result also depends on circumstances. */
 function readByOpenRules(model: Model): Readonly<Record<"user" | "device" | "resource", boolean>> {
   const reads = { user: false, device: false, resource: false };
   for (const policy of activePolicies(model, () => true).values()) {
     const rule = policy.ruleIn(model.rules);
     if (rule === undefined) continue;
     const reading = inputsOf(rule);
-    // The policy's source addresses are such circumstances, too.
+    // A restriction of source addresses also depends on circumstances.
     if (!policy.hasSourceIps && !readsOpen(reading)) continue;
     reads.user ||= reading.user;
     reads.device ||= reading.device;

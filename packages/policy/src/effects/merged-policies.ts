@@ -1,40 +1,40 @@
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { PolicyList } from "../model/policy-list.ts";
-import { afterSide, beforeSide, type Sides } from "./level-states.ts";
+import { afterSide, beforeSide, bothSides, type Sides } from "./level-states.ts";
 import { haveSameFacts } from "./same-facts.ts";
 
-/** A policy that is asked in its turn in one model, or in both as the same. */
+/** An active policy of one model, or of both if it is equal in both. */
 export interface MergedPolicy {
   readonly policy: CompiledPolicy;
   readonly sides: Sides;
 }
 
 /**
- * The policies of two lists in one order, which is that of either: a policy that is not the same in both, or has another place, stands
- * there once for each. As many as possible stand there once.
+ * Merges the policies of two lists into one order that preserves the order of each list. A policy that differs between
+ * the lists or changed its position appears once for each list. As many policies as possible appear once.
  *
- * @param isRuleChanged whether an admission rule gives something else in the other model
+ * @param isRuleChanged whether an admission rule differs between the models
  */
 export function mergedPolicies(
   before: PolicyList,
   after: PolicyList,
   isRuleChanged: (ruleId: string) => boolean,
 ): readonly MergedPolicy[] {
-  const was = before.policies.filter(isAsked);
-  const is = after === before ? was : after.policies.filter(isAsked);
-  const places = unchangedPositions(was, is, isRuleChanged);
-  const runs = longestRun(places);
+  const was = before.policies.filter(isEvaluated);
+  const is = after === before ? was : after.policies.filter(isEvaluated);
+  const positions = unchangedPositions(was, is, isRuleChanged);
+  const runs = longestRun(positions);
   const merged: MergedPolicy[] = [];
   let next = 0;
   for (const [index, policy] of is.entries()) {
-    const place = places[index] ?? -1;
+    const position = positions[index] ?? -1;
     if (!runs.has(index)) {
       merged.push({ policy, sides: afterSide });
       continue;
     }
-    for (; next < place; next += 1) pushBefore(was[next]);
-    merged.push({ policy, sides: 3 });
-    next = place + 1;
+    for (; next < position; next += 1) pushBefore(was[next]);
+    merged.push({ policy, sides: bothSides });
+    next = position + 1;
   }
   for (; next < was.length; next += 1) pushBefore(was[next]);
   return merged;
@@ -44,29 +44,32 @@ export function mergedPolicies(
   }
 }
 
-function isAsked({ facts }: CompiledPolicy): boolean {
+function isEvaluated({ facts }: CompiledPolicy): boolean {
   return facts.active && !facts.isDefault;
 }
 
-/** For each policy the place of the same one among those before; -1 where it is not the same. */
+/** The index of the equal policy in the other list for each policy, or -1. */
 function unchangedPositions(
   was: readonly CompiledPolicy[],
   is: readonly CompiledPolicy[],
   isRuleChanged: (ruleId: string) => boolean,
 ): readonly number[] {
   if (was === is) return is.map(({ facts }, index) => (isRuleChanged(facts.rule) ? -1 : index));
-  const placeOf = new Map(was.map(({ facts }, index) => [facts.id, index]));
+  const positionOf = new Map(was.map(({ facts }, index) => [facts.id, index]));
   return is.map(({ facts }) => {
-    const place = placeOf.get(facts.id);
-    const other = place === undefined ? undefined : was[place];
-    if (place === undefined || other === undefined || isRuleChanged(facts.rule)) return -1;
-    return haveSameFacts(other.facts, facts) ? place : -1;
+    const position = positionOf.get(facts.id);
+    const other = position === undefined ? undefined : was[position];
+    if (position === undefined || other === undefined || isRuleChanged(facts.rule)) return -1;
+    return haveSameFacts(other.facts, facts) ? position : -1;
   });
 }
 
-/** The indexes of the longest run of rising numbers; negative ones are left out. */
+/** The indexes of the longest run of increasing numbers. Negative numbers are skipped. */
 function longestRun(numbers: readonly number[]): ReadonlySet<number> {
-  /** The index that ends the best run of each length, and for each index the one before it in its run. */
+  /**
+   * `ends` holds the last index of the best run of each length. `follows` holds the predecessor of each index in its
+   * run.
+   */
   const ends: number[] = [];
   const follows = new Int32Array(numbers.length).fill(-1);
   for (const [index, number] of numbers.entries()) {

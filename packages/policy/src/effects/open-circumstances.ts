@@ -1,9 +1,9 @@
 import { formatIpAddress, type IpAddress } from "@gatehouse/addresses/ip-address";
 import { peerAddress } from "@gatehouse/addresses/source-ips";
 
-/** The circumstances of requests that are not made yet. A field that is absent is open: it may have any value, or none. */
+/** The circumstances of future requests. An absent field is open: it may have any value or none. */
 export interface OpenCircumstances {
-  /** The IP address that requests come from. */
+  /** The IP address from which requests come. */
   readonly sourceIp?: string;
   /** ISO 3166-1 alpha-2. */
   readonly country?: string;
@@ -11,23 +11,23 @@ export interface OpenCircumstances {
   readonly now?: number;
 }
 
-/** Which parts of the circumstances are open. */
+/** The open parts of the circumstances. */
 export interface Openness {
   readonly sourceIp: boolean;
   readonly country: boolean;
   readonly now: boolean;
-  /** Whether it is open as well who asks, with which device, and for what. */
+  /** Whether the subject, the device and the destination are open too. */
   readonly request?: true;
 }
 
-/** Circumstances with what policies and rules read of them. */
+/** Circumstances in the form that policies and rules read. */
 export interface KnownCircumstances {
   readonly open: Openness;
-  /** Undefined where it is open, or cannot be read. */
+  /** Undefined if open or invalid. */
   readonly sourceIp: IpAddress | undefined;
-  /** The variable `source` of admission rules, without what is open. */
+  /** The variable `source` of admission rules, without open fields. */
   readonly source: object;
-  /** Means nothing where `now` is open. */
+  /** Meaningless if `now` is open. */
   readonly now: Date;
 }
 

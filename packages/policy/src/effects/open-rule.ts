@@ -5,10 +5,10 @@ import { asFreeVariable, asSelection, type BoundNames, walkRule } from "../admis
 import type { CompiledRule } from "../model/compiled-rule.ts";
 import type { Openness } from "./open-circumstances.ts";
 
-/** Of a condition whose circumstances are not all known. */
+/** Whether a condition is met under partly open circumstances. */
 export type Certainty = "no" | "perhaps" | "yes";
 
-/** What a rule, or a part of it, reads. */
+/** The inputs that a rule, or a part of it, reads. */
 export interface RuleInputs {
   readonly sourceIp: boolean;
   readonly country: boolean;
@@ -16,11 +16,11 @@ export interface RuleInputs {
   readonly user: boolean;
   readonly device: boolean;
   readonly resource: boolean;
-  /** All values that it reads of these three; undefined where it reads one of them as a whole. */
+  /** The fields that the rule reads from user, device and resource. Undefined if it reads one of them as a whole. */
   readonly paths: readonly InputPath[] | undefined;
 }
 
-/** One value that a rule reads; "posture" is that of a device. */
+/** A field that a rule reads. "posture" is the posture of the device. */
 export interface InputPath {
   readonly variable: "user" | "device" | "posture" | "resource";
   readonly name: string;
@@ -36,36 +36,36 @@ const nothing: RuleInputs = {
   paths: [],
 };
 
-const readings = new WeakMap<CompiledRule, RuleInputs>();
-const trees = new WeakMap<CompiledRule, Map<number, Possible>>();
+const cachedInputs = new WeakMap<CompiledRule, RuleInputs>();
+const cachedTrees = new WeakMap<CompiledRule, Map<number, Possible>>();
 
-/** What a rule reads; nothing for a rule that is built in, or is no rule. */
+/** The inputs of a rule. Empty for built-in and invalid rules. */
 export function inputsOf(rule: CompiledRule): RuleInputs {
-  const known = readings.get(rule);
+  const known = cachedInputs.get(rule);
   if (known !== undefined) return known;
   const prepared = rule.facts.type === "CUSTOM" ? rule.prepared() : undefined;
-  const reading = prepared === undefined || prepared instanceof Error ? nothing : inputsOfNode(prepared.ast);
-  readings.set(rule, reading);
-  return reading;
+  const inputs = prepared === undefined || prepared instanceof Error ? nothing : inputsOfNode(prepared.ast);
+  cachedInputs.set(rule, inputs);
+  return inputs;
 }
 
-/** Whether what a rule gives can depend on what is open. */
-export function isOpen(reading: RuleInputs, open: Openness): boolean {
-  const isRequestRead = reading.user || reading.device || reading.resource;
+/** Whether the result of a rule can depend on open circumstances. */
+export function isOpen(inputs: RuleInputs, open: Openness): boolean {
+  const isRequestRead = inputs.user || inputs.device || inputs.resource;
   return (
-    (reading.sourceIp && open.sourceIp) ||
-    (reading.country && open.country) ||
-    (reading.now && open.now) ||
+    (inputs.sourceIp && open.sourceIp) ||
+    (inputs.country && open.country) ||
+    (inputs.now && open.now) ||
     (isRequestRead && open.request === true)
   );
 }
 
 /**
- * Whether a rule is met. Parts that read something open may give anything; the others are evaluated, and `&&`, `||`, `!` and `?:`
- * put together what each may give. Parts are taken for independent of each other, so "perhaps" may be said of what is certain,
- * never the other way round.
+ * Whether a rule is met. A part that reads open circumstances may give any result. Other parts are evaluated, and `&&`,
+ * `||`, `!` and `?:` combine the possible results. The analysis treats parts as independent. It can therefore report
+ * "perhaps" for a certain result, but never a wrong certainty.
  *
- * @param context without what is open
+ * @param context without open circumstances
  */
 export function certaintyOf(rule: CompiledRule, context: RuleContext, open: Openness): Certainty {
   if (!isOpen(inputsOf(rule), open)) return rule.evaluate(context) === true ? "yes" : "no";
@@ -77,7 +77,8 @@ export function certaintyOf(rule: CompiledRule, context: RuleContext, open: Open
 const everythingOpen: Openness = { sourceIp: true, country: true, now: true, request: true };
 
 /**
- * Whether a rule can be met by anybody, from now on. "true" may be said of one that cannot, never the other way round.
+ * Whether any request can meet a rule from now on. May be true for a rule that cannot be met, but is never false for
+ * one that can.
  *
  * @param now in milliseconds since 1970
  */
@@ -88,11 +89,11 @@ export function canBeMet(rule: CompiledRule, now: number): boolean {
   if (certaintyOf(rule, context, everythingOpen) === "no") return false;
   const { sourceIp, country, user, device, resource } = inputsOf(rule);
   if (sourceIp || country || user || device || resource) return true;
-  // It reads the clock alone: what was met before may be over for good.
+  // The rule reads only the clock, so it may have ended for good.
   return rule.evaluate(context) === true || rule.horizon(context) !== Number.POSITIVE_INFINITY;
 }
 
-/** What something may give, as a set: true, false, an error or no truth value. */
+/** A set of possible results: true, false, or a failure (an error or a value that is not boolean). */
 const MET = 1;
 const UNMET = 2;
 const FAILED = 4;
@@ -101,19 +102,19 @@ const ANYTHING = MET | UNMET | FAILED;
 type Possible = (context: RuleContext) => number;
 
 function treeOf(rule: CompiledRule, open: Openness): Possible {
-  let kept = trees.get(rule);
-  if (kept === undefined) {
-    kept = new Map();
-    trees.set(rule, kept);
+  let byOpenness = cachedTrees.get(rule);
+  if (byOpenness === undefined) {
+    byOpenness = new Map();
+    cachedTrees.set(rule, byOpenness);
   }
   const key = (open.sourceIp ? 1 : 0) + (open.country ? 2 : 0) + (open.now ? 4 : 0) + (open.request === true ? 8 : 0);
-  const known = kept.get(key);
+  const known = byOpenness.get(key);
   if (known !== undefined) return known;
   const prepared = rule.prepared();
-  // The parts of a text whose whole has no type could give what the whole never does.
-  const isSound = !(prepared instanceof Error) && prepared.hasType();
-  const tree = isSound ? possible(prepared.ast, open) : () => ANYTHING;
-  kept.set(key, tree);
+  // If the types of the whole text do not fit, its evaluation always fails, although its parts may succeed.
+  const isWellTyped = !(prepared instanceof Error) && prepared.hasType();
+  const tree = isWellTyped ? possible(prepared.ast, open) : () => ANYTHING;
+  byOpenness.set(key, tree);
   return tree;
 }
 
@@ -132,7 +133,8 @@ function possible(node: ASTNode, open: Openness): Possible {
       };
     }
     case "?:": {
-      const [condition, met, unmet] = node.args.map((part) => possible(part, open)) as [Possible, Possible, Possible]; // it has three
+      // A conditional has three operands.
+      const [condition, met, unmet] = node.args.map((part) => possible(part, open)) as [Possible, Possible, Possible];
       return (context) => {
         const may = condition(context);
         return ((may & MET) === 0 ? 0 : met(context)) | ((may & UNMET) === 0 ? 0 : unmet(context)) | (may & FAILED);
@@ -155,10 +157,10 @@ function closed(evaluate: Evaluation): Possible {
 }
 
 /**
- * Of `&&` and `||`, which differ in what decides them whatever the other side gives, an error included.
+ * Combines two operands of `&&` or `||`. One deciding operand determines the result, even if the other fails.
  *
- * @param deciding what one side is enough for
- * @param neutral what both sides have to give for it
+ * @param deciding the result that one operand alone determines
+ * @param neutral the result that needs both operands
  */
 function both(left: Possible, right: Possible, deciding: number, neutral: number): Possible {
   return (context) => {
@@ -168,51 +170,54 @@ function both(left: Possible, right: Possible, deciding: number, neutral: number
     if (other === deciding) return deciding;
     const decided = (one | other) & deciding;
     const stays = one & other & neutral;
-    // An error on one side, unless the other decides; that side can give something else.
+    // A failure of one operand remains possible unless the other operand decides.
     const fails = (one & FAILED) !== 0 || (other & FAILED) !== 0 ? FAILED : 0;
     return decided | stays | fails;
   };
 }
 
 function inputsOfNode(root: ASTNode): RuleInputs {
-  const reading = { ...nothing };
+  const inputs = { ...nothing };
   const paths = new Map<string, InputPath>();
   let isWhole = false;
   walkRule(root, (node, bound) => {
     const variable = asFreeVariable(node, bound);
     if (variable === "source") {
-      reading.sourceIp = true;
-      reading.country = true;
+      inputs.sourceIp = true;
+      inputs.country = true;
     } else if (variable === TIME_VARIABLE) {
-      reading.now = true;
+      inputs.now = true;
     } else if (variable === "user" || variable === "device" || variable === "resource") {
-      reading[variable] = true;
+      inputs[variable] = true;
       isWhole = true;
     }
     const [owner, name] = ownerOf(node, bound);
     if (name === undefined) return true;
     switch (owner) {
       case "source":
-        // Another field is none that a rule can have.
+        // A valid rule reads no other field of the source.
         if (name !== "ip" && name !== "country") return true;
-        reading[name === "ip" ? "sourceIp" : "country"] = true;
+        inputs[name === "ip" ? "sourceIp" : "country"] = true;
         return false;
       case "user":
       case "device":
       case "posture":
       case "resource":
         if (owner === "device" && name === "posture") return true;
-        reading[owner === "posture" ? "device" : owner] = true;
+        inputs[owner === "posture" ? "device" : owner] = true;
         paths.set(`${owner}.${name}`, { variable: owner, name });
         return false;
       default:
         return true;
     }
   });
-  return { ...reading, paths: isWhole ? undefined : [...paths.values()] };
+  return { ...inputs, paths: isWhole ? undefined : [...paths.values()] };
 }
 
-/** Of `user.department`, user and department; of `device.posture.encrypted`, posture and encrypted. */
+/**
+ * The owner and the field of a selection: user and department for `user.department`, posture and encrypted for
+ * `device.posture.encrypted`.
+ */
 function ownerOf(node: ASTNode, bound: BoundNames): readonly [owner: string | undefined, name: string | undefined] {
   const selection = asSelection(node);
   if (selection?.name === undefined) return [undefined, undefined];

@@ -26,7 +26,9 @@ export interface ChainEntry {
   readonly resource: CompiledResource | undefined;
 }
 
-/** The part of a principal that a rule reads. A rule that ignores the device has one result for all of a user's devices. */
+/**
+ * The part of a principal that a rule reads. A rule that ignores the device has one result for all devices of a user.
+ */
 export const ruleScope = { none: 0, user: 1, device: 2 } as const;
 
 /** Destinations that the same entries name. A principal has the same access to all of them. */
@@ -61,9 +63,9 @@ export interface PolicyChain {
   readonly classes: readonly DestinationClass[];
   /** The number of destinations in each class. */
   readonly classSizes: IntColumn;
-  /** By position, the indexes of the classes that the entry names. Empty for entries that apply everywhere. */
+  /** Indexes of the classes that an entry names, by position. Empty for entries that apply everywhere. */
   readonly namedClasses: NumberLists;
-  /** By position, the number of destinations in these classes. */
+  /** The number of destinations in these classes, by position. */
   readonly namedDestinations: IntColumn;
   readonly destinationCount: number;
   /** Bits that the default policies set if no other policy decided. */
@@ -73,7 +75,7 @@ export interface PolicyChain {
 export interface ChainParts {
   readonly before: Model;
   readonly after: Model;
-  /** In the order of evaluation. */
+  /** Merged policies in the order of evaluation. */
   readonly policies: readonly MergedPolicy[];
   /** Resources of the chain's type. Undefined for the internet, where every policy applies whatever it names. */
   readonly resources: readonly CompiledResource[] | undefined;
@@ -123,7 +125,7 @@ export function outcomeBits(policy: CompiledPolicy, certainty: Certainty): numbe
   return (mayAllow(policy) ? allowBit : denyBit) | (certainty === "yes" ? doneBit : 0);
 }
 
-/** The entries of a policy: none if it never qualifies, one per resource if its rule reads the resource, otherwise one. */
+/** No entry for a policy that never qualifies, one per resource if its rule reads the resource, otherwise one. */
 function chainEntries({ policy, sides }: MergedPolicy, parts: ChainParts): readonly ChainEntry[] {
   const { resources } = parts;
   const { facts } = policy;

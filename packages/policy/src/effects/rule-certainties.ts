@@ -6,22 +6,22 @@ import { contextOf } from "./access-level.ts";
 import type { KnownCircumstances } from "./open-circumstances.ts";
 import { type Certainty, certaintyOf, type InputPath, inputsOf } from "./open-rule.ts";
 
-/** Who is asked about, in one model; both are absent for a site. */
+/** The user and device of a principal in one model. Both are undefined for a site. */
 export interface RuleSubject {
   readonly user: UserFacts | undefined;
   readonly device: DeviceFacts | undefined;
 }
 
-/** Beyond so many different answers of one rule, they are not kept. */
-const maxKept = 20_000;
+/** The maximum number of results cached for one rule. */
+const maxCached = 20_000;
 
 /**
- * What rules give, remembered by the values that they read: thousands of users have a few departments. Of one comparison, in
- * which the circumstances are the same.
+ * Caches the results of rules by the values that the rules read, because thousands of users share a few departments.
+ * Valid for one comparison, in which the circumstances do not change.
  */
 export class RuleCertainties {
   readonly #circumstances: KnownCircumstances;
-  readonly #kept = new Map<CompiledRule, Map<string, Certainty>>();
+  readonly #cached = new Map<CompiledRule, Map<string, Certainty>>();
 
   constructor(circumstances: KnownCircumstances) {
     this.#circumstances = circumstances;
@@ -31,33 +31,33 @@ export class RuleCertainties {
     const { type } = rule.facts;
     if (type !== "CUSTOM") return type === "ALLOW" ? "yes" : "no";
     const { paths } = inputsOf(rule);
-    if (paths === undefined) return this.#asked(rule, model, subject, resource);
-    let kept = this.#kept.get(rule);
-    if (kept === undefined) {
-      kept = new Map();
-      this.#kept.set(rule, kept);
+    if (paths === undefined) return this.#evaluate(rule, model, subject, resource);
+    let cached = this.#cached.get(rule);
+    if (cached === undefined) {
+      cached = new Map();
+      this.#cached.set(rule, cached);
     }
     const key = keyOf(paths, model, subject, resource);
-    let certainty = kept.get(key);
+    let certainty = cached.get(key);
     if (certainty === undefined) {
-      certainty = this.#asked(rule, model, subject, resource);
-      if (kept.size < maxKept) kept.set(key, certainty);
+      certainty = this.#evaluate(rule, model, subject, resource);
+      if (cached.size < maxCached) cached.set(key, certainty);
     }
     return certainty;
   }
 
-  #asked(
+  #evaluate(
     rule: CompiledRule,
     model: Model,
     { user, device }: RuleSubject,
     resource: CompiledResource | undefined,
   ): Certainty {
-    const who = { userId: user?.id ?? "", deviceId: device?.id };
-    return certaintyOf(rule, contextOf(model, who, resource, this.#circumstances), this.#circumstances.open);
+    const principal = { userId: user?.id ?? "", deviceId: device?.id };
+    return certaintyOf(rule, contextOf(model, principal, resource, this.#circumstances), this.#circumstances.open);
   }
 }
 
-/** The values of all paths as one text, from which each could be read again. */
+/** An unambiguous text of the values at all paths. */
 function keyOf(
   paths: readonly InputPath[],
   model: Model,
@@ -106,7 +106,7 @@ function isDeviceField(name: string): name is (typeof deviceFields)[number] {
   return (deviceFields as readonly string[]).includes(name);
 }
 
-/** The fields hide attributes of their names. */
+/** Built-in fields hide attributes of the same name. */
 function userValue(user: UserFacts, name: string, { groups }: Model): string | number | boolean | undefined {
   switch (name) {
     case "email":

@@ -11,7 +11,7 @@ export class StepReader {
   readonly #positions = new NumberList();
   /** The key of the user to whom `#positions` belongs; 0 if the positions depend on the device. */
   #positionsKey = 0;
-  /** For each entry, the bits of the last principal whose rule result was read, and the key of that principal. */
+  /** The key of the principal whose rule result was read last for each entry, and the bits of that result. */
   readonly #ruleKeys: IntColumn;
   readonly #ruleBits: ByteColumn;
 

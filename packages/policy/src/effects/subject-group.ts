@@ -45,11 +45,11 @@ export class SubjectGroup {
   baseChange = 0;
   /** Positions of the entries that set bits for the destinations that they name, in ascending order. */
   readonly positions = new NumberList();
-  /** For each of these positions, the state that the entry leaves if no other entry names the destination. */
+  /** The state that each of these entries leaves if no other entry names the destination. */
   readonly states = new NumberList();
-  /** For each of these positions, the change of level in the final state. */
+  /** The change of level in the final state for each of these entries. */
   readonly changes = new NumberList();
-  /** By class, the state of destinations that several entries name. 0 except during `SharedPass`. */
+  /** The state of destinations that several entries name, by class. 0 except during `SharedPass`. */
   readonly sharedStates: ByteColumn;
   /** The numbers of destinations that the subjects gain and lose. */
   gained = 0;

@@ -14,9 +14,9 @@ export class UserScratch {
   readonly sharedClasses = new NumberList();
   #user = 0;
   readonly #entryStamps: IntColumn;
-  /** By entry, the changes of level that the entry makes for any group. */
+  /** The changes of level that each entry makes for any group. */
   readonly #entryChanges: ByteColumn;
-  /** By entry, the number of groups for which the entry sets bits. */
+  /** The number of groups for which each entry sets bits. */
   readonly #entryGroups: IntColumn;
   readonly #classStamps: IntColumn;
   readonly #sharedStamps: IntColumn;

@@ -12,24 +12,27 @@ import type { PlanStep } from "./access-plan.ts";
 import type { DeviceLink } from "./links.ts";
 import { dependenciesOf, deviceRuleBudget, type ValidityPeriod, windowsOf } from "./rule-windows.ts";
 
-/** A device that may reach something: it is active, so is its user, and gateways can know it. */
+/** A device that may reach something: the device and its user are active, and gateways can identify it. */
 export interface EligibleDevice {
   readonly principal: Principal;
   readonly link: DeviceLink;
 }
 
-/** Who is in an access class. Two definitions of one key that are equal have the same members, as long as devices and users are the same. */
+/**
+ * The definition of an access class. Equal definitions with the same key have the same members as long as devices and
+ * users do not change.
+ */
 export interface ClassDefinition {
   readonly key: string;
-  /** Undefined for a class of a group, or of all groups. */
+  /** Undefined for the class of a group or of all groups. */
   readonly policy: CompiledPolicy | undefined;
-  /** The group, or the empty text for any group. */
+  /** The id of the group, or the empty text for all groups. */
   readonly group: string | undefined;
   readonly rule: CompiledRule | undefined;
   readonly resource: CompiledResource | undefined;
-  /** Whether it is asked where the device is, and its rule. */
+  /** Whether membership depends on the device's source address or on a rule. */
   readonly isConditional: boolean;
-  /** Whether it is for denying: who cannot be told in advance to be a member is one. */
+  /** Whether the class is for a deny rule. Such a class contains each device whose membership is uncertain. */
   readonly isDenying: boolean;
 }
 
@@ -42,7 +45,10 @@ export function isSameDefinition(one: ClassDefinition, other: ClassDefinition): 
   );
 }
 
-/** The classes of a step; none for every device. Groups have classes that policies share, so that a policy's change moves no members. */
+/**
+ * The classes of a step. Empty if the step applies to every device. Policies share the classes of groups, so that a
+ * change of a policy moves no members.
+ */
 export function classesOf(
   { policy, audience, deviceRule }: PlanStep,
   action: "allow" | "deny",
@@ -66,12 +72,12 @@ export function classesOf(
   return classes;
 }
 
-/** The keys by which a rule names its classes. */
+/** The keys of the classes that a rule names. */
 export function classKeysOf(step: PlanStep, action: "allow" | "deny"): readonly string[] {
   return step.audience.kind === "everyone" ? [everyDevice] : classesOf(step, action).map(({ key }) => key);
 }
 
-/** Whether a device is a member of a class, and when; undefined: it is not. And until when that is settled. */
+/** The membership of a device in a class, undefined for none, and the time until which it is exact. */
 export function membershipIn(
   definition: ClassDefinition,
   model: Model,
@@ -80,25 +86,25 @@ export function membershipIn(
 ): { readonly membership: Membership | undefined; readonly exactUntil: number } {
   const { policy, group, rule, resource, isConditional, isDenying } = definition;
   const { principal } = device;
-  const settled = (isMember: boolean) => ({ membership: isMember || undefined, exactUntil: validity.until });
+  const fixed = (isMember: boolean) => ({ membership: isMember || undefined, exactUntil: validity.until });
   if (group !== undefined)
-    return settled(group === "" ? principal.groupIds.length > 0 : principal.groupIds.includes(group));
-  if (policy === undefined) return settled(false);
+    return fixed(group === "" ? principal.groupIds.length > 0 : principal.groupIds.includes(group));
+  if (policy === undefined) return fixed(false);
   if (!isConditional) {
-    return settled(
+    return fixed(
       policy.users.has(principal.userId) ||
         (principal.deviceId !== undefined && policy.devices.has(principal.deviceId)),
     );
   }
   const sourceIp = device.link.sourceIp === null ? undefined : peerAddress(device.link.sourceIp);
-  if (!policy.appliesTo(principal) || !policy.appliesToSourceIp(sourceIp)) return settled(false);
-  if (rule === undefined) return settled(true);
+  if (!policy.appliesTo(principal) || !policy.appliesToSourceIp(sourceIp)) return fixed(false);
+  if (rule === undefined) return fixed(true);
   const contextAt = contextsOf(model, device, resource);
   const { when, exactUntil } = windowsOf(rule, contextAt, validity, deviceRuleBudget, isDenying);
   return { membership: when === true || when.length > 0 ? when : undefined, exactUntil };
 }
 
-/** The same context as a decision would have, at any moment. */
+/** Returns the rule context of a decision for any time. */
 function contextsOf(
   model: Model,
   { principal, link }: EligibleDevice,

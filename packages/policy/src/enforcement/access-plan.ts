@@ -5,29 +5,32 @@ import type { Model } from "../model/model.ts";
 import type { PolicyList } from "../model/policy-list.ts";
 import { dependenciesOf } from "./rule-windows.ts";
 
-/** Whom a step is about: every device, or those of some classes. */
+/** The devices to which a step applies: every device, or the members of some classes. */
 export type Audience =
   | { readonly kind: "everyone" }
-  /** Whoever a policy applies to, with nothing asked of them but to be named. */
+  /** Every device to which the policy applies, without further conditions. */
   | { readonly kind: "named" }
-  /** The same, each on conditions of their own. */
+  /** The devices to which the policy applies and that meet conditions of their own. */
   | { readonly kind: "conditional"; readonly resource: CompiledResource | undefined };
 
-/** A policy that may decide about a destination, in its turn. */
+/** A policy that may decide about a destination, in the order of evaluation. */
 export interface PlanStep {
   readonly policy: CompiledPolicy;
   readonly audience: Audience;
-  /** The rule whose windows the step has: one that is asked once for everybody. */
+  /** The rule that determines the time windows of the step. It gives the same result for all devices. */
   readonly sharedRule: CompiledRule | undefined;
-  /** The rule that each device is asked. */
+  /** The rule that is evaluated for each device. */
   readonly deviceRule: CompiledRule | undefined;
-  /** Whether it cannot be told in advance when the policy decides: then it only ever denies. */
+  /** Whether the time of the policy's decisions cannot be predicted. Such a policy only denies. */
   readonly isUnpredictable: boolean;
-  /** Gateways that may carry what the policy allows, whatever their status; empty: it denies, or leaves the traffic elsewhere. */
+  /**
+   * Gateways that may carry the traffic, whatever their status. Empty if the policy denies or sends the traffic
+   * elsewhere.
+   */
   readonly gateways: readonly string[];
 }
 
-/** The policies about a resource, or about the internet without one, that can decide at all; for devices. */
+/** The policies for devices that can decide about a resource, or about the internet outside any resource. */
 export function devicePlan(model: Model, resource: CompiledResource | undefined): readonly PlanStep[] {
   const list = model.policies[resource?.type ?? "INTERNET"];
   const steps: PlanStep[] = [];
@@ -35,7 +38,7 @@ export function devicePlan(model: Model, resource: CompiledResource | undefined)
     const step = deviceStep(model, policy, resource);
     if (step === undefined) continue;
     steps.push(step);
-    // Nothing after it is ever asked.
+    // No later policy is evaluated.
     if (step.audience.kind === "everyone" && step.sharedRule === undefined) return steps;
   }
   if (list.fallback === undefined) return steps;
@@ -47,13 +50,13 @@ export function devicePlan(model: Model, resource: CompiledResource | undefined)
   ];
 }
 
-/** The policies about a resource that can decide about traffic from other sites. */
+/** The policies that can decide about traffic to a resource from other sites. */
 export function sitePlan(model: Model, resource: CompiledResource): readonly PlanStep[] {
   const steps: PlanStep[] = [];
   for (const policy of policiesAbout(model.policies.SITETOSITE, resource)) {
     const rule = policy.facts.action ? policy.ruleIn(model.rules) : undefined;
     if (policy.facts.action && !canBeMet(rule)) continue;
-    // A gateway does not ask rules for each packet.
+    // A gateway cannot evaluate rules for each packet.
     const isUnpredictable = rule !== undefined && dependenciesOf(rule).source;
     const gateways = gatewaysOf(policy, resource);
     const sharedRule = rule?.facts.type === "CUSTOM" && !isUnpredictable ? rule : undefined;
@@ -63,7 +66,7 @@ export function sitePlan(model: Model, resource: CompiledResource): readonly Pla
   return steps;
 }
 
-/** Active policies of a list whose destination is met, in order; the default one is not among them. */
+/** Active policies of a list whose destination matches, in order, without the default policy. */
 function* policiesAbout(list: PolicyList, resource: CompiledResource | undefined): Iterable<CompiledPolicy> {
   const general = resource === undefined ? list.anywhere.policies : list.everywhere.policies;
   const named = resource?.policiesIn(list)?.policies ?? [];
@@ -90,7 +93,7 @@ function deviceStep(
   const isAskedOfEach = reads?.subject === true;
   const gateways = gatewaysOf(policy, resource);
   if (isAskedOfEach || policy.hasSourceIps) {
-    // Two resources share a class unless the rule tells them apart.
+    // Resources share a class unless the rule reads the resource.
     const about = reads?.resource === true ? resource : undefined;
     const audience: Audience = { kind: "conditional", resource: about };
     return { policy, audience, sharedRule: undefined, deviceRule: custom, isUnpredictable: false, gateways };
@@ -100,12 +103,12 @@ function deviceStep(
   return { policy, audience, sharedRule: custom, deviceRule: undefined, isUnpredictable: false, gateways };
 }
 
-/** A rule that there is not, or of type DENY, never is. */
+/** Whether a rule can be met. A missing rule and a rule of type DENY cannot. */
 function canBeMet(rule: CompiledRule | undefined): boolean {
   return rule !== undefined && rule.facts.type !== "DENY";
 }
 
-/** Contract, "Policy evaluation", steps 4 and 5, without asking for the gateways' status. */
+/** The gateways of an allowed request (contract, "Policy evaluation", steps 4 and 5), whatever their status. */
 function gatewaysOf({ facts }: CompiledPolicy, resource: CompiledResource | undefined): readonly string[] {
   if (!facts.action) return [];
   const own = resource?.facts.gateways ?? [];

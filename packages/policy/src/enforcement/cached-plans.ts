@@ -3,22 +3,22 @@ import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { ClassDefinition } from "./access-classes.ts";
 import { deviceRules, type TimedStep } from "./gateway-rules.ts";
 
-/** What policies say of a resource, or of the internet without one. */
+/** The compiled policies for a resource, or for the internet outside any resource. */
 export interface CachedPlan {
-  /** What the plan was made from; the same again gives the same plan. */
+  /** The inputs of the plan. Equal inputs give an equal plan. */
   readonly madeFrom: readonly unknown[];
   readonly resource: CompiledResource | undefined;
   readonly deviceSteps: readonly TimedStep[];
   readonly siteSteps: readonly TimedStep[];
   readonly gateways: ReadonlySet<string>;
-  /** The classes that its rules name, at whichever gateway. */
+  /** The classes that the rules of the plan name at any gateway. */
   readonly definitions: readonly ClassDefinition[];
-  /** Its rules for devices at each gateway that was asked for. */
+  /** Rules for devices, by the gateways for which they were requested. */
   readonly rulesAt: Map<string, readonly DeviceRule[]>;
   readonly exactUntil: number;
 }
 
-/** The plan for devices as one gateway has to know it. */
+/** The rules of a plan for devices at one gateway. */
 export function rulesOf({ deviceSteps, rulesAt }: CachedPlan, gatewayId: string): readonly DeviceRule[] {
   let rules = rulesAt.get(gatewayId);
   if (rules === undefined) {
@@ -30,9 +30,9 @@ export function rulesOf({ deviceSteps, rulesAt }: CachedPlan, gatewayId: string)
 
 /** The classes that a gateway needs. */
 export interface ClassKeys {
-  /** Those that rules name, in order; some may have no members. */
+  /** Classes that rules name, in order. Some may have no members. */
   readonly named: readonly string[];
-  /** Those of rules that allow. */
+  /** Classes that rules with the action "allow" name. */
   readonly allowed: readonly string[];
   readonly allowsEveryone: boolean;
 }

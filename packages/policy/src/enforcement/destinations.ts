@@ -6,20 +6,20 @@ import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
 
-/** An address that resources have, with those that have it in order of creation. */
+/** An address, and the resources that have it in the order of creation. */
 export interface TenantAddress {
-  /** As configurations write it. */
+  /** The address in the notation of configurations. */
   readonly key: string;
   /** Undefined for a name. */
   readonly range: IpRange | undefined;
   readonly offers: readonly { readonly resource: CompiledResource; readonly services: readonly Service[] }[];
-  /** The keys of all addresses that it could lie in, whether they exist or not. */
+  /** Keys of all larger ranges or wildcards that contain the address, whether they exist or not. */
   readonly enclosing: readonly string[];
 }
 
 const cachedAddresses = new WeakMap<Table<CompiledResource>, ReadonlyMap<string, TenantAddress>>();
 
-/** Every address of the tenant's resources, by key; made once for the same resources. */
+/** The addresses of the tenant's resources, by key. Cached as long as the resources stay the same. */
 export function tenantAddresses({ resources }: Model): ReadonlyMap<string, TenantAddress> {
   let addresses = cachedAddresses.get(resources);
   if (addresses === undefined) {
@@ -36,7 +36,7 @@ function collectTenantAddresses(resources: Table<CompiledResource>): ReadonlyMap
     for (const { key, range, services } of addressesOf(resource)) {
       const address = addresses.get(key) ?? { range, offers: new Map() };
       addresses.set(key, address);
-      // One address in two spellings offers what both do.
+      // An address in two notations offers the services of both.
       address.offers.set(resource, [...(address.offers.get(resource) ?? []), ...services]);
     }
   }
@@ -60,7 +60,7 @@ interface ParsedAddress {
 
 const parsedAddresses = new WeakMap<CompiledResource, readonly ParsedAddress[]>();
 
-/** The addresses of a resource as configurations write them, with what it offers there. */
+/** The addresses of a resource in the notation of configurations, with the services that the resource offers there. */
 export function addressesOf(resource: CompiledResource): readonly ParsedAddress[] {
   let addresses = parsedAddresses.get(resource);
   if (addresses === undefined) {
@@ -96,11 +96,11 @@ function enclosing(key: string, range: IpRange | undefined): readonly string[] {
 }
 
 /**
- * What a gateway has to know of addresses: those of the resources that it carries, and whatever is more specific within them, which is not
- * theirs.
+ * The destinations that a gateway needs: the addresses of the resources that it carries, and more specific addresses
+ * within them that belong to other resources.
  *
  * @param carried whether the gateway carries a resource
- * @param internet whether it carries the internet too, in which every address lies
+ * @param internet whether the gateway carries the internet, which contains every address
  */
 export function destinationsOf(
   model: Model,
@@ -132,7 +132,7 @@ function destinationAt(
   carried: (resource: CompiledResource) => boolean,
   internet: boolean,
 ): Destination {
-  // An address of something private is closed where it offers nothing, not left to the internet.
+  // A private address is closed for everything that it does not offer. It is not left to the internet.
   const isKept = offers.some(({ resource }) => resource.type !== "INTERNET");
   const otherwise = isKept || !internet ? "drop" : "internet";
   const services: Service[] = [];
@@ -140,7 +140,7 @@ function destinationAt(
     const owner = carried(resource) ? { resource: resource.facts.id } : {};
     services.push(...offered.map((service) => ({ ...service, ...owner })));
   }
-  // What would be dropped anyway need not be said.
+  // Omit services at the end that would be dropped anyway.
   while (otherwise === "drop" && services.length > 0 && services.at(-1)?.resource === undefined) services.pop();
   return { services, otherwise };
 }

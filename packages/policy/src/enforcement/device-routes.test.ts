@@ -26,9 +26,12 @@ function withSortedRelays(configuration: DeviceConfiguration | undefined) {
   };
 }
 
-/** The way to each address on its own, by the decision about the resource that was created first of those that lead anywhere. */
-function waysByDecisions(model: Model, ways: RouteInputs, deviceId: string, now: number) {
-  const { sourceIp = null, country = null } = ways.devices.get(deviceId) ?? {};
+/**
+ * The gateway for each address, by a separate decision about the first created resource that is reachable at the
+ * address.
+ */
+function gatewaysByDecisions(model: Model, inputs: RouteInputs, deviceId: string, now: number) {
+  const { sourceIp = null, country = null } = inputs.devices.get(deviceId) ?? {};
   const about = {
     subject: { kind: "device", deviceId } as const,
     now,
@@ -36,7 +39,7 @@ function waysByDecisions(model: Model, ways: RouteInputs, deviceId: string, now:
     ...(country === null ? {} : { country }),
   };
   const firstOf = (gateways: readonly string[]) =>
-    gateways.find((id) => typeof ways.gateways.get(id)?.endpoint === "string" && ways.gateways.get(id)?.publicKey);
+    gateways.find((id) => typeof inputs.gateways.get(id)?.endpoint === "string" && inputs.gateways.get(id)?.publicKey);
   const found = new Map<string, string>();
   for (const resource of [...model.resources.values()].sort((a, b) => (a.facts.id < b.facts.id ? -1 : 1))) {
     const destination = { kind: "resource", resourceId: resource.facts.id } as const;
@@ -48,27 +51,27 @@ function waysByDecisions(model: Model, ways: RouteInputs, deviceId: string, now:
   return { found, internet: elsewhere.resource === undefined ? firstOf(elsewhere.gateways) : undefined };
 }
 
-test("a device goes to each address as the decisions say, one address at a time, and nowhere else", () => {
+test("a device has routes to exactly the addresses that decisions allow", () => {
   let [routed, without] = [0, 0];
   const somewhereUnknown = fc.subarray([...ids.gateways], { maxLength: 1 });
   fc.assert(
     fc.property(randomTenant, randomLinks, moment, somewhereUnknown, (facts, links, now, unknown) => {
       const model = compile(facts);
       const hidden = (link: GatewayLink) => (unknown.includes(link.gatewayId) ? { ...link, endpoint: null } : link);
-      const ways = waysOf({ ...links, gateways: links.gateways.map(hidden) });
+      const inputs = waysOf({ ...links, gateways: links.gateways.map(hidden) });
       for (const { deviceId } of links.devices) {
-        const told = deviceConfiguration(model, ways, deviceId, now);
-        const routes = (told?.gateways ?? []).flatMap(({ gateway, allowedIps, names }) => [
+        const configured = deviceConfiguration(model, inputs, deviceId, now);
+        const routes = (configured?.gateways ?? []).flatMap(({ gateway, allowedIps, names }) => [
           ...allowedIps.map((to): [string, string] => [to, gateway]),
           ...names.map((to): [string, string] => [to, gateway]),
         ]);
-        const { found, internet } = waysByDecisions(model, ways, deviceId, now);
+        const { found, internet } = gatewaysByDecisions(model, inputs, deviceId, now);
         expect(new Map(routes)).toEqual(found);
-        // No address twice, so that WireGuard never has to choose.
+        // No address appears twice, so that WireGuard never has to choose.
         expect(routes).toHaveLength(found.size);
-        if (internet !== undefined) expect(told?.internet).toBe(internet);
+        if (internet !== undefined) expect(configured?.internet).toBe(internet);
         routed += routes.length;
-        if (told?.gateways.length === 0) without += 1;
+        if (configured?.gateways.length === 0) without += 1;
       }
     }),
     { numRuns: budgeted(200, 20), unbiased: true },
@@ -77,24 +80,24 @@ test("a device goes to each address as the decisions say, one address at a time,
   expect(without).toBeGreaterThanOrEqual(expectedTally(20));
 });
 
-test("what was told before changes no way where priorities decide, and time alone changes none before `validUntil`", () => {
+test("previous routes do not override priorities, and routes do not change before `validUntil`", () => {
   let timed = 0;
   fc.assert(
     fc.property(randomTenant, randomLinks, moment, (facts, links, now) => {
       const model = compile(facts);
-      const ways = waysOf(links);
-      const serving = servingGateways(model, ways);
+      const inputs = waysOf(links);
+      const serving = servingGateways(model, inputs);
       for (const { deviceId } of links.devices) {
-        const configuration = deviceConfiguration(model, ways, deviceId, now);
+        const configuration = deviceConfiguration(model, inputs, deviceId, now);
         if (configuration === undefined) continue;
-        const earlier = { configuration, serving, isChanged: () => false };
-        expect(deviceConfiguration(model, ways, deviceId, now, earlier)).toEqual(configuration);
+        const previous = { configuration, serving, isChanged: () => false };
+        expect(deviceConfiguration(model, inputs, deviceId, now, previous)).toEqual(configuration);
         const { validUntil } = configuration;
         if (validUntil === undefined) continue;
-        // Only integers are hashed.
+        // Only integers can be hashed.
         expect(Number.isSafeInteger(validUntil)).toBe(true);
         expect(validUntil).toBeGreaterThan(now);
-        const later = deviceConfiguration(model, ways, deviceId, validUntil - 1);
+        const later = deviceConfiguration(model, inputs, deviceId, validUntil - 1);
         expect(later?.gateways).toEqual(configuration.gateways);
         timed += 1;
       }
@@ -104,26 +107,26 @@ test("what was told before changes no way where priorities decide, and time alon
   expect(timed).toBeGreaterThanOrEqual(expectedTally(20));
 });
 
-test("a gateway that leaves service changes the way of nobody who is not on a way through it", () => {
+test("a gateway that leaves service affects only the devices that use it", () => {
   let [moved, stayed] = [0, 0];
   fc.assert(
     fc.property(randomTenant, randomLinks, moment, (facts, links, now) => {
       const model = compile(facts);
-      const ways = waysOf(links);
-      const serving = servingGateways(model, ways);
+      const inputs = waysOf(links);
+      const serving = servingGateways(model, inputs);
       for (const gone of serving) {
         const status = (one: GatewayFacts): GatewayFacts => (one.id === gone ? { ...one, status: "OFFLINE" } : one);
         const after = compile({ ...facts, gateways: facts.gateways.map(status) });
         for (const { deviceId } of links.devices) {
-          const configuration = deviceConfiguration(model, ways, deviceId, now);
+          const configuration = deviceConfiguration(model, inputs, deviceId, now);
           if (configuration === undefined) continue;
-          const earlier = { configuration, serving, isChanged: () => false };
-          const later = deviceConfiguration(after, ways, deviceId, now, earlier);
+          const previous = { configuration, serving, isChanged: () => false };
+          const later = deviceConfiguration(after, inputs, deviceId, now, previous);
           if (configuration.gateways.some(({ gateway }) => gateway === gone)) {
             expect(later?.gateways.map(({ gateway }) => gateway)).not.toContain(gone);
             moved += 1;
           } else {
-            // But for the order in which relays are tried.
+            // The order in which relays are tried may differ.
             expect(withSortedRelays(later)).toEqual(withSortedRelays(configuration));
             stayed += 1;
           }
@@ -135,7 +138,7 @@ test("a gateway that leaves service changes the way of nobody who is not on a wa
   expect(Math.min(moved, stayed)).toBeGreaterThanOrEqual(expectedTally(20));
 });
 
-describe("a tenant of one device and three gateways", () => {
+describe("a tenant with one device and three gateways", () => {
   const id = (kind: number, number: number) => `00000000-0000-7000-8000-0000${kind}${String(number).padStart(7, "0")}`;
   const [one, two, three] = [id(1, 1), id(1, 2), id(1, 3)];
   const device = id(2, 1);
@@ -214,7 +217,7 @@ describe("a tenant of one device and three gateways", () => {
           gateways: [],
         },
       ],
-    } as Parameters<typeof compile>[0]); // with all that these decisions ask for
+    } as Parameters<typeof compile>[0]); // all facts that these decisions read
   }
 
   interface Options {
@@ -245,12 +248,12 @@ describe("a tenant of one device and three gateways", () => {
     ),
   });
 
-  const told = (model: Model, earlier?: Parameters<typeof deviceConfiguration>[4]) => {
-    const configuration = deviceConfiguration(model, links(), device, 0, earlier);
+  const configured = (model: Model, previous?: Parameters<typeof deviceConfiguration>[4]) => {
+    const configuration = deviceConfiguration(model, links(), device, 0, previous);
     if (configuration === undefined) throw new Error("the device is known");
     return { configuration, serving: servingGateways(model, links()), isChanged: () => false };
   };
-  const wayIn = ({ configuration }: ReturnType<typeof told>) =>
+  const gatewayIn = ({ configuration }: ReturnType<typeof configured>) =>
     configuration.gateways.find(({ allowedIps }) => allowedIps.includes(block))?.gateway;
   const all = (loads: Readonly<Record<string, number>> = {}) =>
     [one, two, three].map((gatewayId) => gateway(gatewayId, { load: loads[gatewayId] ?? 0.2 }));
@@ -270,11 +273,11 @@ describe("a tenant of one device and three gateways", () => {
     });
   });
 
-  test("a device that is not known has no configuration", () => {
+  test("an unknown device has no configuration", () => {
     expect(deviceConfiguration(modelOf(all(), "MANUAL"), links(), id(2, 2), 0)).toBeUndefined();
   });
 
-  test("addresses, blocks and names of both families each stand where they belong, once", () => {
+  test("addresses, blocks and names of both families appear once", () => {
     const addresses = [
       "10.0.0.1",
       "2001:DB8::1",
@@ -284,7 +287,7 @@ describe("a tenant of one device and three gateways", () => {
       "git.example.com",
       "*.example.com",
     ];
-    const { configuration } = told(modelOf(all(), "MANUAL", { addresses }));
+    const { configuration } = configured(modelOf(all(), "MANUAL", { addresses }));
     expect(configuration.gateways).toEqual([
       expect.objectContaining({
         gateway: one,
@@ -294,39 +297,39 @@ describe("a tenant of one device and three gateways", () => {
     ]);
   });
 
-  test("load alone moves nobody who is on a gateway that serves, and decides for who comes", () => {
-    const before = told(modelOf(all(), "AUTOMATIC"));
-    const present = wayIn(before) ?? "";
+  test("load selects the gateway of a new device and moves no existing one", () => {
+    const before = configured(modelOf(all(), "AUTOMATIC"));
+    const present = gatewayIn(before) ?? "";
     const loaded = modelOf(all({ [present]: 1 }), "AUTOMATIC");
-    expect(wayIn(told(loaded, before))).toBe(present);
-    expect(wayIn(told(loaded))).not.toBe(present);
+    expect(gatewayIn(configured(loaded, before))).toBe(present);
+    expect(gatewayIn(configured(loaded))).not.toBe(present);
   });
 
-  test("a gateway that goes moves its own devices; when it comes back they are its own again", () => {
-    const before = told(modelOf(all(), "AUTOMATIC"));
-    const present = wayIn(before) ?? "";
+  test("a gateway that fails moves its own devices, which return with it", () => {
+    const before = configured(modelOf(all(), "AUTOMATIC"));
+    const present = gatewayIn(before) ?? "";
     const others = [one, two, three].filter((gatewayId) => gatewayId !== present);
     const without = (gone: string) =>
       modelOf(
         all().map((facts) => (facts.id === gone ? { ...facts, status: "OFFLINE" } : facts)),
         "AUTOMATIC",
       );
-    for (const gone of others) expect(wayIn(told(without(gone), before))).toBe(present);
-    const moved = told(without(present), before);
-    expect(others).toContain(wayIn(moved));
-    expect(wayIn(told(modelOf(all(), "AUTOMATIC"), moved))).toBe(present);
+    for (const gone of others) expect(gatewayIn(configured(without(gone), before))).toBe(present);
+    const moved = configured(without(present), before);
+    expect(others).toContain(gatewayIn(moved));
+    expect(gatewayIn(configured(modelOf(all(), "AUTOMATIC"), moved))).toBe(present);
   });
 
-  test("another order of priority moves devices at once", () => {
-    const before = told(modelOf(all(), "MANUAL"));
-    expect(wayIn(before)).toBe(one);
-    expect(wayIn(told(modelOf([gateway(two), gateway(one)], "MANUAL"), before))).toBe(two);
+  test("a new order of priority moves devices at once", () => {
+    const before = configured(modelOf(all(), "MANUAL"));
+    expect(gatewayIn(before)).toBe(one);
+    expect(gatewayIn(configured(modelOf([gateway(two), gateway(one)], "MANUAL"), before))).toBe(two);
   });
 
-  test("a change of the resource lets load decide anew", () => {
-    const before = told(modelOf(all(), "AUTOMATIC"));
-    const present = wayIn(before) ?? "";
+  test("a change of the resource lets load decide again", () => {
+    const before = configured(modelOf(all(), "AUTOMATIC"));
+    const present = gatewayIn(before) ?? "";
     const loaded = modelOf(all({ [present]: 1 }), "AUTOMATIC");
-    expect(wayIn(told(loaded, { ...before, isChanged: () => true }))).not.toBe(present);
+    expect(gatewayIn(configured(loaded, { ...before, isChanged: () => true }))).not.toBe(present);
   });
 });

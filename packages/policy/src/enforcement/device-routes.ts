@@ -8,27 +8,27 @@ import { addressesOf } from "./destinations.ts";
 import { relaysFor } from "./gateway-rules.ts";
 import type { DeviceLink, GatewayLink } from "./links.ts";
 
-/** A device as its ways are worked out. */
+/** The facts about a device that its routes depend on. */
 export interface RoutedDevice extends Pick<DeviceLink, "ipv4" | "ipv6" | "sourceIp" | "country"> {
-  /** False where no gateway can take it for a peer, as its key is none of WireGuard's. */
+  /** False if no gateway accepts the device as a peer, because its public key is not a WireGuard key. */
   readonly isPeer: boolean;
 }
 
-/** What ways are worked out from beside the facts that decisions are made from. */
+/** The inputs of device routes apart from the model. */
 export interface RouteInputs {
   readonly devices: ReadonlyMap<string, RoutedDevice>;
   readonly gateways: ReadonlyMap<string, GatewayLink>;
 }
 
-/** What a device was told before, and which gateways carried anything then. */
+/** The last configuration that the device received, and the gateways that were in service at that time. */
 export interface PreviousRoutes {
   readonly configuration: DeviceConfiguration;
   readonly serving: ReadonlySet<string>;
-  /** Whether a resource was changed since, by its id: perhaps its gateways were. */
+  /** Whether a resource, given by id, has changed since. Its gateways may have changed. */
   readonly isChanged: (resourceId: string) => boolean;
 }
 
-/** The gateways that devices can find and that are in service. */
+/** The gateways that are in service and reachable for devices. */
 export function servingGateways(model: Model, { gateways }: Pick<RouteInputs, "gateways">): ReadonlySet<string> {
   const serving = [...gateways.keys()].filter(
     (id) => model.gateways.get(id)?.status === "ONLINE" && canBeFound(gateways, id),
@@ -37,27 +37,28 @@ export function servingGateways(model: Model, { gateways }: Pick<RouteInputs, "g
 }
 
 /**
- * The way to everything that a device may reach now: each address through one gateway, the first of the decision's that devices can find. The
- * other gateways are ready for it, so another first one is all that failover takes.
+ * The routes to everything that a device may reach now. Each address has one gateway: the first gateway of the decision
+ * that the device can reach. The other gateways are prepared for the traffic, so failover only replaces the first
+ * gateway.
  *
  * @param now milliseconds since 1970
- * @param earlier where resources spread over gateways by load, only a gateway that went or came moves what was on its way; absent: load decides
- * @returns without gateways for a device that may reach nothing; undefined for one that is not known
+ * @param previous if given, resources that are balanced by load stay on their gateway until a gateway fails or returns
+ * @returns no gateways for a device that may reach nothing; undefined for an unknown device
  */
 export function deviceConfiguration(
   model: Model,
-  ways: RouteInputs,
+  inputs: RouteInputs,
   deviceId: string,
   now: number,
-  earlier?: PreviousRoutes,
+  previous?: PreviousRoutes,
 ): DeviceConfiguration | undefined {
-  const way = ways.devices.get(deviceId);
-  if (way === undefined) return undefined;
-  const { ipv4, ipv6, sourceIp, country } = way;
+  const routed = inputs.devices.get(deviceId);
+  if (routed === undefined) return undefined;
+  const { ipv4, ipv6, sourceIp, country } = routed;
   const principal = model.devices.get(deviceId)?.principalIn(model.users, model.groups);
-  if (principal?.isActive !== true || !way.isPeer) return { device: deviceId, ipv4, ipv6, gateways: [] };
-  const routes = new Routes(model, ways.gateways);
-  const standing = earlier === undefined ? undefined : new Standing(earlier);
+  if (principal?.isActive !== true || !routed.isPeer) return { device: deviceId, ipv4, ipv6, gateways: [] };
+  const routes = new RouteTable(model, inputs.gateways);
+  const sticky = previous === undefined ? undefined : new StickyGateways(previous);
   let validUntil = Number.POSITIVE_INFINITY;
   const gatewayFor = (resource: CompiledResource | undefined) => {
     const request: AccessRequest = {
@@ -69,9 +70,9 @@ export function deviceConfiguration(
     };
     const decision = decideForResource(model, request, principal, resource);
     validUntil = Math.min(validUntil, decision.validUntil ?? validUntil);
-    const found = decision.gateways.filter((id) => canBeFound(ways.gateways, id));
-    const stays = resource === undefined ? undefined : standing?.choice(resource, routes.firstFree(resource), found);
-    return stays ?? found[0];
+    const found = decision.gateways.filter((id) => canBeFound(inputs.gateways, id));
+    const current = resource === undefined ? undefined : sticky?.choice(resource, routes.firstFree(resource), found);
+    return current ?? found[0];
   };
   for (const resource of inOrderOfCreation(model.resources)) {
     const gateway = gatewayFor(resource);
@@ -90,7 +91,7 @@ export function deviceConfiguration(
 
 const orders = new WeakMap<Table<CompiledResource>, readonly CompiledResource[]>();
 
-/** Made once for the same resources: thousands of devices ask for it. */
+/** Resources in the order of creation. Cached, because thousands of devices need this order. */
 function inOrderOfCreation(resources: Table<CompiledResource>): readonly CompiledResource[] {
   let order = orders.get(resources);
   if (order === undefined) {
@@ -109,7 +110,7 @@ function canBeFound(gateways: ReadonlyMap<string, GatewayLink>, id: string): boo
   );
 }
 
-/** In the order in which devices try them: those that are in service first, as each that does not answer costs time. */
+/** Relays in the order to try them. Relays in service come first, because each silent relay costs time. */
 function relaysInOrder(model: Model, gateways: ReadonlyMap<string, GatewayLink>, target: GatewayLink): string[] {
   if (target.relayPort === null) return [];
   const isOnline = ({ gatewayId }: GatewayLink) => model.gateways.get(gatewayId)?.status === "ONLINE";
@@ -125,8 +126,11 @@ function relaysOf(links: Iterable<GatewayLink>, target: GatewayLink): string[] {
   });
 }
 
-/** Holds a device to the gateways that it is on, so that load and distance alone move nobody (SPEC.md of the device link). */
-class Standing {
+/**
+ * Keeps a device on its current gateways, so that load and distance alone move no traffic (SPEC.md of the device
+ * protocol).
+ */
+class StickyGateways {
   readonly #serving: ReadonlySet<string>;
   readonly #isChanged: PreviousRoutes["isChanged"];
   readonly #gatewayOf = new Map<string, string>();
@@ -140,22 +144,25 @@ class Standing {
   }
 
   /**
-   * @param key an address that goes where the resource goes
-   * @param found gateways that may carry it, in the order of the decision
-   * @returns undefined where the first of them is right
+   * @param key an address of the resource
+   * @param found gateways that may carry the traffic, in the order of the decision
+   * @returns undefined to use the first of these gateways
    */
   choice({ facts }: CompiledResource, key: string | undefined, found: readonly string[]): string | undefined {
-    // Priorities count at once.
+    // A change of priorities takes effect at once.
     if (facts.loadBalancingMode === "MANUAL" || this.#isChanged(facts.id)) return undefined;
     const present = key === undefined ? undefined : this.#gatewayOf.get(key);
     if (present === undefined) return undefined;
-    // A gateway that has come back takes its share: it does so by its place before the present one.
+    // A gateway that returned comes before the current one and takes its share again.
     return found.find((id) => id === present || !this.#serving.has(id));
   }
 }
 
-/** Collects what goes through which gateway. An address goes where the first created resource that has it goes. */
-class Routes {
+/**
+ * Collects the addresses of each gateway. Of several resources with the same address, the one that was created first
+ * determines the gateway.
+ */
+class RouteTable {
   readonly #model: Model;
   readonly #links: ReadonlyMap<string, GatewayLink>;
   readonly #taken = new Set<string>();
@@ -166,7 +173,7 @@ class Routes {
     this.#links = links;
   }
 
-  /** An address of the resource that goes nowhere yet. */
+  /** The first address of the resource without a gateway. */
   firstFree(resource: CompiledResource): string | undefined {
     return addressesOf(resource).find(({ key }) => !this.#taken.has(key))?.key;
   }
@@ -180,7 +187,7 @@ class Routes {
     }
   }
 
-  /** @param internet the gateway that is there even where nothing else goes through it */
+  /** @param internet the gateway for the internet, which is included even without other addresses */
   gateways(internet: string | undefined): DeviceGateway[] {
     if (internet !== undefined) this.#through(internet);
     return [...this.#found.keys()].sort().flatMap((gateway): DeviceGateway[] => {

@@ -19,17 +19,17 @@ import { TenantEnforcement } from "./tenant-enforcement.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const hourMs = 3_600_000;
-// Seconds of work, more on a machine that has other things to do.
+// Seconds of work, or more on a busy machine.
 const timeoutMs = 180_000;
 
-/** What decisions say where a gateway is in service, as it has to be for its own configuration to matter. */
+/** The model with this gateway in service. Otherwise the gateway's own configuration has no effect. */
 function modelWithOnline(model: Model, gatewayId: string): Model {
   const gateway = model.gateways.get(gatewayId);
   if (gateway === undefined) return model;
   return update(model, [{ kind: "gateway", facts: { ...gateway, status: "ONLINE" } }]);
 }
 
-/** Whether the engine lets a request through by this gateway. */
+/** Whether the engine allows a request through this gateway. */
 function decides(model: Model, gatewayId: string, request: AccessRequest): boolean {
   const decision = decide(modelWithOnline(model, gatewayId), request);
   return decision.allowed && decision.gateways.includes(gatewayId);
@@ -63,7 +63,7 @@ function requestsOf(facts: TenantFacts, links: LinkFacts, destination: Destinati
 }
 
 test(
-  "a gateway carries exactly what decisions allow through it, at every moment of a configuration's validity",
+  "a gateway carries exactly the traffic that decisions allow, throughout the validity period",
   () => {
     fc.assert(
       fc.property(
@@ -75,7 +75,7 @@ test(
         (facts, links, from, requests, offsets) => {
           const model = compile(facts);
           const enforcement = new TenantEnforcement(model, links, { from, until: from + 6 * hourMs });
-          const settled = enforcement.exactUntil;
+          const exactUntil = enforcement.exactUntil;
           for (const { gatewayId } of links.gateways) {
             const tree = enforcement.contentOf(gatewayId);
             expect(tree === undefined).toBe(model.gateways.get(gatewayId) === undefined);
@@ -92,7 +92,7 @@ test(
                     const isPeer = "siteAddress" in source || content.peers[source.peer] !== undefined;
                     actual = rules !== undefined && isPeer && isAllowed(content, rules, packet);
                   } else {
-                    // A decision about any protocol or port is not about a packet.
+                    // A decision about any protocol or port does not correspond to a packet.
                     if (destination.protocol === undefined) continue;
                     if (destination.protocol !== "ICMP" && destination.port === undefined) continue;
                     if (!isOneHost(destination.address)) continue;
@@ -104,8 +104,8 @@ test(
                       ...(port === undefined ? {} : { port }),
                     });
                   }
-                  // Past what rules that change all the time settle, less may be carried, never more.
-                  const isWeaker = request.now >= settled || "siteAddress" in source;
+                  // After the budget of a frequently changing rule is spent, less may be carried, but never more.
+                  const isWeaker = request.now >= exactUntil || "siteAddress" in source;
                   if (expected !== actual && !(isWeaker && expected)) {
                     throw new Error(
                       `${gatewayId} should ${expected ? "carry" : "drop"} ${JSON.stringify(request)} of ${JSON.stringify(source)}`,
@@ -131,7 +131,7 @@ test(
 );
 
 test(
-  "what is updated change by change is what would be made anew, and only what changed is told",
+  "incremental updates equal a new computation and report only changed gateways",
   () => {
     fc.assert(
       fc.property(
@@ -177,7 +177,7 @@ test(
   timeoutMs,
 );
 
-/** Packets go to nothing else. */
+/** Packets have a single destination host. */
 function isOneHost(address: string): boolean {
   const reading = parseAddressText(address);
   return reading.ok && (reading.value.kind === "ip" || reading.value.kind === "host");

@@ -2,20 +2,20 @@ import type { DeviceRule, Settings, SiteRule, TimeWindows } from "@gatehouse/age
 import type { PlanStep } from "./access-plan.ts";
 import type { GatewayLink } from "./links.ts";
 
-/** When a step is there, and for which classes. */
+/** The classes and the time windows for which a step applies. */
 export interface ActionScope {
   readonly keys: readonly string[];
   readonly when: true | TimeWindows;
 }
 
-/** A step of a plan as a rule: of gateways that may carry what it is about, and of the others. */
+/** A step of a plan, with its scope at gateways that may carry the traffic (`allow`) and at all others (`deny`). */
 export interface TimedStep {
   readonly step: PlanStep;
   readonly allow: ActionScope;
   readonly deny: ActionScope;
 }
 
-/** The steps as one gateway has to know them. */
+/** The steps as rules of one gateway. */
 export function deviceRules(steps: readonly TimedStep[], gatewayId: string): DeviceRule[] {
   const rules: DeviceRule[] = [];
   for (const timed of steps) {
@@ -23,7 +23,7 @@ export function deviceRules(steps: readonly TimedStep[], gatewayId: string): Dev
     const { keys, when } = timed[action];
     if (keys.length === 0 || (when !== true && when.length === 0)) continue;
     const last = rules.at(-1);
-    // Of neighbours that say the same, none comes first.
+    // Merge neighbors with the same action: their order has no effect.
     if (when === true && last !== undefined && last.action === action && last.windows === undefined) {
       rules[rules.length - 1] = { action, classes: [...new Set([...last.classes, ...keys])] };
     } else rules.push({ action, classes: [...keys], ...(when === true ? {} : { windows: when }) });
@@ -47,13 +47,13 @@ function asBlock(text: string): string {
   return `${text}/${text.includes(":") ? 128 : 32}`;
 }
 
-/** Whether a gateway passes on what is for another one. Its own port is for its own packets. */
+/** Whether a gateway relays traffic for another gateway. A relay cannot relay on its own listen port. */
 export function relaysFor(relay: GatewayLink, { gatewayId, relayPort, endpoint }: GatewayLink): boolean {
   const isOther = relay.gatewayId !== gatewayId && relay.listenPort !== relayPort;
   return relay.relayEnabled && isOther && relayPort !== null && endpoint !== null;
 }
 
-/** What nothing allows is dropped anyway. */
+/** Removes denials at the end, because unmatched traffic is dropped anyway. */
 function withoutLastDenials<Rule extends { readonly action: "allow" | "deny" }>(rules: Rule[]): Rule[] {
   return rules.slice(0, rules.findLastIndex(({ action }) => action === "allow") + 1);
 }

@@ -1,45 +1,53 @@
-/** What enforcement needs beside the facts that decisions are made from. */
+/** Inputs of enforcement apart from the facts for decisions. */
 
-/** A device as gateways meet it. */
+/** A device as a peer of gateways. */
 export interface DeviceLink {
   readonly deviceId: string;
-  /** Its stable addresses in the tunnel, canonical; no other device or gateway of the tenant ever has them. */
+  /**
+   * The device's addresses in the tunnel, in canonical form. They never change, and no other device or gateway of the
+   * tenant ever gets them.
+   */
   readonly ipv4: string;
   readonly ipv6: string;
-  /** Of WireGuard, in base64. */
+  /** The WireGuard public key, in base64. */
   readonly publicKey: string;
-  /** Where its packets come from, as a gateway or its own link to the control plane told last; null: not known. */
+  /**
+   * The source address of the device's packets, as last reported by a gateway or by the device's own connection. Null
+   * if unknown.
+   */
   readonly sourceIp: string | null;
-  /** ISO 3166-1 alpha-2, of that address; null: not known. */
+  /** The country of this address: ISO 3166-1 alpha-2. Null if unknown. */
   readonly country: string | null;
 }
 
-/** A gateway as its peers meet it, and what only its machine's administrator knows. */
+/** A gateway as a peer, with the settings of its machine. */
 export interface GatewayLink {
   readonly gatewayId: string;
-  /** Its own addresses in the tunnel. */
+  /** The gateway's own addresses in the tunnel. */
   readonly ipv4: string;
   readonly ipv6: string;
-  /** Null until its agent has told it. */
+  /** Null until the agent reports it. */
   readonly publicKey: string | null;
   readonly listenPort: number;
-  /** `host:port`; null: not known. */
+  /** `host:port`. Null if unknown. */
   readonly endpoint: string | null;
   readonly relayEnabled: boolean;
-  /** The port on which relays take packets for this gateway; null: none does. */
+  /** The port on which relays accept packets for this gateway. Null if no relay does. */
   readonly relayPort: number | null;
-  /** Milliseconds since 1970; null: in service. */
+  /** Milliseconds since 1970. Null if the gateway is not draining. */
   readonly drain: { readonly since: number; readonly until: number } | null;
   readonly dns: {
     readonly resolvers: readonly string[];
     readonly domains: readonly { readonly domain: string; readonly resolvers: readonly string[] }[];
   };
-  /** Blocks behind it, for traffic between sites; null: those of the private resources of which it is the first gateway. */
+  /**
+   * Blocks behind the gateway, for traffic between sites. Null to use the private resources whose first gateway it is.
+   */
   readonly networks: readonly string[] | null;
 }
 
 export interface LinkFacts {
-  /** The tenant's blocks of addresses in the tunnel. */
+  /** The tenant's address blocks in the tunnel. */
   readonly pools: readonly string[];
   readonly devices: readonly DeviceLink[];
   readonly gateways: readonly GatewayLink[];

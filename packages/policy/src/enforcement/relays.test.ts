@@ -27,7 +27,7 @@ const policy = {
   sourceIps: [],
   rule,
 };
-/** Gateways of these ids, with their status. */
+/** Gateways with these ids and statuses. */
 const gatewaysOf = (statuses: Readonly<Record<string, "ONLINE" | "OFFLINE">>) =>
   Object.entries(statuses).map(([gateway, status]) => ({
     id: gateway,
@@ -91,7 +91,7 @@ const way = { ipv4: "100.64.0.1", ipv6: "fd64::1", isPeer: true, sourceIp: null,
 const relayed = { endpoint: "[2001:db8::1]:51820", relayPort: 51901 };
 const relaying = { endpoint: "relay.example.com:51820", relayEnabled: true };
 
-describe("devices are told of exactly the relays that are told of the gateway", () => {
+describe("devices receive exactly the relays that are configured for the gateway", () => {
   test.each([
     ["one that may relay", relayed, relaying, ["relay.example.com:51901"]],
     ["one that may not", relayed, { ...relaying, relayEnabled: false }, []],
@@ -110,7 +110,7 @@ describe("devices are told of exactly the relays that are told of the gateway", 
   });
 });
 
-test("devices are told first of the relays that are in service", () => {
+test("devices receive relays in service first", () => {
   const relays = [id(10), id(11), id(12)] as const;
   const [first, second, third] = relays;
   const links = [

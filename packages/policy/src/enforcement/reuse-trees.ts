@@ -1,7 +1,7 @@
 import type { ContentTree } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { HashTree } from "@gatehouse/agent-protocol/link/hash-tree";
 
-/** A tree of these entries that shares what it can with another. */
+/** A tree with these entries that shares as much as possible with the previous tree. */
 export function reuseTree<Value>(
   before: HashTree<Value> | undefined,
   entries: Iterable<readonly [string, Value]>,
@@ -21,7 +21,7 @@ function isSameValue(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** The one before where nothing changed. */
+/** The previous content if nothing changed, so that callers can compare by identity. */
 export function reuseContent(before: ContentTree | undefined, after: ContentTree): ContentTree {
   if (before === undefined) return after;
   const isSame =

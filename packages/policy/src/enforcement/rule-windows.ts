@@ -4,38 +4,37 @@ import { TIME_VARIABLE } from "../admission-rules/rule-language.ts";
 import { asFreeVariable, walkRule } from "../admission-rules/rule-syntax.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
 
-/** From the first moment until before the second, in milliseconds since 1970. */
+/** A period from `from` up to, but not including, `until`, in milliseconds since 1970. */
 export interface ValidityPeriod {
   readonly from: number;
   readonly until: number;
 }
 
-/** When something holds within a validity: all of it, never (no windows), or at times. */
+/** The time windows in which a rule is met during a validity period: always, never (no windows), or at times. */
 export interface RuleWindows {
   readonly when: true | TimeWindows;
-  /** Up to this moment the windows are what the rule says; after it, what whoever asked takes for safe. */
+  /** Windows are exact up to this time; after it they hold the fail-safe value. */
   readonly exactUntil: number;
 }
 
-/** What a rule is asked in the course of a validity, at most. */
+/** The maximum number of evaluations of a rule for one validity period. */
 export interface EvaluationBudget {
   readonly steps: number;
 }
 
-/** For a rule that is asked once for everybody: every minute of a day, and some. */
+/** The budget of a rule that is evaluated once for all devices: more than each minute of a day. */
 export const sharedRuleBudget: EvaluationBudget = { steps: 2_000 };
-/** For one that is asked for each device: every quarter of an hour of a day. */
+/** The budget of a rule that is evaluated for each device: each quarter of an hour of a day. */
 export const deviceRuleBudget: EvaluationBudget = { steps: 100 };
 
-/** As many as a configuration takes. */
+/** The maximum number of windows in a configuration. */
 const maxWindows = 500;
 
 /**
- * When a rule is met, found by asking it at each moment at which time can change what it gives.
+ * Finds the windows by evaluating the rule at each time at which its result can change. A rule may change more often
+ * than the budget allows.
  *
- * A rule may change more often than there is patience for.
- *
- * @param afterwards whether it counts as met from then on: closed where in doubt is "no" for what allows, and "yes" for what denies
+ * @param afterwards fail-safe result once the evaluation budget is spent: false for allow rules, true for deny rules
  */
 export function windowsOf(
   rule: CompiledRule,
@@ -68,9 +67,9 @@ export function windowsOf(
   return { when: isAlways || windows, exactUntil };
 }
 
-/** Which variables a rule reads. */
+/** The variables that a rule reads. */
 export interface RuleDependencies {
-  /** Of the user, the device or where the device is. */
+  /** Whether the rule reads the user, the device, or its source. */
   readonly subject: boolean;
   readonly source: boolean;
   readonly resource: boolean;
@@ -92,7 +91,7 @@ export function dependenciesOf(rule: CompiledRule): RuleDependencies {
 function findDependencies(rule: CompiledRule): RuleDependencies {
   if (rule.facts.type !== "CUSTOM") return nothing;
   const prepared = rule.prepared();
-  // What is no rule is never met, for anybody.
+  // An invalid rule is never met.
   if (prepared instanceof Error) return nothing;
   const names = new Set<string>();
   walkRule(prepared.ast, (node, bound) => {

@@ -4,7 +4,10 @@ import type { Peer, SiteRule } from "@gatehouse/agent-protocol/gateway/configura
 import type { Model } from "../model/model.ts";
 import type { GatewayLink } from "./links.ts";
 
-/** The blocks behind a gateway: as its administrator says, or else those of the private resources of which it is the first gateway. */
+/**
+ * The blocks behind a gateway: the configured networks, or the addresses of the private resources whose first gateway
+ * it is.
+ */
 export function networksBehind(model: Model, { gatewayId, networks }: GatewayLink): readonly IpRange[] {
   if (networks !== null) return networks.flatMap(rangeOf);
   const found: IpRange[] = [];
@@ -18,7 +21,10 @@ export function networksBehind(model: Model, { gatewayId, networks }: GatewayLin
   return found;
 }
 
-/** The other gateways that a gateway has links with: traffic from the one's networks is allowed to something of the other. */
+/**
+ * The gateways with which a gateway exchanges traffic between sites. Some rule of one gateway allows traffic from the
+ * networks of the other.
+ */
 export function sitePeersOf(
   model: Model,
   links: ReadonlyMap<string, GatewayLink>,
@@ -35,7 +41,7 @@ export function sitePeersOf(
     if (other.gatewayId === gatewayId || other.publicKey === null) continue;
     const networks = networksBehind(model, other);
     if (!areLinked(ownRules, networks) && !areLinked(rulesAt(other.gatewayId), ownNetworks)) continue;
-    // An address belongs to one peer, and what is here is not elsewhere.
+    // An address belongs to one peer. Local networks belong to no peer.
     const free = networks.filter((range) => ![...ownNetworks, ...taken].some((held) => rangesOverlap(held, range)));
     taken.push(...free);
     const endpoint = other.endpoint === null ? {} : { endpoint: other.endpoint };

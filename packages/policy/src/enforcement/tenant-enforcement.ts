@@ -29,7 +29,7 @@ import { reuseContent, reuseTree } from "./reuse-trees.ts";
 import { sharedRuleBudget, type ValidityPeriod, windowsOf } from "./rule-windows.ts";
 import { sitePeersOf } from "./site-peers.ts";
 
-/** The internet where it is no resource. */
+/** The key of the internet outside any resource. */
 const internetKey = "";
 
 interface CachedClass {
@@ -44,15 +44,15 @@ interface CachedGateway {
   readonly destinationsMadeFrom: string;
 }
 
-/** What happened to a tenant: facts as for the model, and links. */
+/** A change of facts or of links. */
 export type EnforcementChange = FactChange | LinkChange;
 
 /**
- * What every gateway of a tenant has to enforce. The contents are a function of the model, the links, and the validity that they are for; this
- * keeps what they were made from, so that a change costs what it touches.
+ * The content that every gateway of a tenant enforces. It is a function of the model, the links and the validity
+ * period. Intermediate results are cached with their inputs, so that an update only recomputes what a change affects.
  */
 export class TenantEnforcement {
-  /** Configurations hold in it, and end with it. */
+  /** The period for which the contents are computed. Configurations expire at its end. */
   readonly validity: ValidityPeriod;
   #model: Model;
   readonly #pools: readonly string[];
@@ -72,16 +72,16 @@ export class TenantEnforcement {
     this.#pools = links.pools;
     for (const link of links.devices) this.#deviceLinks.set(link.deviceId, link);
     for (const link of links.gateways) this.#gatewayLinks.set(link.gatewayId, link);
-    for (const device of model.devices.values()) this.#own(device.facts.id, device);
+    for (const device of model.devices.values()) this.#setOwner(device.facts.id, device);
     this.#refresh(this.#deviceLinks.keys(), validity);
   }
 
   /**
-   * Takes in what changed. Contents that were handed out before stay as they are.
+   * Applies changes. Contents that were returned before stay unchanged.
    *
    * @param model the model after the changes
-   * @param now milliseconds since 1970: windows that are made anew begin here
-   * @returns the ids of the gateways whose content is another one now
+   * @param now milliseconds since 1970; recomputed windows start here
+   * @returns the ids of the gateways whose content changed
    */
   update(model: Model, changes: readonly EnforcementChange[], now: number): readonly string[] {
     const before = new Map(this.contents());
@@ -98,7 +98,9 @@ export class TenantEnforcement {
     for (const [id, { content }] of this.#gateways) yield [id, content];
   }
 
-  /** Up to this moment contents say all that rules do; some rules change too often for the whole validity. */
+  /**
+   * The time up to which all windows are exact. Rules that change too often limit it to less than the validity period.
+   */
   get exactUntil(): number {
     let until = this.validity.until;
     for (const { exactUntil } of this.#plans.values()) until = Math.min(until, exactUntil);
@@ -113,7 +115,7 @@ export class TenantEnforcement {
     return { devices: this.#deviceLinks, gateways: this.#gatewayLinks };
   }
 
-  /** The devices to which changes may have given other memberships, whatever the policies. */
+  /** The devices whose memberships may differ after the changes, apart from changed policies. */
   #touchedBy(changes: readonly EnforcementChange[]): ReadonlySet<string> {
     const devices = new Set<string>();
     for (const change of changes) {
@@ -130,7 +132,7 @@ export class TenantEnforcement {
           break;
         case "device": {
           const deviceId = id ?? ("facts" in change ? change.facts.id : "");
-          this.#own(deviceId, this.#model.devices.get(deviceId));
+          this.#setOwner(deviceId, this.#model.devices.get(deviceId));
           devices.add(deviceId);
           break;
         }
@@ -141,7 +143,7 @@ export class TenantEnforcement {
         }
         case "group": {
           const groupId = id ?? ("facts" in change ? change.facts.id : "");
-          // The group's name is part of what rules see of its users.
+          // Rules read the names of a user's groups.
           for (const user of this.#model.users.values()) {
             if (!user.facts.groups.includes(groupId)) continue;
             for (const device of this.#devicesOfUser.get(user.facts.id) ?? []) devices.add(device);
@@ -155,7 +157,7 @@ export class TenantEnforcement {
     return devices;
   }
 
-  #own(deviceId: string, device: CompiledDevice | undefined): void {
+  #setOwner(deviceId: string, device: CompiledDevice | undefined): void {
     const before = this.#ownerOf.get(deviceId);
     if (before !== undefined) this.#devicesOfUser.get(before)?.delete(deviceId);
     this.#ownerOf.delete(deviceId);
@@ -174,7 +176,7 @@ export class TenantEnforcement {
     this.#refreshGateways(touched);
   }
 
-  /** @returns by their keys, the devices as they are now; undefined for what is no longer eligible */
+  /** @returns by key, the current state of these devices; undefined for devices that are no longer eligible */
   #refreshDevices(ids: Iterable<string>): ReadonlyMap<string, EligibleDevice | undefined> {
     const touched = new Map<string, EligibleDevice | undefined>();
     this.#byGroup = undefined;
@@ -222,16 +224,16 @@ export class TenantEnforcement {
         list.fallback,
       ]),
     ];
-    const kept = this.#plans.get(resource?.facts.id ?? internetKey);
-    if (kept !== undefined && isSameList(kept.madeFrom, madeFrom)) return kept;
+    const cached = this.#plans.get(resource?.facts.id ?? internetKey);
+    if (cached !== undefined && isSameList(cached.madeFrom, madeFrom)) return cached;
     let exactUntil = validity.until;
     const whenOf = ({ sharedRule, isUnpredictable }: PlanStep, action: "allow" | "deny") => {
       if (isUnpredictable) return action === "deny" || [];
       if (sharedRule === undefined) return true;
       const contextAt = (now: number) => ({ source: {}, resource: resource?.forRules, now: new Date(now) });
-      const holding = windowsOf(sharedRule, contextAt, validity, sharedRuleBudget, action === "deny");
-      exactUntil = Math.min(exactUntil, holding.exactUntil);
-      return holding.when;
+      const windows = windowsOf(sharedRule, contextAt, validity, sharedRuleBudget, action === "deny");
+      exactUntil = Math.min(exactUntil, windows.exactUntil);
+      return windows.when;
     };
     const scopeOf = (step: PlanStep, action: "allow" | "deny"): ActionScope => ({
       keys: classKeysOf(step, action),
@@ -241,7 +243,7 @@ export class TenantEnforcement {
     const deviceSteps = devicePlan(this.#model, resource).map(timed);
     const siteSteps = resource === undefined ? [] : sitePlan(this.#model, resource).map(timed);
     const gateways = new Set([...deviceSteps, ...siteSteps].flatMap(({ step }) => step.gateways));
-    // What no gateway carries needs no classes.
+    // A resource without gateways needs no classes.
     const steps = gateways.size === 0 ? [] : deviceSteps.map(({ step }) => step);
     const definitions = steps.flatMap((step) => [...classesOf(step, "allow"), ...classesOf(step, "deny")]);
     return { madeFrom, resource, deviceSteps, siteSteps, gateways, definitions, rulesAt: new Map(), exactUntil };
@@ -262,12 +264,12 @@ export class TenantEnforcement {
     touched: ReadonlyMap<string, EligibleDevice | undefined>,
     validity: ValidityPeriod,
   ): CachedClass {
-    const kept = this.#classes.get(definition.key);
-    const isKnown = kept !== undefined && isSameDefinition(kept.definition, definition);
-    const members = kept?.members ?? HashTree.empty;
-    if (isKnown && touched.size === 0) return { ...kept, definition };
+    const cached = this.#classes.get(definition.key);
+    const isKnown = cached !== undefined && isSameDefinition(cached.definition, definition);
+    const members = cached?.members ?? HashTree.empty;
+    if (isKnown && touched.size === 0) return { ...cached, definition };
     const devices = isKnown ? touched : this.#candidates(definition, members);
-    let exactUntil = isKnown ? kept.exactUntil : validity.until;
+    let exactUntil = isKnown ? cached.exactUntil : validity.until;
     const changes: [string, Membership | undefined][] = [];
     for (const [key, device] of devices) {
       const before = members.get(key);
@@ -278,7 +280,7 @@ export class TenantEnforcement {
     return { definition, members: members.with(changes), exactUntil };
   }
 
-  /** Whoever may be a member of a class, by key, and whoever was. */
+  /** The devices that may be members of a class, and its former members, by key. */
   #candidates(
     { policy, group }: ClassDefinition,
     members: HashTree<Membership>,
@@ -303,7 +305,7 @@ export class TenantEnforcement {
     return candidates;
   }
 
-  /** Made when first asked for after a change. */
+  /** Computed on first use after a change. */
   #byGroup: Map<string, EligibleDevice[]> | undefined;
 
   #devicesOfGroup(id: string): readonly EligibleDevice[] {
@@ -333,7 +335,7 @@ export class TenantEnforcement {
     }
     this.#refreshKnownLinks();
     const { resources, rules, policies } = this.#model;
-    // Links between sites depend on what the other side allows.
+    // Traffic between sites depends on the rules of both gateways.
     const sites = policies.SITETOSITE.policies.length === 0 ? [] : [policies.SITETOSITE.generation, rules.generation];
     const everywhere = [resources.generation, this.#linksGeneration, ...sites];
     this.#siteRules.clear();
@@ -341,23 +343,23 @@ export class TenantEnforcement {
     const unions = new Map<string, HashTree<Peer>>();
     for (const [id, link] of this.#knownLinks) {
       const plans = carried.get(id) ?? [];
-      const kept = this.#gateways.get(id);
+      const cached = this.#gateways.get(id);
       const keys = classKeysAt(plans, id);
       const classes = keys.named.map((key) => this.#classes.get(key)?.members);
       const everyone = keys.allowsEveryone ? this.#everyPeer : undefined;
       const isPeerChanged =
-        kept !== undefined && [...touched.keys()].some((key) => kept.content.peers.get(key) !== undefined);
+        cached !== undefined && [...touched.keys()].some((key) => cached.content.peers.get(key) !== undefined);
       const madeFrom = [...everywhere, link, everyone, ...plans, ...classes];
-      if (kept !== undefined && !isPeerChanged && isSameList(kept.madeFrom, madeFrom)) {
-        gateways.set(id, kept);
+      if (cached !== undefined && !isPeerChanged && isSameList(cached.madeFrom, madeFrom)) {
+        gateways.set(id, cached);
         continue;
       }
-      gateways.set(id, { madeFrom, ...this.#content({ id, link, plans, keys }, kept, unions) });
+      gateways.set(id, { madeFrom, ...this.#content({ id, link, plans, keys }, cached, unions) });
     }
     this.#gateways = gateways;
   }
 
-  /** The links of gateways that there are, and a number that is another one when any of them is. */
+  /** The links of existing gateways, and a number that changes with any of them. */
   #knownLinks: ReadonlyMap<string, GatewayLink> = new Map();
   #linksGeneration = 0;
 
@@ -372,10 +374,10 @@ export class TenantEnforcement {
 
   #content(
     { id, link, plans, keys }: GatewayParts,
-    kept: CachedGateway | undefined,
+    cached: CachedGateway | undefined,
     unions: Map<string, HashTree<Peer>>,
   ): Pick<CachedGateway, "content" | "destinationsMadeFrom"> {
-    const before = kept?.content;
+    const before = cached?.content;
     const resources = new Map<string, ResourceRules>();
     let internet: Settings["internet"];
     for (const plan of plans) {
@@ -391,7 +393,7 @@ export class TenantEnforcement {
     const ids = [...resources.keys()].sort();
     const destinationsMadeFrom = `${this.#model.resources.generation} ${internet !== undefined} ${ids.join(" ")}`;
     const destinations =
-      before !== undefined && kept?.destinationsMadeFrom === destinationsMadeFrom
+      before !== undefined && cached?.destinationsMadeFrom === destinationsMadeFrom
         ? before.destinations
         : reuseTree(before?.destinations, destinationsOf(this.#model, isCarried, internet !== undefined));
     const sites = sitePeersOf(this.#model, this.#knownLinks, id, (gatewayId) => this.#siteRulesAt(gatewayId));
@@ -423,7 +425,7 @@ export class TenantEnforcement {
     return rules;
   }
 
-  /** Devices of the classes that some rule allows; gateways with the same classes share the work. */
+  /** The devices in classes that some rule allows. Gateways with the same classes share the result. */
   #devicePeers(
     keys: ClassKeys,
     before: HashTree<Peer> | undefined,
@@ -453,7 +455,7 @@ function byGateway(one: GatewayLink, other: GatewayLink): number {
 interface GatewayParts {
   readonly id: string;
   readonly link: GatewayLink;
-  /** Of what it may carry. */
+  /** The plans of the traffic that the gateway may carry. */
   readonly plans: readonly CachedPlan[];
   readonly keys: ClassKeys;
 }
@@ -462,7 +464,7 @@ function devicePeer({ link }: EligibleDevice): DevicePeer {
   return { kind: "device", publicKey: link.publicKey, ipv6: link.ipv6 };
 }
 
-/** The one before where nothing of it changed, so that whoever compares by identity sees that. */
+/** The previous peer if nothing changed, so that callers can compare by identity. */
 function reusePeer(before: Peer | undefined, after: Peer | undefined): Peer | undefined {
   const isSame = before?.kind === after?.kind && before?.publicKey === after?.publicKey && before?.ipv6 === after?.ipv6;
   return isSame ? before : after;

@@ -11,7 +11,7 @@ import { idlePolicies } from "./idle-policies.ts";
 import { PossibleSources } from "./possible-sources.ts";
 import { unreachableResources } from "./unreachable-resources.ts";
 
-/** Before all turning points of rules, so that nothing that they will let in later is over. */
+/** Before all turning points of rules, so that no rule has ended. */
 const now = Date.parse("2026-01-01T00:00:00Z");
 
 function findingsOf(facts: TenantFacts) {
@@ -25,7 +25,7 @@ function findingsOf(facts: TenantFacts) {
 
 const moments = turningPoints.flatMap((text) => [Date.parse(text) - 1, Date.parse(text), Date.parse(text) + 3_600_000]);
 
-/** Whoever could ask, for whatever there is, from here and there. */
+/** Requests of every subject for every destination from several places. */
 function* requestsTo(facts: TenantFacts, places: readonly Place[]): Iterable<AccessRequest> {
   const subjects: readonly Subject[] = [
     ...facts.users.map(({ id }): Subject => ({ kind: "user", userId: id })),
@@ -49,13 +49,13 @@ const place: fc.Arbitrary<Place> = fc.record({
   now: fc.constantFrom(...moments),
 });
 
-/** The same without rules, so that more is found, and more is let in. */
+/** The same tenant without rules, so that more findings and more access occur. */
 const plainTenant = randomTenant.map((facts): TenantFacts => {
   const plain = (policy: PolicyFacts): PolicyFacts => ({ ...policy, sourceIps: [], rule: ids.rules[0] ?? "" });
   return { ...facts, policies: facts.policies.map(plain) };
 });
 
-test("a policy that is found decides nothing, and a resource that is found is reached by nobody, asked one by one", () => {
+test("a reported policy never decides, and nobody reaches a reported resource", () => {
   let [policies, resources] = [0, 0];
   fc.assert(
     fc.property(
@@ -67,7 +67,7 @@ test("a policy that is found decides nothing, and a resource that is found is re
         resources += found.resources.length;
         const reasons = new Map(found.policies.map(({ policy, reason }) => [policy.facts.id, reason]));
         const unreachable = new Set(found.resources.map(({ resource }) => resource.facts.id));
-        // By an address too, or by none at all: these two are about what carries the traffic.
+        // A decision by id ignores the services of a resource, so resources without any are excluded.
         const isOffered = new Set(
           facts.resources
             .filter(({ addresses }) => addresses.some(({ protocols }) => protocols.length > 0))
@@ -88,7 +88,7 @@ test("a policy that is found decides nothing, and a resource that is found is re
   expect(resources).toBeGreaterThanOrEqual(expectedTally(300));
 });
 
-test("where no rule and no denial is in the way, a resource that nobody reaches is always found", () => {
+test("without rules and denials, every unreachable resource is reported", () => {
   let unreached = 0;
   fc.assert(
     fc.property(plainTenant, (given) => {

@@ -5,11 +5,13 @@ import { idlePolicies } from "./idle-policies.ts";
 import { PossibleSources } from "./possible-sources.ts";
 import { unreachableResources } from "./unreachable-resources.ts";
 
-/** A tenant in the notation of golden cases, and in it every case by the name of its record: "says why", or "-". */
+/**
+ * Finds problems of a tenant in the notation of golden cases. Each record's name contains the expected reason, or "-".
+ */
 function found(tenant: string) {
   const { facts, request } = goldenCase(
     "findings",
-    `why: each record is named after what is found\ntenant:\n${tenant}\nrequest: {user: anna, to: example.com}\nexpect: {allowed: false, reasons: []}`,
+    `why: each record is named after the expected finding\ntenant:\n${tenant}\nrequest: {user: anna, to: example.com}\nexpect: {allowed: false, reasons: []}`,
   );
   const model = compile(facts);
   const sources = new PossibleSources(model);
@@ -33,7 +35,7 @@ const people = `
     of ines: {user: ines}
   gateways: {berlin: ONLINE, oslo: OFFLINE, paris: ONLINE}`;
 
-test("policies that decide about nobody or nothing are found, each with its reason; others are not", () => {
+test("idle policies are reported with a reason, and others are not", () => {
   const { policies, hidden } = found(`${people}
   resources:
     git: {addresses: {git.example.com: [TCP/443]}, gateways: [berlin]}
@@ -100,7 +102,7 @@ test("policies that decide about nobody or nothing are found, each with its reas
   });
 });
 
-test("resources that nobody reaches are found, each with its reason; others are not", () => {
+test("unreachable resources are reported with a reason, and others are not", () => {
   const address = "addresses: {a.example.com: [TCP/443]}";
   const { resources } = found(`${people}
   resources:

@@ -6,23 +6,24 @@ import type { ResourceFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
 import { type ActiveSources, coversSources, type PossibleSources } from "./possible-sources.ts";
 
-/** An active policy that decides about nobody, or lets nobody through. */
+/** An active policy that never decides or never allows anything. */
 export interface IdlePolicy {
   readonly policy: CompiledPolicy;
   readonly reason: IdleReason;
-  /** The earlier policy that decides in its place, where that is the reason. */
+  /** The earlier policy that always decides instead, if that is the reason. */
   readonly by?: CompiledPolicy;
 }
 
-/** Earlier policies that are compared with one, for each source by which they are found. */
+/** The maximum number of earlier policies to compare with, for each source. */
 const maxCompared = 100;
 
 /**
- * Active policies that never decide anything, in the order of their types and of evaluation. What is found is certain, as the tenant is
- * now; there may be more, such as one that several earlier ones hide together. The default policy is no concern of anybody.
+ * Finds active policies that never have an effect, by type and in the order of evaluation. Each finding is certain for
+ * the current facts. Not every idle policy is found, for example one that several earlier policies hide together.
+ * Default policies are not checked.
  *
- * @param now in milliseconds since 1970: a rule may be over
- * @returns yields after each policy, with what was found
+ * @param now milliseconds since 1970, because a rule may have ended
+ * @returns yields after each policy, with the finding if there is one
  */
 export function* idlePolicies(
   model: Model,
@@ -54,7 +55,7 @@ interface Asked {
   readonly sources: PossibleSources;
   readonly now: number;
   readonly hasResource: boolean;
-  /** Of all resources of the type. */
+  /** Gateways of all resources of the type. */
   readonly gateways: ReadonlySet<string>;
 }
 
@@ -66,7 +67,7 @@ function reasonOf(
 ): IdleReason | undefined {
   const { type, action, allResources } = policy.facts;
   if (live === undefined) return namesSources(policy) ? "sources_cannot_ask" : "no_sources";
-  // INTERNET policies decide about addresses of no resource too.
+  // INTERNET policies also decide about addresses of no resource.
   if (type !== "INTERNET" && !(allResources ? hasResource : named.length > 0)) return "no_resources";
   const rule = policy.ruleIn(model.rules);
   if (action && (rule === undefined || !canBeMet(rule, now))) return "rule_never_met";
@@ -81,7 +82,7 @@ function namesSources({ facts, users, groups, devices }: CompiledPolicy): boolea
   return type === "SITETOSITE" || allUsers || allGroups || allDevices || users.size + groups.size + devices.size > 0;
 }
 
-/** Those that a policy names, that there are, and that its list is asked about. */
+/** Resources the policy names that exist and are of its type. */
 export function namedResources({ facts }: CompiledPolicy, model: Model): readonly ResourceFacts[] {
   return [...new Set(facts.resources)].flatMap((id) => {
     const resource = model.resources.get(id)?.facts;
@@ -93,7 +94,7 @@ function gatewaysOf(resources: readonly ResourceFacts[]): ReadonlySet<string> {
   return new Set(resources.flatMap(({ gateways }) => gateways));
 }
 
-/** Whether nothing is left to later policies of what a policy applies to. */
+/** Whether the policy decides about everything to which it applies. */
 export function decidesAlways(policy: CompiledPolicy, model: Model): boolean {
   if (policy.hasSourceIps) return false;
   return !policy.facts.action || policy.ruleIn(model.rules)?.facts.type === "ALLOW";
@@ -104,7 +105,7 @@ interface Earlier {
   readonly resources: ReadonlySet<string>;
 }
 
-/** Policies that leave nothing to later ones, found by whom they are about. */
+/** Policies that always decide, indexed by source. */
 class EarlierPolicies {
   readonly #bySource = new Map<string, Earlier[]>();
 
@@ -116,7 +117,7 @@ class EarlierPolicies {
     }
   }
 
-  /** An earlier policy that applies wherever this one does. */
+  /** An earlier policy that applies wherever the given policy applies. */
   hiding(policy: CompiledPolicy, live: ActiveSources, named: readonly ResourceFacts[]): CompiledPolicy | undefined {
     for (const key of ["everyone", ...keysThatCover(live)]) {
       for (const { policy: earlier, resources } of this.#bySource.get(key) ?? []) {
@@ -135,7 +136,7 @@ function keysOf({ forAnyone, facts, users, groups, devices }: CompiledPolicy): r
   return [...(allGroups ? ["groups"] : []), ...(allDevices ? ["devices"] : []), ...users, ...groups, ...devices];
 }
 
-/** Whoever covers all sources covers the first of them, so it is found under one of these. */
+/** Index keys under which a covering policy is found. A policy that covers all sources covers the first of them. */
 function keysThatCover({ everyone, anyGroup, anyDevice, users, groups, devices }: ActiveSources): readonly string[] {
   const [user, group, device] = [users[0], groups[0], devices[0]];
   if (everyone) return [];

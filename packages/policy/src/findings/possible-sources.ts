@@ -2,9 +2,9 @@ import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import { usersByGroup } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
 
-/** What of a policy's sources leads to somebody who can ask at all: active users, and active devices of such users. */
+/** The sources of a policy that lead to active users, or to active devices of such users. */
 export interface ActiveSources {
-  /** Whoever asks: all users, or any site. */
+  /** Whether every user or every site is a source. */
   readonly everyone: boolean;
   readonly anyGroup: boolean;
   readonly anyDevice: boolean;
@@ -13,7 +13,7 @@ export interface ActiveSources {
   readonly devices: readonly string[];
 }
 
-/** Who can ask for anything in a tenant. */
+/** Subjects of a tenant that can send requests at all. */
 export class PossibleSources {
   readonly #model: Model;
   readonly #hasUser: boolean;
@@ -34,7 +34,7 @@ export class PossibleSources {
     this.#hasSite = model.gateways.size > 0;
   }
 
-  /** @returns undefined where nobody who can ask is meant */
+  /** @returns undefined if no subject of the policy can send requests */
   of(policy: CompiledPolicy): ActiveSources | undefined {
     if (!this.#known.has(policy)) this.#known.set(policy, this.#of(policy));
     return this.#known.get(policy);
@@ -86,9 +86,10 @@ const nobody: ActiveSources = {
 };
 
 /**
- * Whether a policy applies to everybody to whom another one does. "false" may be said of one that does, never the other way round.
+ * Whether a policy applies to all given sources. May be false for a policy that does, but is never true for one that
+ * does not.
  *
- * @param sources of the other
+ * @param sources the sources of another policy
  */
 export function coversSources(
   { forAnyone, facts, users, groups, devices }: CompiledPolicy,

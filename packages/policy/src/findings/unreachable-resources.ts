@@ -6,22 +6,22 @@ import type { PolicyList } from "../model/policy-list.ts";
 import { decidesAlways } from "./idle-policies.ts";
 import { coversSources, type PossibleSources } from "./possible-sources.ts";
 
-/** A resource that nobody reaches, whatever the circumstances. */
+/** A resource that nobody can reach in any circumstances. */
 export interface UnreachableResource {
   readonly resource: CompiledResource;
   readonly reason: UnreachableReason;
 }
 
-/** Earlier policies that a later one is compared with. */
+/** The maximum number of earlier policies to compare with a later one. */
 const maxCompared = 50;
 
 /**
- * Private and SaaS resources that no user, no device and no site reaches, in the order of their ids. What is found is certain, as the
- * tenant is now; there may be more, such as one whose users are denied by several policies together. What is of type INTERNET is
- * there without Gatehouse, and blocked on purpose.
+ * Finds private and SaaS resources that no user, device or site can reach, in the order of ids. Each finding is certain
+ * for the current facts. Not every unreachable resource is found, for example one that several policies deny together.
+ * Resources of type INTERNET are skipped, because they exist outside the network and are blocked on purpose.
  *
- * @param idle ids of policies that never decide
- * @returns yields after each resource with what was found, and among the policies of one now and then
+ * @param idle ids of policies that never have an effect
+ * @returns yields after each resource with the finding, and regularly while it evaluates the policies of one
  */
 export function* unreachableResources(
   model: Model,
@@ -73,7 +73,7 @@ function allows({ facts }: CompiledPolicy): boolean {
   return facts.action;
 }
 
-/** @param gateways that may carry the traffic */
+/** @param gateways gateways that may carry the traffic */
 function* isReached(
   resource: CompiledResource,
   list: PolicyList,
@@ -82,10 +82,10 @@ function* isReached(
 ): Generator<"policy", boolean> {
   if (gateways.length === 0) return false;
   const earlier: CompiledPolicy[] = [];
-  let looked = 0;
+  let evaluated = 0;
   for (const policy of inOrder(general.get(list) ?? [], resource.policiesIn(list)?.policies ?? [])) {
-    looked += 1;
-    if (looked % 100 === 0) yield "policy";
+    evaluated += 1;
+    if (evaluated % 100 === 0) yield "policy";
     if (idle.has(policy.facts.id)) continue;
     const { action, gateways: named } = policy.facts;
     if (action && (named.length === 0 || named.some((id) => gateways.includes(id)))) {
@@ -100,7 +100,7 @@ function* isReached(
   return false;
 }
 
-/** Two lists in order of rank as one. */
+/** Merges two lists in order of rank. */
 function* inOrder(left: readonly CompiledPolicy[], right: readonly CompiledPolicy[]): Generator<CompiledPolicy, void> {
   let [from, to] = [0, 0];
   for (;;) {

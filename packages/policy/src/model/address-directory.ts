@@ -4,7 +4,7 @@ import type { NetworkProtocol } from "@gatehouse/contract/records/protocol";
 import type { ResourceFacts, TransportProtocol } from "./facts.ts";
 import { Table } from "./table.ts";
 
-/** That a resource has an address, and what it offers there. */
+/** A resource at an address, and the services that it offers there. */
 export interface AddressEntry {
   readonly resourceId: string;
   readonly offers: readonly Offer[];
@@ -22,23 +22,21 @@ type Directory = Table<Entries>;
 
 const none: Entries = [];
 
-/** Where an address is written down. */
+/** The directory of an address, and the key of the address in that directory. */
 type AddressKey =
-  | { readonly kind: "host" | "wildcard"; readonly key: string }
-  | { readonly kind: "range"; readonly version: IpVersion; readonly prefixLength: number; readonly key: string };
+  | { readonly kind: "host" | "wildcard"; readonly lookupKey: string }
+  | { readonly kind: "range"; readonly version: IpVersion; readonly prefixLength: number; readonly lookupKey: string };
 
 interface Directories {
   readonly host: Directory;
-  /** By the domain below which every name is meant. */
+  /** Indexed by the parent domain of the names that a wildcard matches. */
   readonly wildcard: Directory;
-  /** By prefix length, 0 to 32 and 0 to 128. */
+  /** Indexed by prefix length: 0 to 32 for IPv4, 0 to 128 for IPv6. */
   readonly v4: readonly (Directory | undefined)[];
   readonly v6: readonly (Directory | undefined)[];
 }
 
-/**
- * Which resources an address stands for (contract, "Policy evaluation", step 2). Immutable.
- */
+/** Index from addresses to resources (contract, "Policy evaluation", step 2). Immutable. */
 export class AddressDirectory {
   static readonly empty = new AddressDirectory({ host: Table.empty, wildcard: Table.empty, v4: [], v6: [] });
 
@@ -52,7 +50,7 @@ export class AddressDirectory {
     return AddressDirectory.empty.with([], resources);
   }
 
-  /** The same without some resources and with others. */
+  /** A directory without the resources in `before` and with those in `after`. */
   with(before: Iterable<ResourceFacts>, after: Iterable<ResourceFacts>): AddressDirectory {
     const changed = new Changes(this.#directories);
     for (const resource of before) {
@@ -67,7 +65,7 @@ export class AddressDirectory {
     return new AddressDirectory(changed.applied());
   }
 
-  /** Resources with the most specific address that a host name matches: itself, or the longest wildcard. */
+  /** The entries of the most specific address that matches a host name: the name itself, or the longest wildcard. */
   ofHost(name: string): Entries {
     const { host, wildcard } = this.#directories;
     const exact = host.get(name);
@@ -79,7 +77,7 @@ export class AddressDirectory {
     return none;
   }
 
-  /** Resources with the longest prefix that an IP address is in. */
+  /** The entries of the longest prefix that contains an IP address. */
   ofIp({ version, bits }: IpAddress): Entries {
     const directories = version === 4 ? this.#directories.v4 : this.#directories.v6;
     const width = addressWidth(version);
@@ -91,7 +89,7 @@ export class AddressDirectory {
   }
 }
 
-/** Whether an entry offers a protocol and port; what is not asked for, any offer meets. */
+/** Whether an entry offers a protocol and port. An undefined protocol or port matches every offer. */
 export function isOffered(
   entry: AddressEntry,
   protocol: TransportProtocol | undefined,
@@ -103,19 +101,19 @@ export function isOffered(
   );
 }
 
-/** What a resource offers at all of its addresses together. */
+/** The services that a resource offers at all of its addresses together. */
 export function offersOf({ id, addresses }: ResourceFacts): AddressEntry {
   return { resourceId: id, offers: addresses.flatMap(({ protocols }) => protocols.map(offerOf)) };
 }
 
-/** Whether another entry offers all that one offers. */
+/** Whether the outer entry offers everything that the inner entry offers. */
 export function offersWithin(inner: AddressEntry, outer: AddressEntry): boolean {
   return inner.offers.every(({ protocol, first, last }) =>
     outer.offers.some((offer) => offer.protocol === protocol && offer.first <= first && last <= offer.last),
   );
 }
 
-/** Collects changes, so that each part of a directory is copied once. */
+/** Collects changes, so that each part of a directory is copied only once. */
 class Changes {
   readonly #directories: Directories;
   readonly #hosts = new Map<string, Entries>();
@@ -129,10 +127,10 @@ class Changes {
   add(key: AddressKey, entry: AddressEntry): void {
     this.#change(key, (entries) => {
       const { resourceId } = entry;
-      // A resource may have one address in two spellings: 192.0.2.1 and 192.0.2.1/32.
+      // A resource may list one address in two notations: 192.0.2.1 and 192.0.2.1/32.
       const same = entries.find((other) => other.resourceId === resourceId);
       const whole = same === undefined ? entry : { resourceId, offers: [...same.offers, ...entry.offers] };
-      // In order of creation: ids are UUIDv7.
+      // In the order of creation, because ids are UUIDv7.
       const before = entries.filter((other) => other.resourceId < resourceId);
       return [...before, whole, ...entries.filter((other) => other.resourceId > resourceId)];
     });
@@ -163,7 +161,7 @@ class Changes {
 
   #change(key: AddressKey, change: (entries: Entries) => Entries): void {
     const [changes, directory] = this.#at(key);
-    changes.set(key.key, change(changes.get(key.key) ?? directory?.get(key.key) ?? none));
+    changes.set(key.lookupKey, change(changes.get(key.lookupKey) ?? directory?.get(key.lookupKey) ?? none));
   }
 
   #at(key: AddressKey): [changes: Map<string, Entries>, directory: Directory | undefined] {
@@ -193,17 +191,17 @@ function* addressKeysOf({ addresses }: ResourceFacts): Iterable<AddressKey> {
   }
 }
 
-/** @returns undefined for a text that is no address: none is stored */
+/** @returns undefined for a text that is not an address; such a text is never stored */
 function addressKeyOf(text: string): AddressKey | undefined {
   const reading = parseAddressText(text);
   if (!reading.ok) return undefined;
   const { value } = reading;
   if (!value.isIp) {
-    return { kind: value.kind, key: value.kind === "wildcard" ? value.text.slice("*.".length) : value.text };
+    return { kind: value.kind, lookupKey: value.kind === "wildcard" ? value.text.slice("*.".length) : value.text };
   }
   const { version, first, prefixLength } = value.range;
-  const key = rangeKey(first, addressWidth(version) - prefixLength);
-  return { kind: "range", version, prefixLength, key };
+  const lookupKey = rangeKey(first, addressWidth(version) - prefixLength);
+  return { kind: "range", version, prefixLength, lookupKey };
 }
 
 function rangeKey(bits: bigint, hostBits: number): string {

@@ -1,4 +1,7 @@
-/** Orders texts by their code points, as PostgreSQL's collation "C" does and the order of JavaScript strings nearly does. */
+/**
+ * Compares texts by code point, like PostgreSQL's collation "C". JavaScript compares UTF-16 units, which differs above
+ * U+FFFF.
+ */
 export function byCodePoint(a: string, b: string): number {
   if (a === b) return 0;
   const left = a[Symbol.iterator]();

@@ -3,7 +3,7 @@ import type { DeviceFacts, GroupFacts, Properties } from "./facts.ts";
 import type { Principal } from "./principal.ts";
 import type { Table } from "./table.ts";
 
-/** A device, ready to ask for access for its user. */
+/** A device, prepared for decisions. */
 export class CompiledDevice {
   readonly facts: DeviceFacts;
   readonly userId: string | null;
@@ -17,11 +17,11 @@ export class CompiledDevice {
     this.userId = facts.userId;
   }
 
-  /** The device's user with the device; undefined where there is no such user. */
+  /** The device's user with this device. Undefined if the user does not exist. */
   principalIn(users: Table<CompiledUser>, groups: Table<GroupFacts>): Principal | undefined {
     if (this.#users === users.generation && this.#groups === groups.generation) return this.#principal;
     const user = this.userId === null ? undefined : users.get(this.userId);
-    // Other users change all the time.
+    // The table changes with any user, so compare this user.
     const isSame = this.#groups === groups.generation && this.#principal?.user === user?.facts;
     if (!isSame) this.#principal = user?.principalIn(groups).with(this.facts);
     this.#users = users.generation;
@@ -35,7 +35,9 @@ export class CompiledDevice {
     return this.#forRules;
   }
 
-  /** The same with a posture that a request gives in place of the stored one; its names may be any. */
+  /**
+   * The variable `device` with a posture from the request instead of the stored one. The posture may contain any names.
+   */
   forRulesWith(posture: Properties): object {
     const { name, os, osVersion, appVersion, hardwareId } = this.facts;
     return { name, os, osVersion, appVersion, hardwareId, posture: new Map(Object.entries(posture)) };

@@ -5,19 +5,22 @@ import type { PolicyFacts } from "./facts.ts";
 import { anyoneHash, hashOf, type Source } from "./source.ts";
 import type { Table } from "./table.ts";
 
-/** A policy, ready to be asked. */
+/** A policy, prepared for decisions. */
 export class CompiledPolicy {
   readonly facts: PolicyFacts;
-  /** What names it in decisions. */
+  /** The reference to the policy in decisions. */
   readonly named: { readonly id: string; readonly name: string };
-  /** Its place among the policies of its type: smaller ones come first. Only the order of ranks means anything. */
+  /**
+   * The position among the policies of the same type. Policies with smaller ranks come first. Only the order is
+   * meaningful.
+   */
   readonly rank: number;
   readonly users: ReadonlySet<string>;
   readonly groups: ReadonlySet<string>;
   readonly devices: ReadonlySet<string>;
-  /** Whether it asks nothing of the source: traffic that enters at a site has none. */
+  /** Whether the policy applies to every source. Traffic that enters at a site has no source. */
   readonly forAnyone: boolean;
-  /** The hashes of all that it names as sources, or that for anybody alone. */
+  /** Hashes of all sources that the policy names, or only `anyoneHash`. */
   readonly hashes: readonly number[];
   readonly #sourceIps: SourceIps | undefined;
   #rules = 0;
@@ -43,7 +46,7 @@ export class CompiledPolicy {
     return new CompiledPolicy(this.facts, rank);
   }
 
-  /** Whether the policy applies to a source (contract, "Policy evaluation", step 3: any one of these suffices). */
+  /** Whether the policy applies to a source. One match suffices (contract, "Policy evaluation", step 3). */
   appliesTo(source: Source): boolean {
     if (this.forAnyone || this.users.has(source.userId)) return true;
     const { allGroups, allDevices } = this.facts;
@@ -53,21 +56,21 @@ export class CompiledPolicy {
     return deviceId !== undefined && (allDevices || this.devices.has(deviceId));
   }
 
-  /** Whether it has a list of source addresses at all. */
+  /** Whether the policy restricts source addresses. */
   get hasSourceIps(): boolean {
     return this.#sourceIps !== undefined;
   }
 
   /**
-   * Whether the policy applies to where a request comes from. One without a source address does not meet the list of a
-   * policy that allows, but does meet that of one that denies: never fail open.
+   * Whether the policy applies to a source address. Evaluation fails closed: an unknown source address never matches a
+   * policy that allows, and always matches a policy that denies.
    */
   appliesToSourceIp(sourceIp: IpAddress | undefined): boolean {
     if (this.#sourceIps === undefined) return true;
     return sourceIp === undefined ? !this.facts.action : sourceIpsContainAddress(this.#sourceIps, sourceIp);
   }
 
-  /** The policy's admission rule; undefined when there is none of that id. */
+  /** The policy's admission rule. Undefined if the rule does not exist. */
   ruleIn(rules: Table<CompiledRule>): CompiledRule | undefined {
     if (this.#rules !== rules.generation) {
       this.#rules = rules.generation;
@@ -77,7 +80,7 @@ export class CompiledPolicy {
   }
 }
 
-/** Where in policies ordered by rank one of this rank stands, or would stand. */
+/** The index of the first policy with this rank or a larger one. */
 export function indexOfRank(policies: readonly CompiledPolicy[], rank: number): number {
   let low = 0;
   let high = policies.length;
@@ -89,7 +92,7 @@ export function indexOfRank(policies: readonly CompiledPolicy[], rank: number): 
   return low;
 }
 
-/** Policies in order of rank without one and with another. */
+/** Policies in order of rank without `before` and with `after`. */
 export function replaced(
   policies: readonly CompiledPolicy[],
   before: CompiledPolicy | undefined,

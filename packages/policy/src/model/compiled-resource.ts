@@ -3,11 +3,11 @@ import type { ResourceFacts } from "./facts.ts";
 import type { PolicyList } from "./policy-list.ts";
 import type { SourceIndex } from "./source-index.ts";
 
-/** A resource, ready to be asked for. */
+/** A resource, prepared for decisions. */
 export class CompiledResource {
   readonly facts: ResourceFacts;
   readonly type: ResourceType;
-  /** What names it in decisions. */
+  /** The reference to the resource in decisions. */
   readonly named: { readonly id: string; readonly name: string };
   /** The variable `resource` of admission rules. */
   readonly forRules: { readonly name: string; readonly type: ResourceType };
@@ -21,7 +21,7 @@ export class CompiledResource {
     this.forRules = { name: facts.name, type: facts.type };
   }
 
-  /** The active policies of a list that name the resource; looked up once for the same list. */
+  /** The active policies of a list that name the resource. Cached for the last list. */
   policiesIn(list: PolicyList): SourceIndex | undefined {
     if (this.#list !== list.generation) {
       this.#list = list.generation;

@@ -2,14 +2,14 @@ import { type PreparedRule, prepareRule, type RuleContext } from "../admission-r
 import { type Horizon, horizonOf } from "../admission-rules/rule-horizon.ts";
 import type { RuleFacts } from "./facts.ts";
 
-/** What a rule gives: true when it is met, false when not, an error where its evaluation ended in one (which is not met either). */
+/** The result of a rule: whether it is met, or the error that ended its evaluation. A rule with an error is not met. */
 export type RuleOutcome = boolean | Error;
 
-/** An admission rule that can be asked. Its text is read when it is first asked: most models are never asked for most rules. */
+/** An admission rule, parsed on first use. Most models never evaluate most of their rules. */
 export class CompiledRule {
   readonly facts: RuleFacts;
   #prepared: PreparedRule | Error | undefined;
-  /** Undefined: not known yet. Null: the rule does not read the clock. */
+  /** Undefined if not computed yet. Null if the rule does not read the clock. */
   #horizon: Horizon | null | undefined;
 
   constructor(facts: RuleFacts) {
@@ -24,13 +24,16 @@ export class CompiledRule {
     try {
       const value = prepared.evaluate(context);
       if (typeof value === "boolean") return value;
-      return new Error(`The rule gives ${typeof value === "object" ? "no truth value" : typeof value}.`);
+      return new Error(`The rule gives ${typeof value}. It must give true or false.`);
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));
     }
   }
 
-  /** Until when time alone cannot change what the rule gives, in milliseconds since 1970; undefined: it never can. */
+  /**
+   * The time before which the result cannot change, in milliseconds since 1970. Undefined if the rule does not read the
+   * clock.
+   */
   horizon(context: RuleContext): number | undefined {
     if (this.#horizon === undefined) {
       const prepared = this.facts.type === "CUSTOM" ? this.prepared() : undefined;
@@ -39,7 +42,7 @@ export class CompiledRule {
     return this.#horizon === null ? undefined : this.#horizon(context);
   }
 
-  /** The rule's parts, for explanations; an error for a text that is no rule. */
+  /** The parsed rule, or an error for an invalid text. */
   prepared(): PreparedRule | Error {
     this.#prepared ??= prepare(this.facts.text ?? "");
     return this.#prepared;

@@ -3,7 +3,7 @@ import type { GroupFacts, Properties, UserFacts } from "./facts.ts";
 import { Principal } from "./principal.ts";
 import type { Table } from "./table.ts";
 
-/** A user, ready to ask for access. What depends on the groups is derived once and kept while they stay the same. */
+/** A user, prepared for decisions. Values that depend on groups are cached as long as the groups stay the same. */
 export class CompiledUser {
   readonly facts: UserFacts;
   #groups = 0;
@@ -25,14 +25,14 @@ export class CompiledUser {
     return this.#principal;
   }
 
-  /** The variable `user` of admission rules: the fields, and for anything else the attributes, which may have any name. */
+  /** The variable `user` of admission rules: the fields of the user, and the attributes, which may have any name. */
   forRulesIn(groups: Table<GroupFacts>): object {
     const { groupIds } = this.principalIn(groups);
     this.#forRules ??= this.#variable(this.facts.attributes, groupIds, groups);
     return this.#forRules;
   }
 
-  /** The same with attributes that a request gives in place of the stored ones. */
+  /** The variable `user` with attributes from the request instead of the stored ones. */
   forRulesWith(attributes: Properties, groups: Table<GroupFacts>): object {
     return this.#variable(attributes, this.principalIn(groups).groupIds, groups);
   }

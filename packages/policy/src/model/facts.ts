@@ -1,6 +1,6 @@
 /**
- * What decisions are made from: the facts of one tenant, free of database types, times and secrets. References are ids; what they
- * name may be missing, and then counts as not there.
+ * The input of decisions: the facts of one tenant, free of database types, timestamps and secrets. References are ids.
+ * A reference to a missing record is treated as absent.
  */
 import type { ResourceType } from "@gatehouse/contract/records/address";
 import type { AdmissionRule } from "@gatehouse/contract/records/admission-rule";
@@ -12,7 +12,7 @@ import type { UserStatus } from "@gatehouse/contract/records/user";
 
 export type TransportProtocol = (typeof transportProtocols)[number];
 
-/** A user's attributes, or a device's posture: a flat object. */
+/** A user's attributes or a device's posture: a flat object. */
 export type Properties = Readonly<Record<string, string | number | boolean>>;
 
 export interface UserFacts {
@@ -21,7 +21,7 @@ export interface UserFacts {
   readonly firstName: string;
   readonly lastName: string;
   readonly status: UserStatus;
-  /** Ids of the groups that the user is in. */
+  /** Ids of the groups of which the user is a member. */
   readonly groups: readonly string[];
   readonly attributes: Properties;
 }
@@ -33,7 +33,7 @@ export interface GroupFacts {
 
 export interface DeviceFacts {
   readonly id: string;
-  /** Null once the user was deleted. */
+  /** Null after the user was deleted. */
   readonly userId: string | null;
   readonly active: boolean;
   readonly name: string;
@@ -48,27 +48,27 @@ export interface GatewayFacts {
   readonly id: string;
   readonly name: string;
   readonly status: GatewayStatus;
-  /** Share of its capacity in use, 0 to 1; null when it has not reported any. */
+  /** The share of the gateway's capacity in use, from 0 to 1. Null if not reported. */
   readonly load: number | null;
-  /** Between the gateway and the control plane, in milliseconds; null when it was not measured. */
+  /** The round-trip time to the control plane, in milliseconds. Null if not measured. */
   readonly roundTripTimeMs: number | null;
 }
 
 export interface AddressFacts {
-  /** In the form in which it is stored: an IP address, a CIDR block, a host name, or `*.domain`. */
+  /** An IP address, a CIDR block, a host name, or `*.domain`, in stored form. */
   readonly address: string;
-  /** Of all the address's protocols together. None: nothing reaches the address. */
+  /** The protocols of the address. If empty, nothing reaches the address. */
   readonly protocols: readonly NetworkProtocol[];
 }
 
 export interface ResourceFacts {
-  /** A UUIDv7: of two resources, the one with the smaller id was created first. */
+  /** A UUIDv7. Of two resources, the one with the smaller id was created first. */
   readonly id: string;
   readonly name: string;
   readonly type: ResourceType;
   readonly loadBalancingMode: LoadBalancingMode;
   readonly addresses: readonly AddressFacts[];
-  /** Ids, in the order of their priority. */
+  /** Ids in the order of priority. */
   readonly gateways: readonly string[];
 }
 
@@ -97,11 +97,11 @@ export interface PolicyFacts {
   readonly users: readonly string[];
   readonly devices: readonly string[];
   readonly resources: readonly string[];
-  /** In order. Empty: any gateway of the resource. */
+  /** Ids in order. If empty, any gateway of the resource. */
   readonly gateways: readonly string[];
-  /** Addresses and CIDR blocks in canonical form. Empty: any. */
+  /** Addresses and CIDR blocks in canonical form. If empty, any address. */
   readonly sourceIps: readonly string[];
-  /** Id of the admission rule. */
+  /** The id of the admission rule. */
   readonly rule: string;
 }
 
@@ -112,11 +112,11 @@ export interface TenantFacts {
   readonly gateways: readonly GatewayFacts[];
   readonly resources: readonly ResourceFacts[];
   readonly rules: readonly RuleFacts[];
-  /** Those of each type in the order in which they are evaluated; a default policy is the last of its type. */
+  /** Policies in the order of evaluation within each type. A default policy is the last of its type. */
   readonly policies: readonly PolicyFacts[];
 }
 
-/** The kinds of fact that have ids. */
+/** The kinds of facts with ids. */
 export interface FactsByKind {
   readonly user: UserFacts;
   readonly group: GroupFacts;
@@ -124,13 +124,16 @@ export interface FactsByKind {
   readonly gateway: GatewayFacts;
   readonly resource: ResourceFacts;
   readonly rule: RuleFacts;
-  /** One that is new comes last among those of its type, before the default policy; `policy-order` says otherwise. */
+  /**
+   * A new policy comes last among the policies of its type, before the default policy. `policy-order` changes the
+   * order.
+   */
   readonly policy: PolicyFacts;
 }
 
-/** A change of facts: something is now so (created or changed), is gone, or the policies of a type have another order. */
+/** A change of facts: a record was created or changed, a record is gone, or the policies of a type have a new order. */
 export type FactChange =
   | { [Kind in keyof FactsByKind]: { readonly kind: Kind; readonly facts: FactsByKind[Kind] } }[keyof FactsByKind]
   | { readonly kind: keyof FactsByKind; readonly gone: string }
-  /** The ids of all policies of the type, in the order in which they are evaluated. */
+  /** The ids of all policies of the type, in the order of evaluation. */
   | { readonly kind: "policy-order"; readonly type: PolicyType; readonly ids: readonly string[] };

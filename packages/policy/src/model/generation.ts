@@ -1,8 +1,8 @@
 let last = 0;
 
 /**
- * A number for something immutable that nothing else has. Whoever derives something from it remembers the number to know whether that
- * still holds; remembering the thing itself would keep every former state of a tenant alive.
+ * Returns a process-wide unique number for an immutable value. Caches compare the number instead of the value, because
+ * a reference to the value would keep every former state of a tenant in memory.
  */
 export function nextGeneration(): number {
   last += 1;

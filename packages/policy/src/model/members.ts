@@ -2,28 +2,32 @@ import type { CompiledDevice } from "./compiled-device.ts";
 import type { CompiledUser } from "./compiled-user.ts";
 import type { Table } from "./table.ts";
 
-const memberships = new WeakMap<Table<CompiledUser>, ReadonlyMap<string, readonly CompiledUser[]>>();
-const possessions = new WeakMap<Table<CompiledDevice>, ReadonlyMap<string, readonly CompiledDevice[]>>();
+const cachedMembers = new WeakMap<Table<CompiledUser>, ReadonlyMap<string, readonly CompiledUser[]>>();
+const cachedDevices = new WeakMap<Table<CompiledDevice>, ReadonlyMap<string, readonly CompiledDevice[]>>();
 
-/** The users in each group, by its id; made when first asked for, and kept as long as these users are. */
+/** The users in each group, by group id. Cached as long as the users stay the same. */
 export function usersByGroup(users: Table<CompiledUser>): ReadonlyMap<string, readonly CompiledUser[]> {
-  return kept(memberships, users, (user) => [...new Set(user.facts.groups)]);
+  return cachedIndex(cachedMembers, users, (user) => [...new Set(user.facts.groups)]);
 }
 
-/** The devices of each user, by the user's id; made when first asked for, and kept as long as these devices are. */
+/** The devices of each user, by user id. Cached as long as the devices stay the same. */
 export function devicesByUser(devices: Table<CompiledDevice>): ReadonlyMap<string, readonly CompiledDevice[]> {
-  return kept(possessions, devices, ({ userId }) => (userId === null ? [] : [userId]));
+  return cachedIndex(cachedDevices, devices, ({ userId }) => (userId === null ? [] : [userId]));
 }
 
-/** For fewer users than this, devices are looked through rather than indexed. */
+/** The number of users from which an index is cheaper than a scan over all devices. */
 const fewUsers = 50;
 
-/** The devices of some users, by the user's id. @param userIds undefined: all */
+/**
+ * The devices of some users, by user id.
+ *
+ * @param userIds undefined for all users
+ */
 export function devicesOfUsers(
   devices: Table<CompiledDevice>,
   userIds: ReadonlySet<string> | undefined,
 ): ReadonlyMap<string, readonly CompiledDevice[]> {
-  const known = possessions.get(devices);
+  const known = cachedDevices.get(devices);
   if (known !== undefined) return known;
   if (userIds === undefined || userIds.size >= fewUsers) return devicesByUser(devices);
   const owned = new Map<string, CompiledDevice[]>();
@@ -37,7 +41,7 @@ export function devicesOfUsers(
   return owned;
 }
 
-function kept<Value>(
+function cachedIndex<Value>(
   cache: WeakMap<Table<Value>, ReadonlyMap<string, readonly Value[]>>,
   table: Table<Value>,
   keysOf: (value: Value) => readonly string[],

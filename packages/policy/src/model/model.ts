@@ -9,8 +9,7 @@ import { PolicyList } from "./policy-list.ts";
 import { Table } from "./table.ts";
 
 /**
- * A tenant's facts, prepared for decisions. Immutable: a change makes another model, which shares with this one all that did not
- * change.
+ * A tenant's facts, prepared for decisions. Immutable: a change creates a new model that shares all unchanged parts.
  */
 export interface Model {
   readonly users: Table<CompiledUser>;
@@ -42,7 +41,7 @@ export function compile(facts: TenantFacts): Model {
   };
 }
 
-/** The model after changes, in their order; the same as if all facts, as they are now, were compiled anew. */
+/** Applies changes in order. The result equals a model compiled from the new facts. */
 export function update(model: Model, changes: readonly FactChange[]): Model {
   return changes.reduce(updated, model);
 }

@@ -14,7 +14,7 @@ function policy(id: string, isDefault = false): PolicyFacts {
 const ids = ["a", "b", "c", "d", "e", "f", "g"];
 const place = fc.nat(ids.length - 1);
 
-test("policies that are moved, one at a time or all at once, stand in the order that was asked for", () => {
+test("policies move to the requested order, one at a time or all at once", () => {
   const moves = fc.array(
     fc.oneof(
       { weight: 4, arbitrary: fc.record({ from: place, to: place }) },
@@ -43,7 +43,7 @@ test("policies that are moved, one at a time or all at once, stand in the order 
   );
 });
 
-test("a default policy stays last, wherever it is asked for", () => {
+test("a default policy stays last, whatever the requested order", () => {
   const list = PolicyList.of("INTERNET", [policy("a"), policy("b"), policy("default", true)]);
   for (const order of ["default a b", "a default b", "b default a"]) {
     expect(list.inOrder(order.split(" ")).policies.at(-1)?.facts.id).toBe("default");

@@ -5,24 +5,26 @@ import { nextGeneration } from "./generation.ts";
 import { SourceIndex } from "./source-index.ts";
 import { Table } from "./table.ts";
 
-/** The default policy comes after all others. */
+/** The default policy comes after all other policies. */
 const lastRank = Number.POSITIVE_INFINITY;
 
-/** A new order that moves more policies than this is made anew rather than step by step. */
+/** A new order that moves more policies than this rebuilds the list. */
 const maxMoved = 100;
 
-/** The policies of one type, found by destination and source. Immutable. */
+/** The policies of one type, indexed by destination and source. Immutable. */
 export class PolicyList {
   readonly type: PolicyType;
-  /** All of them in the order of evaluation, inactive ones and the default too. */
+  /** All policies in the order of evaluation, including inactive ones and the default policy. */
   readonly policies: readonly CompiledPolicy[];
-  /** Active ones for all resources. */
+  /** Active policies for all resources. */
   readonly everywhere: SourceIndex;
-  /** Active ones by the id of a resource that they name. */
+  /** Active policies by the id of a resource that they name. */
   readonly byResource: Table<SourceIndex>;
-  /** Active ones, whatever their destination: for traffic to no resource. Only of type INTERNET. */
+  /**
+   * Active policies for any destination. They decide about traffic to no resource. Empty unless the type is INTERNET.
+   */
   readonly anywhere: SourceIndex;
-  /** What decides when no other policy did; active or not. */
+  /** The default policy, active or not. It decides if no other policy did. */
   readonly fallback: CompiledPolicy | undefined;
   readonly generation = nextGeneration();
 
@@ -36,7 +38,7 @@ export class PolicyList {
     this.fallback = last?.facts.isDefault === true ? last : undefined;
   }
 
-  /** @param facts of the type's policies, in the order in which they are evaluated */
+  /** @param facts the policies of the type, in the order of evaluation */
   static of(type: PolicyType, facts: readonly PolicyFacts[]): PolicyList {
     const policies = facts.map((policy, index) => new CompiledPolicy(policy, policy.isDefault ? lastRank : index));
     return PolicyList.#ofRanked(
@@ -46,7 +48,7 @@ export class PolicyList {
   }
 
   static #ofRanked(type: PolicyType, policies: readonly CompiledPolicy[]): PolicyList {
-    const asked = policies.filter(isAsked);
+    const asked = policies.filter(isEvaluated);
     const byResource = new Map<string, CompiledPolicy[]>();
     for (const policy of asked) {
       for (const id of resourcesOf(policy)) {
@@ -68,7 +70,7 @@ export class PolicyList {
     return this.policies.find(({ facts }) => facts.id === id);
   }
 
-  /** With a policy as it is now: in its place, or new before the default policy. */
+  /** Adds or replaces a policy. A new policy comes last, before the default policy. */
   withPolicy(facts: PolicyFacts): PolicyList {
     const before = this.find(facts.id);
     const rank = facts.isDefault ? lastRank : (before?.rank ?? this.#nextRank());
@@ -80,7 +82,7 @@ export class PolicyList {
     return before === undefined ? this : this.#replaced(before, undefined);
   }
 
-  /** @param ids of all policies of the type, in the order in which they are evaluated */
+  /** @param ids all policies of the type, in the order of evaluation */
   inOrder(ids: readonly string[]): PolicyList {
     const one = onlyMoved(this.policies, ids);
     if (one !== undefined) {
@@ -93,18 +95,18 @@ export class PolicyList {
       const policy = byId.get(id);
       return policy === undefined || policy.facts.isDefault ? [] : [policy];
     });
-    const kept = longestRun(wanted);
-    if (wanted.length - kept.size > maxMoved) return this.#reordered(wanted);
-    const moved = wanted.filter((policy) => !kept.has(policy));
-    // All of them out before the first goes in, so that no two policies ever have one rank.
+    const unmoved = longestRun(wanted);
+    if (wanted.length - unmoved.size > maxMoved) return this.#reordered(wanted);
+    const moved = wanted.filter((policy) => !unmoved.has(policy));
+    // Remove all moved policies before the first insertion, so that two policies never have the same rank.
     let list = moved.reduce<PolicyList>((rest, policy) => rest.#replaced(policy, undefined), this);
     let previous: number | undefined;
-    for (const [place, policy] of wanted.entries()) {
-      if (kept.has(policy)) {
+    for (const [index, policy] of wanted.entries()) {
+      if (unmoved.has(policy)) {
         previous = policy.rank;
         continue;
       }
-      const next = wanted.slice(place + 1).find((later) => kept.has(later))?.rank;
+      const next = wanted.slice(index + 1).find((later) => unmoved.has(later))?.rank;
       const rank = between(previous, next);
       if (rank === undefined) return this.#reordered(wanted);
       list = list.#replaced(undefined, policy.withRank(rank));
@@ -127,7 +129,9 @@ export class PolicyList {
   }
 
   #replaced(before: CompiledPolicy | undefined, after: CompiledPolicy | undefined): PolicyList {
-    const [was, is] = [before, after].map((policy) => (policy !== undefined && isAsked(policy) ? policy : undefined));
+    const [was, is] = [before, after].map((policy) =>
+      policy !== undefined && isEvaluated(policy) ? policy : undefined,
+    );
     const everywhere = [was, is].map((policy) => (policy?.facts.allResources === true ? policy : undefined));
     const oldIds = new Set(was === undefined ? [] : resourcesOf(was));
     const newIds = new Set(is === undefined ? [] : resourcesOf(is));
@@ -149,17 +153,20 @@ export class PolicyList {
   }
 }
 
-/** Whether a policy is asked in its turn: inactive ones are skipped, the default one decides what is left. */
-function isAsked({ facts }: CompiledPolicy): boolean {
+/**
+ * Whether a policy is evaluated in its turn. Inactive policies are skipped, and the default policy only decides at the
+ * end.
+ */
+function isEvaluated({ facts }: CompiledPolicy): boolean {
   return facts.active && !facts.isDefault;
 }
 
-/** The resources by which a policy is found: none for one that is for all of them. */
+/** The resources by which the policy is indexed. Empty for a policy for all resources. */
 function resourcesOf({ facts }: CompiledPolicy): readonly string[] {
   return facts.allResources ? [] : [...new Set(facts.resources)];
 }
 
-/** A rank between two others; undefined where numbers leave no room. */
+/** A rank between two others. Undefined if no number lies between them. */
 function between(previous: number | undefined, next: number | undefined): number | undefined {
   if (previous === undefined) return next === undefined ? 0 : next - 1;
   if (next === undefined) return previous + 1;
@@ -167,7 +174,7 @@ function between(previous: number | undefined, next: number | undefined): number
   return previous < middle && middle < next ? middle : undefined;
 }
 
-/** A policy that has another place, and those between which that is. */
+/** A moved policy and its new neighbors. */
 interface MovedPolicy {
   readonly policy: CompiledPolicy;
   readonly previous: CompiledPolicy | undefined;
@@ -175,22 +182,21 @@ interface MovedPolicy {
 }
 
 /**
- * The one policy that moved, where all others keep their order: what an administrator does by hand, found without a look at how
- * thousands stand to each other.
+ * The only policy that moved, if all others keep their order. This is the usual case, and it takes linear time.
  *
- * @returns undefined where nothing moved, or more than one policy did, or the default one
+ * @returns undefined if nothing moved, several policies moved, or the default policy moved
  */
 function onlyMoved(policies: readonly CompiledPolicy[], ids: readonly string[]): MovedPolicy | undefined {
   if (policies.length !== ids.length) return undefined;
-  const isAt = (place: number, wanted: number) => policies[place]?.facts.id === ids[wanted];
+  const isAt = (index: number, wanted: number) => policies[index]?.facts.id === ids[wanted];
   let first = 0;
   while (first < ids.length && isAt(first, first)) first += 1;
   let last = ids.length - 1;
   while (last > first && isAt(last, last)) last -= 1;
   if (first >= last) return undefined;
   const later = isAt(first, last);
-  for (let place = first; place < last; place += 1) {
-    if (!(later ? isAt(place + 1, place) : isAt(place, place + 1))) return undefined;
+  for (let index = first; index < last; index += 1) {
+    if (!(later ? isAt(index + 1, index) : isAt(index, index + 1))) return undefined;
   }
   if (!later && !isAt(last, first)) return undefined;
   const policy = policies[later ? first : last];
@@ -200,9 +206,12 @@ function onlyMoved(policies: readonly CompiledPolicy[], ids: readonly string[]):
   return { policy, previous, next: next?.facts.isDefault === true ? undefined : next };
 }
 
-/** Of policies in a wanted order, as many as possible that stand in it already: the longest run of rising ranks. */
+/** The largest set of policies that are already in the wanted order: the longest run of increasing ranks. */
 function longestRun(wanted: readonly CompiledPolicy[]): ReadonlySet<CompiledPolicy> {
-  /** The policy that ends the best run of each length, and before each policy the one that it follows in its run. */
+  /**
+   * `ends` holds the last policy of the best run of each length. `follows` holds the predecessor of each policy in its
+   * run.
+   */
   const ends: CompiledPolicy[] = [];
   const follows = new Map<CompiledPolicy, CompiledPolicy | undefined>();
   for (const policy of wanted) {

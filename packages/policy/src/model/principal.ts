@@ -4,8 +4,8 @@ import { bloomBitA, bloomBitB, hashOf, type Source } from "./source.ts";
 import type { SourceIndex } from "./source-index.ts";
 
 /**
- * Who asks, as found in a model: a user, with or without a device, or a site. Made once for a user or device and kept with it as long
- * as the user, the device and the groups stay the same, because a decision's cost is mostly that of reaching for what it reads.
+ * A resolved subject: a user, with or without a device, or a site. Principals are cached with their user or device
+ * until the user, the device or the groups change, because most of a decision's time is memory access.
  */
 export class Principal implements Source {
   readonly userId: string;
@@ -17,9 +17,9 @@ export class Principal implements Source {
   /** Undefined for traffic that enters at a site. */
   readonly user: UserFacts | undefined;
   readonly device: DeviceFacts | undefined;
-  /** Names the subject, for the spread over gateways. */
+  /** Identifies the subject when gateways are balanced. */
   readonly key: string;
-  /** Whether the user and the device may reach anything at all. */
+  /** Whether the user and the device may reach anything. */
   readonly isActive: boolean;
   #generation = 0;
   #policies: readonly CompiledPolicy[] = [];
@@ -43,7 +43,7 @@ export class Principal implements Source {
     this.isActive = (user === undefined || user.status === "active") && (device === undefined || device.active);
   }
 
-  /** @param groupIds those of the user's groups that there are */
+  /** @param groupIds the user's groups that exist */
   static user(user: UserFacts, groupIds: readonly string[]): Principal {
     return new Principal(user, groupIds, undefined, user.id);
   }
@@ -57,7 +57,7 @@ export class Principal implements Source {
     return new Principal(this.user, this.groupIds, device, device.id);
   }
 
-  /** What `index.naming` gives, looked up once for the same index as the last time. */
+  /** The result of `index.naming`, cached for the last index. */
   policiesOf(index: SourceIndex): readonly CompiledPolicy[] {
     if (this.#generation !== index.generation) {
       this.#generation = index.generation;

@@ -7,11 +7,17 @@ type Policies = readonly CompiledPolicy[];
 
 const none: Policies = [];
 
-/** Up to so many policies, which name so many sources together, are asked one by one; others are looked up by who is named in them. */
-const maxAskedInTurn = 12;
-const maxSourcesInTurn = 64;
+/**
+ * An index with at most this many policies, and this many sources in total, is scanned. A larger one is looked up by
+ * id.
+ */
+const maxScannedPolicies = 12;
+const maxScannedSources = 64;
 
-/** Policies by what in a source makes them apply, each list in order of rank. A policy stands wherever one of its sources leads. */
+/**
+ * Policies by the kind of source to which they apply, each list in order of rank. A policy is in the list of each of
+ * its sources.
+ */
 interface Parts {
   readonly anyone: Policies;
   readonly anyGroup: Policies;
@@ -22,26 +28,26 @@ interface Parts {
 }
 
 /**
- * Active policies for the same destination, from which those for a source are found without asking each: the cost of a decision must
- * not grow with the number of policies that are about other people. Immutable.
+ * Active policies for one destination, indexed by source. The time of a decision must not grow with the number of
+ * policies that apply to other people. Immutable.
  */
 export class SourceIndex {
   static readonly empty = new SourceIndex(none, undefined);
 
-  /** In order of rank. */
+  /** Policies in order of rank. */
   readonly policies: Policies;
   readonly generation = nextGeneration();
-  /** The hashes of all policies, and for each the place of its policy; empty where there are parts. */
+  /** Hashes of the sources of all policies, and for each hash the index of its policy. Empty if there are parts. */
   readonly #hashes: readonly number[];
-  readonly #places: readonly number[];
-  /** Undefined while there are so few that each is asked. */
+  readonly #policyIndexes: readonly number[];
+  /** Undefined for a small index, which is scanned. */
   readonly #parts: Parts | undefined;
 
   private constructor(policies: Policies, parts: Parts | undefined) {
     this.policies = policies;
-    const inTurn = parts === undefined ? policies : none;
-    this.#hashes = inTurn.flatMap(({ hashes }) => hashes);
-    this.#places = inTurn.flatMap(({ hashes }, place) => hashes.map(() => place));
+    const scanned = parts === undefined ? policies : none;
+    this.#hashes = scanned.flatMap(({ hashes }) => hashes);
+    this.#policyIndexes = scanned.flatMap(({ hashes }, index) => hashes.map(() => index));
     this.#parts = parts;
   }
 
@@ -50,7 +56,7 @@ export class SourceIndex {
     return new SourceIndex(policies, areFew(policies) ? undefined : partsOf(policies));
   }
 
-  /** The same without one policy and with another; either may be undefined. */
+  /** An index without `before` and with `after`. Either may be undefined. */
   with(before: CompiledPolicy | undefined, after: CompiledPolicy | undefined): SourceIndex {
     const policies = replaced(this.policies, before, after);
     if (this.#parts === undefined || areFew(policies)) return SourceIndex.of(policies);
@@ -64,17 +70,17 @@ export class SourceIndex {
 
   /** The other policies that apply to a source, in order of rank. */
   naming(source: Source): Policies {
-    return this.#parts === undefined ? this.#askedInTurn(source) : lookedUp(this.#parts, source);
+    return this.#parts === undefined ? this.#scan(source) : lookUp(this.#parts, source);
   }
 
-  #askedInTurn(source: Source): Policies {
+  #scan(source: Source): Policies {
     const hashes = this.#hashes;
     let naming: CompiledPolicy[] | undefined;
     for (let index = 0; index < hashes.length; index += 1) {
       const hash = hashes[index] ?? anyoneHash;
       if (hash !== anyoneHash && !hasHash(source, hash)) continue;
-      const policy = this.policies[this.#places[index] ?? 0];
-      // One that names the source twice was found before.
+      const policy = this.policies[this.#policyIndexes[index] ?? 0];
+      // A policy that names the source twice is already in the list.
       if (policy === undefined || policy === naming?.at(-1) || !policy.appliesTo(source)) continue;
       if (naming === undefined) naming = [policy];
       else naming.push(policy);
@@ -84,11 +90,11 @@ export class SourceIndex {
 }
 
 function areFew(policies: Policies): boolean {
-  if (policies.length > maxAskedInTurn) return false;
-  return policies.reduce((sum, { hashes }) => sum + hashes.length, 0) <= maxSourcesInTurn;
+  if (policies.length > maxScannedPolicies) return false;
+  return policies.reduce((sum, { hashes }) => sum + hashes.length, 0) <= maxScannedSources;
 }
 
-function lookedUp(parts: Parts, { userId, groupIds, deviceId }: Source): Policies {
+function lookUp(parts: Parts, { userId, groupIds, deviceId }: Source): Policies {
   const { anyGroup, anyDevice, byUser, byGroup, byDevice } = parts;
   const lists = [byUser.get(userId), ...groupIds.map((id) => byGroup.get(id))];
   if (groupIds.length > 0) lists.push(anyGroup);
@@ -129,7 +135,7 @@ function partsWith(parts: Parts, before: CompiledPolicy | undefined, after: Comp
     [before, after].map((policy) => (policy !== undefined && belongs(policy) ? policy : undefined)) as [
       CompiledPolicy | undefined,
       CompiledPolicy | undefined,
-    ]; // as many as there were
+    ]; // two items, like the array that was mapped
   const flag = (list: Policies, belongs: (policy: CompiledPolicy) => boolean) => {
     const [old, next] = listed(belongs);
     return old === undefined && next === undefined ? list : replaced(list, old, next);

@@ -1,24 +1,21 @@
-/** Who asks, as far as the sources of policies go. */
+/** The part of a principal that the sources of policies match. */
 export interface Source {
   /** Empty for traffic that enters at a site. */
   readonly userId: string;
-  /** Ids of the user's groups, those that there are. */
+  /** Ids of the user's groups that exist. */
   readonly groupIds: readonly string[];
   readonly deviceId: string | undefined;
-  /** The hashes of all these ids. */
+  /** Hashes of all these ids. */
   readonly hashes: readonly number[];
-  /**
-   * One bit of 32 for each of these hashes, in two ways: a hash whose bits are not both there is not among them. Most are told by that,
-   * without reaching for the hashes.
-   */
+  /** Two small Bloom filters of `hashes`. They reject most hashes without a search of the list. */
   readonly bloomA: number;
   readonly bloomB: number;
 }
 
-/** In place of the hashes of a policy that may apply to anybody. */
+/** The hash of a policy that may apply to any source. */
 export const anyoneHash = 0;
 
-/** A number of 32 bits for an id, other than that for anybody. Where a source and a policy share none, the policy names nothing of it. */
+/** A 32-bit hash of an id, never `anyoneHash`. A policy and a source without a common hash do not match. */
 export function hashOf(id: string): number {
   let hash = 0x811c9dc5;
   // The end of a UUIDv7 is random.
@@ -28,18 +25,18 @@ export function hashOf(id: string): number {
   return hash === anyoneHash ? 1 : hash;
 }
 
-/** Whether a hash is among those of a source. */
+/** Whether a source has a hash. */
 export function hasHash(source: Source, hash: number): boolean {
   if ((source.bloomA & bloomBitA(hash)) === 0 || (source.bloomB & bloomBitB(hash)) === 0) return false;
   return source.hashes.includes(hash);
 }
 
-/** Bits 27 to 31 of a hash. */
+/** The bit selected by bits 27 to 31 of a hash. */
 export function bloomBitA(hash: number): number {
   return 1 << (hash >>> 27);
 }
 
-/** Bits 22 to 26: a shift is by its distance's last five bits. */
+/** The bit selected by bits 22 to 26 of a hash. A shift uses only the lowest five bits of its distance. */
 export function bloomBitB(hash: number): number {
   return 1 << (hash >>> 22);
 }

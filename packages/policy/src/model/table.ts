@@ -1,14 +1,14 @@
 import { nextGeneration } from "./generation.ts";
 
 /**
- * An immutable map by id. A change is laid over what there was instead of copying it: a tenant's hundred thousand users are changed one
- * at a time, and readers of the former state keep it.
+ * An immutable map by id. A change is stored as an overlay instead of a copy, because a tenant's 100,000 users change
+ * one at a time. Earlier tables stay valid.
  */
 export class Table<Value> {
   static readonly empty: Table<never> = new Table(new Map<string, never>(), new Map<string, never>(), 0);
 
   readonly #base: ReadonlyMap<string, Value>;
-  /** What differs from the base; undefined stands for what is gone. */
+  /** Differences to the base. Undefined marks a removed key. */
   readonly #changed: ReadonlyMap<string, Value | undefined>;
   readonly size: number;
   readonly generation = nextGeneration();
@@ -32,7 +32,7 @@ export class Table<Value> {
     return this.#base.get(key);
   }
 
-  /** @param changes what keys have from now on; undefined takes a key out */
+  /** @param changes new values by key; undefined removes the key */
   with(changes: Iterable<readonly [key: string, value: Value | undefined]>): Table<Value> {
     const changed = new Map(this.#changed);
     let { size } = this;
@@ -41,7 +41,7 @@ export class Table<Value> {
       size += (value === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
       changed.set(key, value);
     }
-    // As many changes as this are worth one copy of everything: a single change then costs at most that, and rarely.
+    // After this many changes, merge the overlay into a new base. The copy then costs little per change.
     if (changed.size <= Math.max(64, Math.sqrt(this.#base.size) * 10)) return new Table(this.#base, changed, size);
     const base = new Map(this.#base);
     for (const [key, value] of changed) {

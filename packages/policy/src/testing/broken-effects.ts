@@ -7,10 +7,10 @@ import { answerOf, differenceOf, type WholeDifference, wholeOf } from "./referen
 
 export const effects: Effects = { accessLevel, compareAccess, checkExpectation };
 
-/** Any size: pages are put together again. */
+/** An arbitrary size. Pages are joined again. */
 const pageSize = 7;
 
-/** The comparison, but for what is done to its whole answer. */
+/** The real comparison, with a mistake in its whole result. */
 function changed(change: (whole: WholeDifference) => WholeDifference): Effects {
   return {
     ...effects,
@@ -18,7 +18,7 @@ function changed(change: (whole: WholeDifference) => WholeDifference): Effects {
   };
 }
 
-/** The comparison without some rows, or with others in their place; all else fits them. */
+/** The real comparison, with rows removed or replaced. Everything else in the result agrees with the rows. */
 function changedRows(change: (row: AccessRow) => AccessRow | undefined): Effects {
   return changed(({ rows }) => differenceOf(rows.flatMap((row) => change(row) ?? [])));
 }
@@ -33,19 +33,19 @@ function paged(page: (difference: AccessDifference) => AccessDifference["rows"])
   };
 }
 
-/** Comparisons with one mistake each, by what they do wrong. */
+/** Comparisons with one mistake each, by description. */
 export const brokenComparisons: ReadonlyMap<string, Effects> = new Map(
   Object.entries({
-    "forgets devices": changedRows((row) =>
+    "omits devices": changedRows((row) =>
       row.subject.kind === "user" && row.subject.deviceId !== undefined ? undefined : row,
     ),
-    "forgets users without a device": changedRows((row) =>
+    "omits users without a device": changedRows((row) =>
       row.subject.kind === "user" && row.subject.deviceId === undefined ? undefined : row,
     ),
-    "forgets sites": changedRows((row) => (row.subject.kind === "site" ? undefined : row)),
-    "forgets the internet": changedRows((row) => (row.resourceId === undefined ? undefined : row)),
-    "forgets who loses": changedRows((row) => (row.direction === "lost" ? undefined : row)),
-    "takes sometimes for always": changedRows((row) => {
+    "omits sites": changedRows((row) => (row.subject.kind === "site" ? undefined : row)),
+    "omits the internet": changedRows((row) => (row.resourceId === undefined ? undefined : row)),
+    "omits losses": changedRows((row) => (row.direction === "lost" ? undefined : row)),
+    "reports sometimes as always": changedRows((row) => {
       const [before, after] = [row.before, row.after].map((level) => (level === "sometimes" ? "always" : level));
       return before === undefined || after === undefined || before === after ? undefined : { ...row, before, after };
     }),
@@ -53,18 +53,18 @@ export const brokenComparisons: ReadonlyMap<string, Effects> = new Map(
       ...whole,
       gained: { ...whole.gained, users: whole.gained.users + whole.gained.devices },
     })),
-    "counts pairs by resources alone": changed((whole) => ({
+    "counts resources as pairs": changed((whole) => ({
       ...whole,
       lost: { ...whole.lost, pairs: whole.lost.resources },
     })),
-    "leaves out the last group": changed((whole) => ({ ...whole, groups: whole.groups.slice(0, -1) })),
-    "tells resources of a group apart": changed((whole) => ({
+    "omits the last group": changed((whole) => ({ ...whole, groups: whole.groups.slice(0, -1) })),
+    "splits groups by resource": changed((whole) => ({
       ...whole,
       groups: whole.groups.flatMap((group) =>
         group.resourceIds.map((id) => ({ ...group, resourceIds: [id], resources: 1, pairs: group.subjectCount })),
       ),
     })),
-    "leaves out a subject of each group": changed((whole) => ({
+    "omits a subject of each group": changed((whole) => ({
       ...whole,
       groups: whole.groups.map((group) => ({ ...group, subjects: group.subjects.slice(1) })),
     })),
@@ -73,7 +73,7 @@ export const brokenComparisons: ReadonlyMap<string, Effects> = new Map(
         ({ offset, limit }) =>
           rows({ offset: offset * 2, limit }),
     ),
-    "looks at the policies' changes alone": {
+    "ignores all changes except those of policies": {
       ...effects,
       compareAccess: (before, after, changes, circumstances) =>
         compareAccess(
@@ -83,7 +83,7 @@ export const brokenComparisons: ReadonlyMap<string, Effects> = new Map(
           circumstances,
         ),
     },
-    "does not look at resources": {
+    "ignores changes of resources": {
       ...effects,
       compareAccess: (before, after, changes, circumstances) =>
         compareAccess(
@@ -98,7 +98,7 @@ export const brokenComparisons: ReadonlyMap<string, Effects> = new Map(
       compareAccess: (before, after, changes, { now: _, ...circumstances }) =>
         compareAccess(before, after, changes, circumstances),
     },
-    "turns before and after around": {
+    "swaps before and after": {
       ...effects,
       compareAccess: (before, after, changes, circumstances) => compareAccess(after, before, changes, circumstances),
     },
@@ -108,20 +108,20 @@ export const brokenComparisons: ReadonlyMap<string, Effects> = new Map(
 /** Levels with one mistake each. */
 export const brokenLevels: ReadonlyMap<string, Effects> = new Map(
   Object.entries({
-    "takes what is open for absent": {
+    "treats open circumstances as absent": {
       ...effects,
       accessLevel: (model, subject, destination, { sourceIp = "none", country = "none", now = 0 }) =>
         accessLevel(model, subject, destination, { sourceIp, country, now }),
     } satisfies Effects,
-    "is never sure of a denial": {
+    "never reports never": {
       ...effects,
       accessLevel: (...asked) => (accessLevel(...asked) === "never" ? "sometimes" : accessLevel(...asked)),
     } satisfies Effects,
-    "takes sometimes for never": {
+    "reports sometimes as never": {
       ...effects,
       accessLevel: (...asked) => (accessLevel(...asked) === "sometimes" ? "never" : accessLevel(...asked)),
     } satisfies Effects,
-    "ignores properties given in place of stored ones": {
+    "ignores properties in the request": {
       ...effects,
       accessLevel(model, subject, destination, circumstances) {
         if (subject.kind === "site") return accessLevel(model, subject, destination, circumstances);
@@ -135,23 +135,23 @@ export const brokenLevels: ReadonlyMap<string, Effects> = new Map(
 /** Checks of expectations with one mistake each. */
 export const brokenChecks: ReadonlyMap<string, Effects> = new Map(
   Object.entries({
-    "never asks with a device": {
+    "never checks devices": {
       ...effects,
       checkExpectation: (model, expectation) => checkExpectation(model, { ...expectation, device: "none" }),
     } satisfies Effects,
-    "expects the contrary": {
+    "inverts the expectation": {
       ...effects,
       checkExpectation: (model, expectation) =>
         checkExpectation(model, { ...expectation, expected: expectation.expected === "denied" ? "allowed" : "denied" }),
     } satisfies Effects,
-    "holds what is about nothing": {
+    "accepts a missing subject or destination": {
       ...effects,
       checkExpectation(model, expectation) {
         const checked = checkExpectation(model, expectation);
         return checked.missing === undefined ? checked : { ...checked, holds: true };
       },
     } satisfies Effects,
-    "counts what it shows": {
+    "counts only listed subjects": {
       ...effects,
       checkExpectation(model, expectation) {
         const checked = checkExpectation(model, expectation);

@@ -7,7 +7,7 @@ import { changedFacts } from "./changed-facts.ts";
 import type { Engine } from "./engine-properties.ts";
 import { decideByContract } from "./reference-decision.ts";
 
-/** The reference in the place of the engine, and engines that are the reference but for one mistake. */
+/** The reference as an engine, and engines that equal the reference except for one mistake. */
 
 interface FakeModel {
   facts: TenantFacts;
@@ -22,7 +22,7 @@ export const referenceEngine: Engine<FakeModel> = {
 
 const MINUTE_MS = 60_000;
 
-/** `validUntil` by looking ahead, as far as the decision stays the same: at most to the end of the minute. */
+/** Computes `validUntil` by deciding at later times, at most until the end of the minute. */
 function decision(facts: TenantFacts, request: AccessRequest): Decision {
   const { readsNow, gatewaysInAnyOrder: _, ...decided } = decideByContract(facts, request);
   if (!readsNow) return decided;
@@ -31,7 +31,7 @@ function decision(facts: TenantFacts, request: AccessRequest): Decision {
   const isStable = [request.now + 1, endOfMinute - 1].every(
     (moment) => JSON.stringify(decideByContract(facts, { ...request, now: moment })) === now,
   );
-  // Rules may read seconds and milliseconds, so a minute whose ends agree is no proof.
+  // Rules may read seconds and milliseconds, so equal decisions at both ends of a minute prove nothing.
   const readsParts = facts.rules.some(({ text }) => /Seconds|Milliseconds|[=!]=/.test(text ?? ""));
   return { ...decided, validUntil: isStable && !readsParts ? endOfMinute : request.now + 1 };
 }
@@ -72,7 +72,7 @@ function resources(change: (resource: ResourceFacts, request: AccessRequest) => 
   };
 }
 
-/** Of the addresses that contain the asked one, only those with the shortest prefix. */
+/** Keeps only the addresses with the shortest prefix among those that contain the requested address. */
 function withShortestPrefix(facts: TenantFacts, { destination }: AccessRequest): TenantFacts {
   const asked = destination.kind === "address" ? rangeOf(destination.address) : undefined;
   if (asked === undefined) return facts;
@@ -96,7 +96,7 @@ function rangeOf(text: string): IpRange | undefined {
   return reading.ok ? reading.value : undefined;
 }
 
-/** Ids of resources with their last digit turned around: who was created last comes first. */
+/** Reverses the last digit of resource ids, so that the resource that was created last comes first. */
 const turned = (id: string) => `${id.slice(0, -1)}${9 - Number(id.slice(-1))}`;
 
 function turnedAround(facts: TenantFacts): TenantFacts {
@@ -109,14 +109,14 @@ function turnedAround(facts: TenantFacts): TenantFacts {
 
 const withoutIps = { sourceIps: [] };
 
-/** By what they do wrong. */
+/** Engines with one mistake each, by description. */
 export const brokenEngines: ReadonlyMap<string, Engine<FakeModel>> = new Map(
   Object.entries<Mistake>({
     "ignores sourceIps": policies(() => withoutIps),
-    "lets denying policies with sourceIps pass whoever has no source address": policies((policy, { sourceIp }) =>
+    "skips denying policies with sourceIps for an unknown source address": policies((policy, { sourceIp }) =>
       sourceIp === undefined && !policy.action && policy.sourceIps.length > 0 ? { active: false } : {},
     ),
-    "lets allowing policies with sourceIps admit whoever has no source address": policies((policy, { sourceIp }) =>
+    "applies allowing policies with sourceIps to an unknown source address": policies((policy, { sourceIp }) =>
       sourceIp === undefined && policy.action ? withoutIps : {},
     ),
     "evaluates inactive policies": policies(() => ({ active: true })),
@@ -126,13 +126,13 @@ export const brokenEngines: ReadonlyMap<string, Engine<FakeModel>> = new Map(
         policies: facts.policies.filter(({ isDefault, active }) => active || !isDefault),
       }),
     },
-    "asks for the resources of a policy on the internet": policies((policy, { destination }) =>
+    "checks the resources of a policy on the internet": policies((policy, { destination }) =>
       policy.type === "INTERNET" && !policy.isDefault && !policy.allResources && destination.kind === "address"
         ? { active: policy.resources.length > 0 && policy.active }
         : {},
     ),
     "ignores the gateways of a policy": policies((policy) => (policy.type === "INTERNET" ? {} : { gateways: [] })),
-    "counts groups that are gone": {
+    "counts deleted groups": {
       facts: (facts) => ({
         ...facts,
         groups: [
@@ -144,7 +144,7 @@ export const brokenEngines: ReadonlyMap<string, Engine<FakeModel>> = new Map(
         ],
       }),
     },
-    "admits where the rule is gone": {
+    "admits requests if the rule was deleted": {
       facts: (facts) => ({
         ...facts,
         rules: [
@@ -179,25 +179,25 @@ export const brokenEngines: ReadonlyMap<string, Engine<FakeModel>> = new Map(
       }),
     },
     "picks the shortest prefix": { facts: withShortestPrefix },
-    "takes a wildcard for its own domain": resources((resource, { destination }) => ({
+    "matches a wildcard to its own domain": resources((resource, { destination }) => ({
       addresses: resource.addresses.map((each) =>
         destination.kind === "address" && each.address === `*.${destination.address}`
           ? { ...each, address: destination.address }
           : each,
       ),
     })),
-    "takes no protocols for all": resources((resource) => ({
+    "treats no protocols as all protocols": resources((resource) => ({
       addresses: resource.addresses.map((each) =>
         each.protocols.length > 0 ? each : { ...each, protocols: [{ protocol: "TCP" }, { protocol: "UDP" }] },
       ),
     })),
-    "compares host names with their case": {
+    "compares host names with case": {
       request: (request) =>
         request.destination.kind === "address" && /[A-Z]/.test(request.destination.address)
           ? { ...request, destination: { ...request.destination, address: "other.example.net" } }
           : request,
     },
-    "does not know mapped IPv4 addresses": {
+    "ignores mapped IPv4 addresses": {
       request: (request) => {
         const { sourceIp, ...others } = request;
         return sourceIp?.startsWith("::ffff:") === true ? { ...others, sourceIp: "2001:db9::" } : request;
@@ -210,7 +210,7 @@ export const brokenEngines: ReadonlyMap<string, Engine<FakeModel>> = new Map(
         return { ...request, destination };
       },
     },
-    "ignores properties given in place of stored ones": {
+    "ignores properties in the request": {
       request: (request) => {
         if (request.subject.kind === "site") return request;
         const { attributes: _, posture: __, ...subject } = request.subject;
@@ -230,7 +230,7 @@ export const brokenEngines: ReadonlyMap<string, Engine<FakeModel>> = new Map(
         },
       },
     },
-    "sends to the internet what a resource does not offer": {
+    "sends unoffered protocols to the internet": {
       engine: {
         decide(model, request) {
           const decided = decision(model.facts, request);
@@ -239,7 +239,7 @@ export const brokenEngines: ReadonlyMap<string, Engine<FakeModel>> = new Map(
         },
       },
     },
-    "takes a block for a destination": {
+    "accepts a block as destination": {
       engine: {
         decide(model, request) {
           const { destination } = request;
@@ -255,21 +255,21 @@ export const brokenEngines: ReadonlyMap<string, Engine<FakeModel>> = new Map(
     "allows in mode RESTRICTED": {
       decision: (decided) => (decided.mode === "RESTRICTED" ? { ...decided, allowed: true } : decided),
     },
-    "leaves out that no gateway is reachable": {
+    "omits the reason for unreachable gateways": {
       decision: (decided) => ({ ...decided, reasons: [decided.reasons[0]] }),
     },
     "orders gateways by id": { decision: (decided) => ({ ...decided, gateways: [...decided.gateways].sort() }) },
-    "never says until when": {
+    "omits validUntil": {
       decision: ({ validUntil: _, ...decided }) => decided,
     },
-    "says a day later until when": {
+    "extends validUntil by a day": {
       decision: (decided) =>
         decided.validUntil === undefined ? decided : { ...decided, validUntil: decided.validUntil + 86_400_000 },
     },
-    "bounds every decision": {
+    "sets validUntil for every decision": {
       decision: (decided, { now }) => ({ ...decided, validUntil: now + 1 }),
     },
-    "remembers decisions whatever the time": {
+    "caches decisions independently of time": {
       engine: {
         decide(model, request) {
           const key = JSON.stringify({ ...request, now: 0 });
@@ -279,7 +279,7 @@ export const brokenEngines: ReadonlyMap<string, Engine<FakeModel>> = new Map(
         },
       },
     },
-    "remembers decisions whatever the source address": {
+    "caches decisions independently of the source address": {
       engine: {
         decide(model, request) {
           const key = JSON.stringify({ ...request, now: 0, sourceIp: "", country: "" });
@@ -299,7 +299,7 @@ function updatesBy(update: (facts: TenantFacts, changes: readonly FactChange[]) 
   };
 }
 
-/** Those that compile well and update badly, by what they do wrong. */
+/** Engines that compile correctly and update incorrectly, by description of the mistake. */
 export const brokenUpdates: ReadonlyMap<string, Engine<FakeModel>> = new Map(
   Object.entries({
     "ignores a new order of policies": updatesBy((facts, changes) =>
@@ -308,7 +308,7 @@ export const brokenUpdates: ReadonlyMap<string, Engine<FakeModel>> = new Map(
         changes.filter(({ kind }) => kind !== "policy-order"),
       ),
     ),
-    "keeps what is gone": updatesBy((facts, changes) =>
+    "retains deleted records": updatesBy((facts, changes) =>
       changedFacts(
         facts,
         changes.filter((change) => !("gone" in change)),
@@ -327,12 +327,12 @@ export const brokenUpdates: ReadonlyMap<string, Engine<FakeModel>> = new Map(
         !isDefault && facts.policies.every((policy) => policy.id !== id);
       return { ...others, policies: [...after.filter(isNew), ...after.filter((policy) => !isNew(policy))] };
     }),
-    "forgets the names of groups": updatesBy((facts, changes) => {
+    "ignores new names of groups": updatesBy((facts, changes) => {
       const after = changedFacts(facts, changes);
       const known = after.groups.filter(({ id }) => facts.groups.some((group) => group.id === id));
       return { ...after, groups: known };
     }),
-    "changes the model it was given": {
+    "modifies the previous model": {
       ...referenceEngine,
       update(model, changes) {
         model.facts = changedFacts(model.facts, changes);

@@ -1,7 +1,7 @@
 import type { PolicyType } from "@gatehouse/contract/records/policy";
 import type { FactChange, FactsByKind, PolicyFacts, TenantFacts } from "../model/facts.ts";
 
-/** The facts after some changes, one by one; what an updated model has to decide from. */
+/** The facts after changes that are applied one by one. An updated model must decide from these facts. */
 export function changedFacts(facts: TenantFacts, changes: readonly FactChange[]): TenantFacts {
   let current = facts;
   for (const change of changes) current = changedOnce(current, change);

@@ -13,7 +13,7 @@ import { devicePosture, ids, randomTenant } from "./random-tenant.ts";
 import { decideByContract } from "./reference-decision.ts";
 import { internetAddress, type LevelOf, referenceDifference, wholeOf } from "./reference-difference.ts";
 
-/** What is checked. */
+/** The functions under test. */
 export interface Effects {
   accessLevel(model: Model, subject: Subject, destination: Destination, circumstances: OpenCircumstances): AccessLevel;
   compareAccess(
@@ -27,13 +27,13 @@ export interface Effects {
 
 export interface EffectRun {
   readonly runs: number;
-  /** Absent: another one each time. */
+  /** If absent, each run has another seed. */
   readonly seed?: number;
-  /** Whether the first disagreement is reported as it is; shrinking takes time. */
+  /** Whether to report the first disagreement without shrinking it, which takes time. */
   readonly unshrunk?: boolean;
 }
 
-/** Circumstances with those of other fields left open. */
+/** Circumstances of a request with some fields left open. */
 const openedRequest = fc
   .tuple(randomRequest, fc.record({ sourceIp: fc.boolean(), country: fc.boolean(), now: fc.boolean() }))
   .map(([request, keeps]) => ({
@@ -50,9 +50,10 @@ const givenCircumstances = fc
   .map(([{ now }, sourceIp, country]) => ({ now, sourceIp, country }));
 
 /**
- * What `accessLevel` says is so in whatever circumstances are tried, and with all of them given it says what the contract decides.
+ * Checks that a level holds in all sampled circumstances, and that it equals the decision of the contract if all
+ * circumstances are given.
  *
- * @returns how many levels of each kind were met while something was open
+ * @returns the number of levels of each kind with open circumstances
  */
 export function checkLevels(effects: Effects, run: EffectRun): Map<AccessLevel, number> {
   const met = new Map<AccessLevel, number>();
@@ -90,7 +91,7 @@ export function checkLevels(effects: Effects, run: EffectRun): Map<AccessLevel, 
   return met;
 }
 
-/** What is open is taken from the sample, or is absent there. */
+/** Takes open circumstances from the sample, or leaves them absent. */
 function inCircumstances(
   subject: Subject,
   destination: Destination,
@@ -107,18 +108,18 @@ function inCircumstances(
   };
 }
 
-/** What was met on the way, for whoever wants to know that the random changes are worth something. */
+/** Counts by which tests verify that the random changes cover enough cases. */
 export interface DifferenceTally {
   gained: number;
   lost: number;
   sometimes: number;
-  /** Groups of several resources or subjects. */
+  /** Groups with several resources or subjects. */
   largeGroups: number;
 }
 
 /**
- * The difference is the one by deciding for every subject and destination, before and after: by the contract where all circumstances
- * are given, by `levelsOf` where some are open.
+ * Checks that the difference equals deciding each subject and destination before and after: by the contract if all
+ * circumstances are given, and by `levelsOf` otherwise.
  */
 export function checkDifferences(
   effects: Effects,
@@ -149,7 +150,7 @@ export function checkDifferences(
             levelOf: isGiven(circumstances)
               ? levelsByContract(tenant.facts, circumstances)
               : levelsOf(tenant.model, circumstances),
-          })) as [Parameters<typeof referenceDifference>[0], Parameters<typeof referenceDifference>[1]]; // two of two
+          })) as [Parameters<typeof referenceDifference>[0], Parameters<typeof referenceDifference>[1]]; // a pair
           const expected = referenceDifference(was, is);
           const answer = wholeOf(effects.compareAccess(before.model, model, changes, circumstances), pageSize);
           const text = `the difference, with ${JSON.stringify(circumstances)}, of ${JSON.stringify(changes)}`;
@@ -204,9 +205,9 @@ const randomExpectation: fc.Arbitrary<AccessExpectation> = fc.record({
 });
 
 /**
- * An expectation is checked as a loop over `accessLevel` checks it.
+ * Checks that an expectation equals a loop over `accessLevel`.
  *
- * @returns how many held and how many did not
+ * @returns the number of expectations that hold and that do not
  */
 export function checkExpectations(effects: Effects, levels: Effects, run: EffectRun): Map<boolean, number> {
   const met = new Map<boolean, number>();
@@ -283,7 +284,7 @@ function expectedAnswer(effects: Effects, facts: TenantFacts, expectation: Acces
   return { holds: broken.length === 0, asked: asked.length, brokenCount: broken.length, broken: broken.sort() };
 }
 
-/** The tenant with one user, who is active: nobody else is told what is wrong with a destination. */
+/** The tenant with one active user. A problem of the destination is reported only for a known subject. */
 function somebody(facts: TenantFacts): TenantFacts {
   const user = { id: "somebody", email: "", firstName: "", lastName: "", groups: [], attributes: {} };
   return { ...facts, users: [{ ...user, status: "active" }] };
@@ -302,7 +303,7 @@ const madeUp: Omit<DeviceFacts, "userId" | "posture"> = {
 function check<Values>(property: fc.IProperty<Values>, { runs, seed, unshrunk }: EffectRun): void {
   fc.assert(property, {
     numRuns: runs,
-    // The pools are what makes values meet; smaller ones first would only make them fewer.
+    // Values meet because pools are small. A bias towards small pools would only reduce the number of values.
     unbiased: true,
     endOnFailure: unshrunk ?? false,
     ...(seed !== undefined && { seed }),
@@ -314,7 +315,7 @@ function expectEqual(answer: unknown, expected: unknown, what: string): void {
   if (given !== wanted) throw new Error(`${what} disagrees:\n${given}\nshould be\n${wanted}`);
 }
 
-/** With the keys of objects in order. */
+/** Sorts the keys of objects. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === "object" && part !== null && !Array.isArray(part)

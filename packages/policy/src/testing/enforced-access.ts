@@ -8,9 +8,9 @@ import type {
 } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { TransportProtocol } from "../model/facts.ts";
 
-/** What arrives at a gateway out of its tunnel. */
+/** A packet that a gateway receives from its tunnel. */
 export interface Packet {
-  /** The key of the device's peer, or the address that a packet from another site comes from. */
+  /** The key of the device's peer, or the source address of a packet from another site. */
   readonly from: { readonly peer: string } | { readonly siteAddress: string };
   /** An IP address, or a name that the gateway has resolved to the packet's destination. */
   readonly to: string;
@@ -19,7 +19,10 @@ export interface Packet {
   readonly now: number;
 }
 
-/** Whether a gateway carries a packet: SPEC.md of the gateway link, "What a configuration means", as loops. */
+/**
+ * Whether a gateway carries a packet, implemented as loops after the gateway protocol's SPEC.md, "What a configuration
+ * means".
+ */
 export function isCarried(content: ConfigurationContent, packet: Packet): boolean {
   if ("peer" in packet.from && content.peers[packet.from.peer]?.kind !== "device") return false;
   const destination = destinationFor(content, packet.to);

@@ -8,10 +8,10 @@ import { checkDecisions, checkUpdates } from "./engine-properties.ts";
 import { ruleTexts } from "./random-rule.ts";
 import { storedAddresses } from "./random-tenant.ts";
 
-// The same tenants each time: that a mistake is found must not depend on luck.
+// A fixed seed, so that finding a mistake does not depend on chance.
 const seed = 4;
 
-describe("the properties find an engine that", () => {
+describe("the properties reject an engine that", () => {
   test.each([...brokenEngines])("%s", (_, engine) => {
     expect(() => checkDecisions(engine, { requests: 30_000, seed, unshrunk: true })).toThrow(/disagree|validUntil/);
   });
@@ -22,7 +22,7 @@ describe("the properties find an engine that", () => {
   });
 });
 
-test("the reference passes, and meets every reason, gateways and times on the way", () => {
+test("the reference passes, and the cases cover every reason, gateways and times", () => {
   const tally = checkDecisions(referenceEngine, { requests: budgeted(10_000), seed });
   expect(tally.requests).toBeGreaterThanOrEqual(budgeted(10_000));
   for (const reason of decisionReasons)
@@ -32,7 +32,7 @@ test("the reference passes, and meets every reason, gateways and times on the wa
   checkUpdates(referenceEngine, { requests: budgeted(2_000), seed });
 });
 
-test("a disagreement is shrunk to what it needs", () => {
+test("a disagreement is shrunk to a minimal case", () => {
   const mistaken = brokenEngines.get("ignores that devices are inactive") ?? referenceEngine;
   let message = "";
   try {
@@ -46,11 +46,11 @@ test("a disagreement is shrunk to what it needs", () => {
   );
 });
 
-test.each(ruleTexts)("%s is a rule that can be stored", (text) => {
+test.each(ruleTexts)("%s is a valid rule", (text) => {
   expect(checkRuleText(text)).toMatchObject({ ok: true });
 });
 
-test.each(storedAddresses)("%s is written as it is stored", (text) => {
+test.each(storedAddresses)("%s is in stored form", (text) => {
   const reading = parseAddressText(text);
   expect(reading.ok && reading.value.text).toBe(text);
 });

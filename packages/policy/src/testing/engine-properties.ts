@@ -9,7 +9,7 @@ import { turningPoints } from "./random-rule.ts";
 import { randomTenant } from "./random-tenant.ts";
 import { decideByContract, type ReferenceDecision } from "./reference-decision.ts";
 
-/** What is checked. */
+/** The functions under test. */
 export interface Engine<Model> {
   compile(facts: TenantFacts): Model;
   update(model: Model, changes: readonly FactChange[]): Model;
@@ -17,15 +17,15 @@ export interface Engine<Model> {
 }
 
 export interface PropertyRun {
-  /** At least so many requests are made, over as many tenants as that takes. */
+  /** The minimum number of requests, over as many tenants as necessary. */
   readonly requests: number;
-  /** Absent: another one each time. */
+  /** If absent, each run has another seed. */
   readonly seed?: number;
-  /** Whether the first disagreement is reported as it is; shrinking takes time. */
+  /** Whether to report the first disagreement without shrinking it, which takes time. */
   readonly unshrunk?: boolean;
 }
 
-/** What was met on the way, for whoever wants to know that the random tenants are worth something. */
+/** Counts by which tests verify that the random tenants cover enough cases. */
 export interface Tally {
   requests: number;
   readonly reasons: Map<DecisionReason, number>;
@@ -43,7 +43,7 @@ interface Shares {
 
 interface Asked {
   readonly request: AccessRequest;
-  /** Where between the moment of a request and the end of its decision time is tried, as shares of that span. */
+  /** Times between the request and the end of its decision, as shares of that period. */
   readonly shares: Shares;
 }
 
@@ -58,10 +58,10 @@ function askedUpTo(maxLength: number) {
 }
 
 /**
- * The engine decides as the reference does, and the reference decides the same until the engine's `validUntil`. All requests
- * of a tenant go to one model, so that whatever the engine remembers between them is tried too.
+ * Checks that the engine decides like the reference, and that the reference decides the same until the engine's
+ * `validUntil`. All requests of a tenant use one model, so that the engine's caches are tested too.
  *
- * @throws with the smallest tenant and request over which they disagree
+ * @throws with the smallest tenant and request that show a disagreement
  */
 export function checkDecisions<Model>(engine: Engine<Model>, run: PropertyRun): Tally {
   const tally: Tally = { requests: 0, reasons: new Map(), allowedWithGateways: 0, readingNow: 0, bounded: 0 };
@@ -83,10 +83,9 @@ export function checkDecisions<Model>(engine: Engine<Model>, run: PropertyRun): 
 }
 
 /**
- * A model that was updated, however often, decides as one compiled from what is so by then; and the models that it was made
- * from still decide as before.
+ * Checks that an updated model decides like a newly compiled one, and that its predecessors still decide as before.
  *
- * @throws with the smallest tenant, changes and requests for which that is not so
+ * @throws with the smallest tenant, changes and requests that show a disagreement
  */
 export function checkUpdates<Model>(engine: Engine<Model>, run: PropertyRun): number {
   let requests = 0;
@@ -131,7 +130,7 @@ function assertUntil<Values extends unknown[]>(
   for (let round = 0; requestsMade() < run.requests; round += 1) {
     const { failed, counterexample, errorInstance, seed } = fc.check(property, {
       numRuns: Math.min(200, Math.max(5, Math.ceil((run.requests - requestsMade()) / (MAX_REQUESTS_OF_A_TENANT / 2)))),
-      // The pools are what makes values meet; smaller ones first would only make them fewer.
+      // Values meet because pools are small. A bias towards small pools would only reduce the number of values.
       unbiased: true,
       endOnFailure: run.unshrunk ?? false,
       ...(run.seed !== undefined && { seed: run.seed + round }),
@@ -156,7 +155,7 @@ function failureOf<Values extends unknown[]>(
   }
 }
 
-/** What still fails after every element that can be taken out of any list within it was taken out. */
+/** Removes every list element without which the value still fails. */
 function minimized<Value>(value: Value, fails: (smaller: Value) => boolean): Value {
   let smallest = structuredClone(value);
   for (let shrunk = true; shrunk; ) {
@@ -175,7 +174,10 @@ function minimized<Value>(value: Value, fails: (smaller: Value) => boolean): Val
   return smallest;
 }
 
-/** Of lists within the value, not of the value itself; the last elements first, so that the others keep their places. */
+/**
+ * Paths to the elements of all lists within a value. The last elements come first, so that removals do not move the
+ * others.
+ */
 function pathsToElements(value: unknown, path: readonly string[] = []): string[][] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value)
@@ -194,7 +196,7 @@ function expectSame(expected: ReferenceDecision, decision: Decision, request: Ac
   }
 }
 
-/** `validUntil` by its meaning: for every moment before it, with all else equal, the decision is the same. */
+/** Checks `validUntil`: at every earlier time, an otherwise equal request has the same decision. */
 function expectValid(
   facts: TenantFacts,
   request: AccessRequest,
@@ -216,7 +218,7 @@ function expectValid(
   }
 }
 
-/** The same question at other moments, later and earlier: what an engine remembers of one must not answer another. */
+/** Repeats a request at later and earlier times. Values that the engine caches for one time must not affect another. */
 function expectSameAtOtherMoments<Model>(
   { decide }: Engine<Model>,
   model: Model,
@@ -255,7 +257,7 @@ function momentsBefore(now: number, validUntil: number | undefined, { one, other
   return candidates.filter((moment): moment is number => moment !== undefined && moment > now && moment <= last);
 }
 
-/** All that a decision says but for `validUntil`, as one text. */
+/** A decision without `validUntil`, as one text. */
 function comparable(decision: ReferenceDecision | Decision, gatewaysInAnyOrder: boolean): string {
   const { allowed, reasons, policy, resource, mode, gateways } = decision;
   return JSON.stringify([
@@ -284,7 +286,7 @@ function count(tally: Tally, expected: ReferenceDecision, decision: Decision): v
   if (decision.validUntil !== undefined) tally.bounded += 1;
 }
 
-/** Whoever changes what it was given to decide from fails at once. */
+/** Freezes the input, so that an engine that modifies it fails at once. */
 function frozen<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const part of Object.values(value)) frozen(part);

@@ -11,18 +11,18 @@ import type { AccessRequest, Destination, Subject } from "../decisions/request.t
 import type { PolicyFacts, Properties, RuleFacts, TenantFacts } from "../model/facts.ts";
 
 /**
- * Golden cases: one decision a file, `golden/<area>/<number>-<title>.yaml`, written by hand with the reason why it has to be
- * so. They name records; groups exist by being named, everything else by being described, and a name that begins with
- * "missing" stands for what is not there. Ids come from the order in the file.
+ * Golden cases. Each file `golden/<area>/<number>-<title>.yaml` contains one decision with its reason, written by hand.
+ * Cases refer to records by name. Groups exist when they are named, and all other records when they are described. A
+ * name that begins with "missing" refers to no record. Ids follow the order in the file.
  */
 
 interface GoldenFile {
-  /** Which step of the contract decides it, and what one could get wrong. */
+  /** The step of the contract that decides the case, and the mistake that the case detects. */
   readonly why: string;
   readonly tenant: {
     readonly users?: Readonly<Record<string, GoldenUser | null>>;
     readonly devices?: Readonly<Record<string, GoldenDevice | null>>;
-    /** A status alone, or with what AUTOMATIC load balancing looks at. */
+    /** Only the status, or the values that AUTOMATIC load balancing reads. */
     readonly gateways?: Readonly<Record<string, GatewayStatus>>;
     readonly resources?: Readonly<Record<string, GoldenResource | null>>;
     readonly policies?: readonly GoldenPolicy[];
@@ -32,7 +32,7 @@ interface GoldenFile {
 }
 
 interface GoldenUser {
-  /** Absent: active. */
+  /** Active if absent. */
   readonly status?: UserStatus;
   readonly groups?: readonly string[];
   readonly firstName?: string;
@@ -41,7 +41,7 @@ interface GoldenUser {
 }
 
 interface GoldenDevice {
-  /** Absent or null: of nobody. */
+  /** If absent or null, the device has no user. */
   readonly user?: string | null;
   readonly active?: boolean;
   readonly os?: string;
@@ -52,25 +52,25 @@ interface GoldenDevice {
 }
 
 interface GoldenResource {
-  /** Absent: PRIVATE. */
+  /** PRIVATE if absent. */
   readonly type?: ResourceType;
-  /** Which was created first, where the order in the file does not say it. */
+  /** The position in the order of creation, if it differs from the order in the file. */
   readonly created?: number;
   readonly loadBalancing?: LoadBalancingMode;
-  /** By address: protocols such as TCP/443, TCP/20-25, UDP, ICMP. */
+  /** Protocols by address, such as TCP/443, TCP/20-25, UDP or ICMP. */
   readonly addresses?: Readonly<Record<string, readonly string[]>>;
   readonly gateways?: readonly string[];
 }
 
 interface GoldenPolicy {
   readonly name: string;
-  /** Absent: PRIVATE. */
+  /** PRIVATE if absent. */
   readonly type?: PolicyType;
   readonly action?: "allow" | "deny";
   readonly active?: boolean;
   readonly isDefault?: boolean;
   readonly mode?: PolicyMode;
-  /** Which of the `all…` flags are set. */
+  /** The `all…` flags that are set. */
   readonly all?: readonly ("groups" | "users" | "devices" | "resources")[];
   readonly groups?: readonly string[];
   readonly users?: readonly string[];
@@ -78,9 +78,9 @@ interface GoldenPolicy {
   readonly resources?: readonly string[];
   readonly gateways?: readonly string[];
   readonly sourceIps?: readonly string[];
-  /** The text of its admission rule; absent: as `rule` says. */
+  /** The text of the admission rule. If absent, `rule` applies. */
   readonly when?: string;
-  /** A built-in rule, or one that is not there; absent: the one that admits. */
+  /** A built-in or missing rule. If absent, the rule that admits every request. */
   readonly rule?: "admit" | "never" | "missing";
 }
 
@@ -92,11 +92,11 @@ interface GoldenRequest {
   readonly posture?: Properties;
   readonly resource?: string;
   readonly to?: string;
-  /** TCP, or TCP/443. */
+  /** TCP or TCP/443. */
   readonly protocol?: string;
   readonly from?: string;
   readonly country?: string;
-  /** Absent: Thursday, 15 January 2026, at noon UTC. */
+  /** If absent, Thursday, 15 January 2026, at noon UTC. */
   readonly at?: string;
 }
 
@@ -106,9 +106,9 @@ export interface GoldenExpectation {
   readonly policy?: string;
   readonly resource?: string;
   readonly mode?: PolicyMode;
-  /** Absent: none. In order, unless load balancing is AUTOMATIC. */
+  /** None if absent. In order, unless load balancing is AUTOMATIC. */
   readonly gateways?: readonly string[];
-  /** The moment from which the decision is another one, or `never`. Absent: no rule on the way reads the clock. */
+  /** The time at which the decision changes, or `never`. If absent, no evaluated rule reads the clock. */
   readonly changesAt?: string;
 }
 
@@ -149,16 +149,16 @@ const keys = {
   expect: ["allowed", "reasons", "policy", "resource", "mode", "gateways", "changesAt"],
 } as const;
 
-/** All golden cases, by area and number. */
+/** All golden cases by area and number. */
 export function readGoldenCases(): GoldenCase[] {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".yaml"));
   return files.sort().map((name) => goldenCase(name, readFileSync(new URL(name, folder), "utf8")));
 }
 
-/** @throws Error for a file that does not say what a case needs, or says what no case knows */
+/** @throws Error for a file with missing or unknown keys */
 export function goldenCase(title: string, text: string): GoldenCase {
   try {
-    // What a file holds is checked where a mistake in writing one would go unnoticed: the names of its keys, and of records.
+    // Keys and names of records are checked, because a typing error there would go unnoticed.
     const file = parse(text) as GoldenFile;
     checkKeys(file);
     const names = namesOf(file.tenant);
@@ -174,7 +174,7 @@ export function goldenCase(title: string, text: string): GoldenCase {
   }
 }
 
-/** A decision in the words of a golden case, to be compared with what it expects. */
+/** A decision in the notation of golden cases. */
 export function inNames(
   golden: GoldenCase,
   decision: Omit<Decision, "validUntil">,
@@ -192,7 +192,7 @@ export function inNames(
   };
 }
 
-/** What a golden case expects, whole and comparable. */
+/** The expected decision of a golden case in comparable form. */
 export function expectationOf({ expected }: GoldenCase): Omit<GoldenExpectation, "changesAt"> {
   const { changesAt: _, ...others } = expected;
   return { ...others, gateways: expected.gateways ?? [] };
@@ -206,7 +206,7 @@ type Kind = "user" | "group" | "device" | "gateway" | "resource" | "rule" | "pol
 const kinds: readonly Kind[] = ["user", "group", "device", "gateway", "resource", "rule", "policy"];
 
 interface Names {
-  /** @throws Error for a name that nothing has, unless it says so by beginning with "missing" */
+  /** @throws Error for an unknown name that does not begin with "missing" */
   idOf(kind: Kind, name: string): string;
 }
 
@@ -229,12 +229,12 @@ function namesOf(tenant: GoldenFile["tenant"]): Names {
       const place = known[kind]?.indexOf(name) ?? -1;
       if (place >= 0) return idAt(kind, place + 1);
       if (kind === "group" || name.startsWith("missing")) return idAt(kind, 999_999);
-      throw new Error(`There is no ${kind} called ${name}.`);
+      throw new Error(`The ${kind} "${name}" does not exist.`);
     },
   };
 }
 
-/** In the shape of the server's ids; of one kind, the smaller number was created first. */
+/** An id in the form that the server uses. Within a kind, the smaller number was created first. */
 function idAt(kind: Kind, number: number): string {
   return `01980000-0000-7000-800${kinds.indexOf(kind) + 1}-${String(number).padStart(12, "0")}`;
 }
@@ -362,7 +362,8 @@ function destinationOf({ resource, to, protocol }: GoldenRequest, names: Names):
 
 function networkProtocol(text: string): NetworkProtocol {
   const [, protocol, port] = /^(TCP|UDP|ICMP)(?:\/([0-9]+(?:-[0-9]+)?))?$/.exec(text) ?? [];
-  if (protocol !== "TCP" && protocol !== "UDP" && protocol !== "ICMP") throw new Error(`${text} is no protocol.`);
+  if (protocol !== "TCP" && protocol !== "UDP" && protocol !== "ICMP")
+    throw new Error(`"${text}" is not a protocol. Use TCP, UDP or ICMP.`);
   return port === undefined ? { protocol } : { protocol, port };
 }
 
@@ -370,7 +371,7 @@ function checkKeys(file: GoldenFile): void {
   const check = (what: keyof typeof keys, value: object | null | undefined) => {
     const known: readonly string[] = keys[what];
     const unknown = Object.keys(value ?? {}).find((key) => !known.includes(key));
-    if (unknown !== undefined) throw new Error(`A golden ${what} has no ${unknown}.`);
+    if (unknown !== undefined) throw new Error(`Key "${unknown}" is not allowed in a golden ${what}.`);
   };
   check("file", file);
   check("tenant", file.tenant);
@@ -380,5 +381,6 @@ function checkKeys(file: GoldenFile): void {
   for (const policy of file.tenant?.policies ?? []) check("policy", policy);
   check("request", file.request);
   check("expect", file.expect);
-  if (typeof file.why !== "string" || file.why.length < 20) throw new Error("A golden case says why it is so.");
+  if (typeof file.why !== "string" || file.why.length < 20)
+    throw new Error("A golden case must give its reason in `why`.");
 }

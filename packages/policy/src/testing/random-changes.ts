@@ -5,8 +5,8 @@ import { changedFacts } from "./changed-facts.ts";
 import { factsOf, ids, policiesOfType } from "./random-tenant.ts";
 
 /**
- * What may happen to a tenant, as a choice that fits whatever the tenant has by then: an order of policies can be told only
- * once it is known which there are.
+ * A change that fits any state of a tenant. For example, an order of policies can be determined only when the existing
+ * policies are known.
  */
 export type Happening =
   | { readonly what: "change"; readonly change: FactChange }
@@ -32,13 +32,13 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   },
 );
 
-/** Batches of one to four, as a command may change several records at once. */
+/** Batches of one to four changes, because a command may change several records at once. */
 export const randomHappenings: fc.Arbitrary<readonly (readonly Happening[])[]> = fc.array(
   fc.array(happening, { minLength: 1, maxLength: 4 }),
   { minLength: 1, maxLength: 6 },
 );
 
-/** The changes that a batch of happenings makes of a tenant. */
+/** Converts a batch to changes of the tenant's facts. */
 export function changesIn(facts: TenantFacts, batch: readonly Happening[]): FactChange[] {
   const changes: FactChange[] = [];
   for (const each of batch) {
@@ -61,7 +61,7 @@ function changesOf<Kind extends keyof FactsByKind>(kind: Kind, pool: readonly st
   const facts: (id: string) => fc.Arbitrary<FactsByKind[Kind]> = factsOf[kind];
   return fc.constantFrom(...pool).chain((id) =>
     fc.oneof(
-      // Kind and facts belong together, which a type parameter cannot tell.
+      // Kind and facts belong together, which a type parameter cannot express.
       {
         arbitrary: facts(id).map((now): Happening => ({ what: "change", change: { kind, facts: now } as FactChange })),
         weight: 3,

@@ -5,7 +5,7 @@ import { ids } from "./random-tenant.ts";
 const sourceIp = fc.constantFrom(null, "192.0.2.7", "198.51.100.127", "2001:db8::7");
 const country = fc.constantFrom(null, "DE", "FR");
 
-/** Links of all the devices and gateways that random tenants may have; few have none. */
+/** Links for the devices and gateways of random tenants. A few have none. */
 export const randomLinks: fc.Arbitrary<LinkFacts> = fc
   .tuple(
     fc.tuple(...ids.devices.map(() => fc.record({ isKnown: fc.nat(8), sourceIp, country, key: fc.nat(3) }))),

@@ -3,7 +3,7 @@ import type { AccessRequest, Destination, Subject } from "../decisions/request.t
 import { turningPoints } from "./random-rule.ts";
 import { devicePosture, ids, storedAddresses, userProperties, usualOwner } from "./random-tenant.ts";
 
-/** Requests to the random tenants, mostly about what exists, and around the moments at which rules change. */
+/** Requests to random tenants. Most refer to existing records, at times close to changes of rules. */
 
 const subject: fc.Arbitrary<Subject> = fc.oneof(
   { arbitrary: fc.constantFrom(...ids.users).chain((userId) => withStandIns({ kind: "user", userId })), weight: 4 },
@@ -29,7 +29,7 @@ const subject: fc.Arbitrary<Subject> = fc.oneof(
   },
 );
 
-/** What people write, and what gateways report. */
+/** Addresses in requests, in the notations of people and of gateways. */
 const askedAddresses = [
   ...storedAddresses.filter((address) => !address.startsWith("*") && !address.includes("/")),
   "192.0.2.0",
@@ -97,7 +97,7 @@ const destination: fc.Arbitrary<Destination> = fc.oneof(
   },
 );
 
-/** Around a turning point: just before and after, and at odd hours of the days around. */
+/** Times around a turning point: just before and after it, and at random hours of the surrounding days. */
 export const moment: fc.Arbitrary<number> = fc
   .tuple(
     fc.constantFrom(...turningPoints),
@@ -132,7 +132,7 @@ export const randomRequest: fc.Arbitrary<AccessRequest> = fc.record(
   { requiredKeys: ["subject", "destination", "now"], noNullPrototype: true },
 );
 
-/** The subject, at times with properties in place of the stored ones. */
+/** The subject, sometimes with properties that replace the stored ones. */
 function withStandIns(subject: Exclude<Subject, { kind: "site" }>): fc.Arbitrary<Subject> {
   return fc.oneof(
     { arbitrary: fc.constant<Subject>(subject), weight: 5 },

@@ -1,25 +1,26 @@
 import fc from "fast-check";
 
 /**
- * Texts of admission rules over the few facts that the random tenants have, so that they are met about as often as not,
- * with what is easily got wrong: missing attributes, names that objects inherit, local time around its changes.
+ * Texts of admission rules over the few facts of random tenants, so that about half of them are met. They contain
+ * typical sources of mistakes: missing attributes, names of inherited object properties, and local time around clock
+ * changes.
  */
 
 export const zones = [
   "UTC",
   "Europe/Berlin",
   "America/New_York",
-  // Half an hour more in summer.
+  // A summer time offset of half an hour.
   "Australia/Lord_Howe",
   "Asia/Kolkata",
   "America/St_Johns",
-  // Changes its clock at midnight, so that a day begins at one.
+  // The clock changes at midnight, so that a day begins at one.
   "America/Santiago",
-  // Without a change of the clock, and a day ahead.
+  // No clock changes, and one day ahead.
   "Pacific/Apia",
 ] as const;
 
-/** Moments at which rules below, or clocks, change; requests are made around them. */
+/** Times at which the rules below, or clocks, change. */
 export const turningPoints = [
   "2026-03-29T01:00:00Z",
   "2026-10-25T01:00:00Z",
@@ -36,7 +37,7 @@ export const turningPoints = [
 ] as const;
 
 const zone = fc.constantFrom(...zones).map((name) => `'${name}'`);
-/** None stands for UTC. */
+/** If absent, UTC. */
 const zoneOrNone = fc.oneof({ arbitrary: zone, weight: 5 }, { arbitrary: fc.constant(""), weight: 1 });
 const hour = fc.integer({ min: 0, max: 24 });
 const instant = fc.constantFrom(...turningPoints).map((text) => `timestamp('${text}')`);
@@ -72,7 +73,7 @@ const timeConditions = fc.oneof(
   fc.constant("[1, 5].exists(day, day == now.getDayOfWeek('Europe/Berlin'))"),
 );
 
-/** All are valid; what they evaluate to is another matter. */
+/** All of these texts are valid. */
 export const ruleTexts = [
   "true",
   "false",
@@ -142,7 +143,7 @@ export const ruleTexts = [
   "user.department",
 ] as const;
 
-/** What no administrator can store, but what a decision must survive. */
+/** Texts that cannot be stored but must not break a decision. */
 const hopelessTexts = [
   "",
   "user.",

@@ -17,8 +17,8 @@ import type {
 import { ruleText, zones } from "./random-rule.ts";
 
 /**
- * Tenants that are small and dense, so that conditions meet often. Ids come from pools of a few, of which a tenant has some:
- * what is named may be missing. Records stand in any order, whenever they were created.
+ * Small and dense tenants, so that conditions often meet. Ids come from small pools, of which a tenant contains a part:
+ * named records may be missing. The order of records is independent of their creation.
  */
 
 export const ids = {
@@ -29,13 +29,13 @@ export const ids = {
   resources: pool(5, 6),
   rules: pool(6, 7),
   policies: pool(7, 9),
-  /** Of each tenant's default policy of INTERNET, where it has one. */
+  /** The id of the default INTERNET policy, if the tenant has one. */
   defaultPolicy: id(8, 1),
 } as const;
 
 const [allowRule = "", denyRule = ""] = ids.rules;
 
-/** Canonical, as addresses are stored: exact ones, blocks within each other, and wildcards of several depths. */
+/** Addresses in stored form: single addresses, nested blocks, and wildcards of several depths. */
 export const storedAddresses = [
   "192.0.2.1",
   "192.0.2.1/32",
@@ -68,10 +68,10 @@ export const userProperties: fc.Arbitrary<Properties> = someOf({
   zone: fc.constantFrom(...zones, "Nowhere/Land"),
   until: fc.constantFrom("2026-03-29T01:00:00Z", "2026-01-15T08:00:00.000+01:00", "soon"),
   pattern: fc.constantFrom("^user-1", "example", "("),
-  // Hidden by the fields of the same name.
+  // Hidden by the field of the same name.
   email: fc.constant("stored"),
   groups: fc.constant("Engineers"),
-  // What every object inherits.
+  // A name that every object inherits.
   constructor: fc.constant("stored"),
   toString: fc.constant("stored"),
   now: fc.constant("an attribute"),
@@ -94,7 +94,7 @@ const networkProtocol: fc.Arbitrary<NetworkProtocol> = fc.constantFrom<NetworkPr
   { protocol: "ICMP" },
 );
 
-/** A record of each kind, given its id; what it was named when it was made does not matter to anything. */
+/** A record of each kind with a given id. */
 export const factsOf: { readonly [Kind in keyof FactsByKind]: (id: string) => fc.Arbitrary<FactsByKind[Kind]> } = {
   user: (id) =>
     fc.record<UserFacts>({
@@ -109,7 +109,7 @@ export const factsOf: { readonly [Kind in keyof FactsByKind]: (id: string) => fc
   group: (id) =>
     fc.record<GroupFacts>({
       id: fc.constant(id),
-      // The last two sort one way by code point, and the other by UTF-16 unit.
+      // Order by code point and order by UTF-16 unit differ for the last two names.
       name: fc.constant(["Guests", "Engineers", "\u{1f600}", "\uff61"][numberOf(id) - 1] ?? id),
     }),
   device: (id) =>
@@ -153,7 +153,7 @@ export const factsOf: { readonly [Kind in keyof FactsByKind]: (id: string) => fc
   policy: (id) => policyFacts(id),
 };
 
-/** Any policy of an id; its type is given by the id, since no policy can change it. */
+/** Any policy with this id. The id determines the type, because a policy cannot change its type. */
 function policyFacts(id: string): fc.Arbitrary<PolicyFacts> {
   const isDefault = id === ids.defaultPolicy;
   const kinds = ["PRIVATE", "INTERNET", "SITETOSITE", "PRIVATE", "SAAS", "INTERNET"] as const;
@@ -176,7 +176,7 @@ function policyFacts(id: string): fc.Arbitrary<PolicyFacts> {
     resources: someFrom(ids.resources, 4),
     gateways: often<string[]>([], someFrom(ids.gateways, 3), 1),
     sourceIps: often<string[]>([], someFrom(sourceRanges, 3), 1),
-    // The last is no rule at all.
+    // The last text is not a rule.
     rule: fc.oneof(
       { arbitrary: fc.constant(allowRule), weight: 4 },
       { arbitrary: fc.constantFrom(...ids.rules), weight: 7 },
@@ -195,27 +195,27 @@ const sourceRanges = [
   "::/0",
 ] as const;
 
-/** A whole tenant; it need not have everything that its records name. */
+/** A whole tenant. Records that it names may be missing. */
 export const randomTenant: fc.Arbitrary<TenantFacts> = fc
   .record({
-    users: maxOf(ids.users, factsOf.user),
-    groups: maxOf(ids.groups, factsOf.group),
-    devices: maxOf(ids.devices, factsOf.device),
-    gateways: maxOf(ids.gateways, factsOf.gateway),
-    resources: maxOf(ids.resources, factsOf.resource),
-    rules: maxOf(ids.rules, factsOf.rule),
-    policies: maxOf(ids.policies, factsOf.policy),
+    users: mostOf(ids.users, factsOf.user),
+    groups: mostOf(ids.groups, factsOf.group),
+    devices: mostOf(ids.devices, factsOf.device),
+    gateways: mostOf(ids.gateways, factsOf.gateway),
+    resources: mostOf(ids.resources, factsOf.resource),
+    rules: mostOf(ids.rules, factsOf.rule),
+    policies: mostOf(ids.policies, factsOf.policy),
     defaults: fc.array(factsOf.policy(ids.defaultPolicy), { maxLength: 1 }),
   })
   .map(({ policies, defaults, ...others }) => ({ ...others, policies: [...policies, ...defaults] }));
 
-/** All policies of a type in the tenant, which a change of their order has to list. */
+/** All policies of a type in the tenant, which a change of their order must list. */
 export function policiesOfType(facts: TenantFacts, type: (typeof policyTypes)[number]): readonly PolicyFacts[] {
   return facts.policies.filter((policy) => policy.type === type);
 }
 
-/** Most of a pool's records, in any order; shrinking leaves them out, and puts them into the order of their ids. */
-function maxOf<Facts>(pool: readonly string[], arbitrary: (id: string) => fc.Arbitrary<Facts>): fc.Arbitrary<Facts[]> {
+/** Most records of a pool in any order. Shrinking removes records and sorts them by id. */
+function mostOf<Facts>(pool: readonly string[], arbitrary: (id: string) => fc.Arbitrary<Facts>): fc.Arbitrary<Facts[]> {
   const records = pool.map((id) => fc.record({ presence: fc.nat(10), place: fc.nat(50), facts: arbitrary(id) }));
   return fc.tuple(...records).map((all) =>
     all
@@ -239,11 +239,11 @@ function often<Value>(usual: Value, others: fc.Arbitrary<Value>, weight: number)
 
 /** Some of the entries, each with one of its values. */
 function someOf(model: Readonly<Record<string, fc.Arbitrary<string | number | boolean>>>): fc.Arbitrary<Properties> {
-  // Keys that are not required are left out rather than undefined, which the type of `fc.record` does not tell.
+  // Optional keys are absent instead of undefined, which the type of `fc.record` does not express.
   return fc.record({ ...model }, { requiredKeys: [], noNullPrototype: true }) as fc.Arbitrary<Properties>;
 }
 
-/** Whom a device belongs to in most tenants, so that requests can name the two together. */
+/** The owner of a device in most tenants, so that requests can name both. */
 export function usualOwner(device: string): string {
   return ids.users[numberOf(device) % ids.users.length] ?? "";
 }
@@ -252,7 +252,7 @@ function pool(kind: number, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => id(kind, index + 1));
 }
 
-/** In the shape of the server's ids; of one kind, the smaller number was created first. */
+/** An id in the form that the server uses. Within a kind, the smaller number was created first. */
 function id(kind: number, number: number): string {
   return `01980000-0000-7000-800${kind}-${String(number).padStart(12, "0")}`;
 }

@@ -17,16 +17,16 @@ import type {
 import { type RuleVariables, referenceRule } from "./reference-rule.ts";
 
 /**
- * "Policy evaluation" of the contract, written down as loops, to be read beside its text, which the comments quote. It is
- * what the engine is held against, and stays free of anything that makes it faster. What the contract leaves open is in
- * docs/decisions/0029-policy-evaluation.md. One file, long as it is, because it is one text.
+ * "Policy evaluation" of the contract as plain loops, to be read beside the contract's text, which the comments quote.
+ * The engine is tested against this module, which contains no optimizations. docs/decisions/0029-policy-evaluation.md
+ * covers cases that the contract leaves open. The module is one file because the contract's section is one text.
  */
 
-/** A decision without its `validUntil`, and what a comparison has to know beside it. */
+/** A decision without `validUntil`, and hints for its comparison. */
 export interface ReferenceDecision extends Omit<Decision, "validUntil"> {
-  /** Whether any rule that was evaluated on the way reads `now`. */
+  /** Whether any evaluated rule reads `now`. */
   readonly readsNow: boolean;
-  /** Whether `gateways` are a set: AUTOMATIC load balancing orders them by more than the contract says. */
+  /** Whether `gateways` is a set. The order of AUTOMATIC load balancing is not part of the contract. */
   readonly gatewaysInAnyOrder: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface ReferenceDecision extends Omit<Decision, "validUntil"> {
 export function decideByContract(facts: TenantFacts, request: AccessRequest): ReferenceDecision {
   // "1. An unknown or inactive user, a user still pending, an inactive device, or a device of another user → deny, with
   // that reason."
-  const asking = whoAsks(facts, request.subject);
+  const asking = resolveSubject(facts, request.subject);
   if (typeof asking === "string") return denied(asking);
 
   // "2. The destination picks the resource: by id, or by address".
@@ -69,14 +69,14 @@ export function decideByContract(facts: TenantFacts, request: AccessRequest): Re
   return denied("no_policy_allows", { resource, readsNow });
 }
 
-interface TestedPrincipal {
+interface ResolvedSubject {
   /** Absent for a site. */
   readonly user?: UserFacts;
   readonly device?: DeviceFacts;
   readonly isSite: boolean;
 }
 
-function whoAsks(facts: TenantFacts, subject: Subject): TestedPrincipal | DecisionReason {
+function resolveSubject(facts: TenantFacts, subject: Subject): ResolvedSubject | DecisionReason {
   if (subject.kind === "site") {
     return facts.gateways.some(({ id }) => id === subject.gatewayId) ? { isSite: true } : "unknown_gateway";
   }
@@ -139,7 +139,9 @@ function pickResource(facts: TenantFacts, destination: Destination): PickedResou
   return {};
 }
 
-/** How closely an address of a resource matches an asked one: more is closer; negative: not at all. */
+/**
+ * The specificity of the match between an address of a resource and a requested address. Negative if they do not match.
+ */
 function specificity(address: string, askedText: string): number {
   const own = parseAddressText(address);
   const asked = parseAddressText(askedText);
@@ -171,8 +173,11 @@ function firstCreated(resources: readonly ResourceFacts[]): ResourceFacts | unde
   return [...resources].sort((a, b) => (a.id < b.id ? -1 : 1))[0];
 }
 
-/** "The resource's type picks the list of policies: PRIVATE or SAAS; INTERNET for a resource of that type and when none matches." */
-function listOfPolicies(asking: TestedPrincipal, resource: ResourceFacts | undefined): PolicyType {
+/**
+ * "The resource's type picks the list of policies: PRIVATE or SAAS; INTERNET for a resource of that type and when none
+ * matches."
+ */
+function listOfPolicies(asking: ResolvedSubject, resource: ResourceFacts | undefined): PolicyType {
   if (asking.isSite) return "SITETOSITE";
   return resource === undefined ? "INTERNET" : resource.type;
 }
@@ -182,10 +187,10 @@ function isDefaultOfInternet(policy: PolicyFacts): boolean {
 }
 
 /**
- * "source (allUsers, or the user in `users`; allGroups and the user is in some group, or in one of `groups`; allDevices and
- * a device asks, or the device in `devices`; any one of these suffices; SITETOSITE has none of these)".
+ * "source (allUsers, or the user in `users`; allGroups and the user is in some group, or in one of `groups`; allDevices
+ * and a device asks, or the device in `devices`; any one of these suffices; SITETOSITE has none of these)".
  */
-function sourceApplies(facts: TenantFacts, policy: PolicyFacts, { user, device }: TestedPrincipal): boolean {
+function sourceApplies(facts: TenantFacts, policy: PolicyFacts, { user, device }: ResolvedSubject): boolean {
   if (policy.type === "SITETOSITE") return true;
   if (user === undefined) return false;
   if (policy.allUsers || policy.users.includes(user.id)) return true;
@@ -229,12 +234,13 @@ function evaluateRule(
 }
 
 /**
- * "Variables: `user` (email, firstName, lastName, status, groups — their names — and, for anything else, its attributes),
- * `device` (name, os, osVersion, appVersion, hardwareId, posture), `source` (ip, country), `resource` (name, type), `now`".
+ * "Variables: `user` (email, firstName, lastName, status, groups — their names — and, for anything else, its
+ * attributes), `device` (name, os, osVersion, appVersion, hardwareId, posture), `source` (ip, country), `resource`
+ * (name, type), `now`".
  */
 function variablesOf(
   facts: TenantFacts,
-  { user, device }: TestedPrincipal,
+  { user, device }: ResolvedSubject,
   resource: ResourceFacts | undefined,
   request: AccessRequest,
 ): RuleVariables {
@@ -327,9 +333,9 @@ function throughResource(
   policy: PolicyFacts,
   resource: ResourceFacts | undefined,
 ): Pick<ReferenceDecision, "allowed" | "reasons" | "gateways" | "gatewaysInAnyOrder"> {
-  // "5. Reachable gateways for an allowed resource: the resource's gateways, only those named in the policy's `gateways`
-  // where it names any, ONLINE and not in MAINTENANCE. MANUAL: by priority. … None left: still allowed, `gateways` empty,
-  // with that reason."
+  // "5. Reachable gateways for an allowed resource: the resource's gateways, only those named in the policy's
+  // `gateways` where it names any, ONLINE and not in MAINTENANCE. MANUAL: by priority. … None left: still allowed,
+  // `gateways` empty, with that reason."
   const own = resource?.gateways ?? [];
   const usable = policy.gateways.length === 0 ? own : own.filter((id) => policy.gateways.includes(id));
   const gateways = onlineOf(facts, usable);

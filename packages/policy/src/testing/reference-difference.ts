@@ -9,7 +9,7 @@ import type {
 import type { AccessLevel } from "../effects/access-level.ts";
 import type { TenantFacts } from "../model/facts.ts";
 
-/** What an `AccessDifference` says, whole. */
+/** The whole content of an `AccessDifference`. */
 export interface WholeDifference {
   readonly gained: AccessCounts;
   readonly lost: AccessCounts;
@@ -22,10 +22,10 @@ export type WholeGroup = Omit<AccessGroup, "subjects"> & { readonly subjects: re
 /** The level of a subject's access to a resource, or to the internet. */
 export type LevelOf = (subject: AccessSubject, resourceId: string | undefined) => AccessLevel;
 
-/** No resource has an address in the domain that is reserved for being nowhere. */
+/** No resource has an address in this domain, which is reserved for invalid names. */
 export const internetAddress = "nowhere.invalid";
 
-/** The difference by asking for every subject and destination, before and after; loops, and nothing that makes them faster. */
+/** Computes the difference by deciding each subject and destination before and after. Contains no optimizations. */
 export function referenceDifference(
   before: { readonly facts: TenantFacts; readonly levelOf: LevelOf },
   after: { readonly facts: TenantFacts; readonly levelOf: LevelOf },
@@ -43,7 +43,7 @@ export function referenceDifference(
   return differenceOf(rows);
 }
 
-/** What an answer says, by reading its rows in pages of a size. */
+/** Reads all rows of a difference in pages. */
 export function wholeOf(difference: AccessDifference, pageSize: number): WholeDifference {
   return {
     gained: difference.gained,
@@ -53,7 +53,7 @@ export function wholeOf(difference: AccessDifference, pageSize: number): WholeDi
   };
 }
 
-/** What whole differences look like as the answer of an engine. */
+/** Presents a whole difference as the result of an engine. */
 export function answerOf({ groups, rows, ...counts }: WholeDifference): AccessDifference {
   const paged =
     <Value>(all: readonly Value[]) =>

@@ -5,11 +5,13 @@ import { TIME_PARTS } from "../admission-rules/rule-language.ts";
 import { walkRule } from "../admission-rules/rule-syntax.ts";
 
 /**
- * "Admission rule text" of the contract, evaluated naively: every variable is dynamic, which gives well-typed rules the
- * same meaning. Nothing here is shared with the engine but the library that parses.
+ * "Admission rule text" of the contract, evaluated without optimizations: every variable is dynamic, which gives
+ * well-typed rules the same meaning. Only the parser library is shared with the engine.
  */
 
-/** Absent variables are left out. Records are maps: attributes may have the names of what every object inherits. */
+/**
+ * Unknown variables are absent. Records are maps, because attributes may have the names of inherited object properties.
+ */
 export interface RuleVariables {
   readonly user?: ReadonlyMap<string, unknown>;
   readonly device?: ReadonlyMap<string, unknown>;
@@ -19,16 +21,16 @@ export interface RuleVariables {
 }
 
 export interface ReferenceRule {
-  /** True is met, and anything else, errors included, is not. */
+  /** Whether the rule gives true. Any other value or an error is not met. */
   isMet(variables: RuleVariables): boolean;
   readonly readsNow: boolean;
 }
 
-/** The only things kept between evaluations: they depend on the text of a rule, or on the name of a zone, alone. */
+/** Caches that depend only on the text of a rule or on the name of a zone. */
 const rules = new Map<string, ReferenceRule>();
 const zones = new Map<string, Intl.DateTimeFormat>();
 
-/** The rule of a text; one that cannot be read is never met. */
+/** The rule of a text. An invalid text is never met. */
 export function referenceRule(text: string): ReferenceRule {
   const known = rules.get(text);
   if (known !== undefined) return known;
@@ -47,7 +49,7 @@ function readRule(text: string): ReferenceRule {
   });
   const isMet = (variables: RuleVariables) => {
     try {
-      // The library's context is an object by variable name, which this is.
+      // The library's context is an object by variable name.
       return rule({ ...variables }) === true;
     } catch {
       return false;
@@ -56,7 +58,7 @@ function readRule(text: string): ReferenceRule {
   return { isMet, readsNow: check.readsNow };
 }
 
-/** What the library does with the host's RegExp, or in the host's own time zone, is called by names of our own. */
+/** Renames calls for which the library would use the host's RegExp or time zone. */
 function replaceCall(node: ASTNode): void {
   if (node.op !== "rcall") return;
   const [name, , args] = node.args;
@@ -87,7 +89,7 @@ function ruleLanguage(): Environment {
   return language;
 }
 
-/** What the clock on a wall of the zone shows, as if that were UTC. */
+/** The local time of a zone in the UTC fields of a date. */
 function localTime(at: Date, timeZone: string): Date {
   const shown = new Map(
     zoneOf(timeZone)
@@ -99,7 +101,7 @@ function localTime(at: Date, timeZone: string): Date {
   return new Date(whole + at.getUTCMilliseconds());
 }
 
-/** @throws RangeError for a name that is no time zone */
+/** @throws RangeError for an unknown time zone */
 function zoneOf(timeZone: string): Intl.DateTimeFormat {
   const known = zones.get(timeZone);
   if (known !== undefined) return known;
@@ -120,7 +122,9 @@ function zoneOf(timeZone: string): Intl.DateTimeFormat {
   return zone;
 }
 
-/** As CEL's standard definitions say: months, days of the month and days of the year from 0, except `getDate`. */
+/**
+ * As in CEL's standard definitions, months, days of the month and days of the year start at 0, except for `getDate`.
+ */
 const timeParts: Readonly<Record<string, (local: Date) => number>> = {
   getFullYear: (local) => local.getUTCFullYear(),
   getMonth: (local) => local.getUTCMonth(),
@@ -134,7 +138,7 @@ const timeParts: Readonly<Record<string, (local: Date) => number>> = {
   getMilliseconds: (local) => local.getUTCMilliseconds(),
 };
 
-/** Durations have methods of the same names: the whole of it in hours, minutes and so on. */
+/** Methods of the same names on durations return the whole duration in hours, minutes and so on. */
 const durationPartsMs: Readonly<Record<string, number>> = {
   getHours: 3_600_000,
   getMinutes: 60_000,
