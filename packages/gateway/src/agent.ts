@@ -60,7 +60,7 @@ const lookMs = 2_000;
 /** The tunnel is held against what is wanted so often, in milliseconds: people and programs change peers, addresses and routes. */
 const mendMs = 60_000;
 /** The wall clock may be set, and machines sleep: the time is looked at so often, in milliseconds. */
-const longestWaitMs = 30_000;
+const maxRetryAfterMs = 30_000;
 
 export class Agent {
   readonly #parts: AgentParts;
@@ -311,7 +311,7 @@ export class Agent {
       }
     };
     this.#cancelTimer = clock.after(
-      delayMs ?? Math.min(next - clock.now(), longestWaitMs),
+      delayMs ?? Math.min(next - clock.now(), maxRetryAfterMs),
       () => void this.#inTurn(timePassed),
     );
   }

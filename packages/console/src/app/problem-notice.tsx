@@ -1,5 +1,5 @@
 /** What went wrong, in words, with the request id for whoever looks into the log. */
-import { GatehouseError, NoAnswerError } from "@gatehouse/client/errors";
+import { GatehouseError, NoResponseError } from "@gatehouse/client/errors";
 import { Alert, Anchor, Button, Code, CopyButton, Group, Text } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
 
@@ -14,7 +14,7 @@ export function toldOf(error: unknown): Told {
     const detail = error.problem.detail.replace(/^(?:POST|PUT|PATCH|DELETE) \/tenants\/\S+: /, "");
     return { title: error.problem.title, detail };
   }
-  if (error instanceof NoAnswerError) {
+  if (error instanceof NoResponseError) {
     return {
       title: "Gatehouse does not answer",
       detail: error.timedOut

@@ -52,8 +52,8 @@ function faultOf(text: string): string {
 }
 
 /** No operation declares a body of more than five levels; a parser takes long over hundreds of thousands. */
-const deepestNesting = 100;
-const tooDeep = `The body is nested more than ${deepestNesting} levels deep.`;
+const maxNesting = 100;
+const tooDeep = `The body is nested more than ${maxNesting} levels deep.`;
 
 function isNestedTooDeeply(json: string): boolean {
   let depth = 0;
@@ -66,7 +66,7 @@ function isNestedTooDeeply(json: string): boolean {
     } else if (character === quote) inText = true;
     else if (character === openBrace || character === openBracket) {
       depth += 1;
-      if (depth > deepestNesting) return true;
+      if (depth > maxNesting) return true;
     } else if (character === closeBrace || character === closeBracket) depth -= 1;
   }
   return false;
