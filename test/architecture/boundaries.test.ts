@@ -8,6 +8,7 @@ import { root, runTool } from "./run-tool.ts";
 
 const require = createRequire(import.meta.url);
 const config = path.join(root, ".dependency-cruiser.cjs");
+const folderConfig = path.join(root, ".dependency-cruiser-folders.cjs");
 
 const addresses = "packages/addresses/src";
 const contract = "packages/contract/src";
@@ -45,6 +46,10 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
   ["console-runs-in-browsers", `${console}/app/file.ts`, 'import "node:fs";'],
   ["nothing-needs-the-console", `${server}/http/pages.ts`, 'import "../../../console/src/main.tsx";'],
   ["pages-stand-apart", `${console}/pages/users/shared.ts`, 'import "../groups/group-fields.ts";'],
+  ["console-downward-from-messages", `${console}/messages/up.ts`, 'import "../pages/groups/group-fields.ts";'],
+  ["console-downward-from-app", `${console}/app/up.ts`, 'import "../pages/groups/group-fields.ts";'],
+  ["console-downward-from-records", `${console}/records/up.ts`, 'import "../pages/groups/group-fields.ts";'],
+  ["console-downward-from-lists", `${console}/lists/up.ts`, 'import "../pages/groups/group-fields.ts";'],
   ["no-cycles", `${policy}/one.ts`, 'import "./two.ts";'],
   ["pure-packages", `${policy}/clock.ts`, 'import "node:fs";'],
   ["pure-packages", `${contract}/random.ts`, 'import "crypto";'],
@@ -69,7 +74,7 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
     `${server}/compose.ts`,
     'import "fastify"; import "./features/users/users.api.ts";',
   ],
-  ["agent-channel-knows-no-agent-kind", `${server}/agents/channel/turns.ts`, 'import "../gateways/gateway.ts";'],
+  ["agent-channel-knows-no-agent-kind", `${server}/agents/channel/frame-reader.ts`, 'import "../gateways/gateway.ts";'],
   ["agent-kinds-stand-apart", `${server}/agents/devices/device.ts`, 'import "../gateways/gateway.ts";'],
   ["features-through-their-api", `${features}/users/users.rules.ts`, 'import "../groups/groups.queries.ts";'],
   [
@@ -84,8 +89,17 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
   ["resolvable", `${policy}/nowhere.ts`, 'import "./not-there.ts";'],
 ];
 
-/** The other half of the cycle, which is reported once. */
-const besides = { [`${policy}/two.ts`]: 'import type { One } from "./one.ts"; export type Two = One;' };
+/** Two folders that depend on each other, although none of their files do. */
+const knot = [`${features}/devices`, `${features}/tenants`];
+
+const besides = {
+  // The other half of the cycle of files, which is reported once.
+  [`${policy}/two.ts`]: 'import type { One } from "./one.ts"; export type Two = One;',
+  [`${features}/devices/devices.api.ts`]: 'import "../tenants/tenants.api.ts";',
+  [`${features}/tenants/tenants.api.ts`]: "",
+  [`${features}/tenants/tenants.commands.ts`]: 'import "../devices/device-token.api.ts";',
+  [`${features}/devices/device-token.api.ts`]: "",
+};
 
 /** Modules that do what they may. */
 const permitted: Readonly<Record<string, string>> = {
@@ -125,8 +139,8 @@ const permitted: Readonly<Record<string, string>> = {
   [`${client}/testing/fake-server.ts`]: 'import "../gatehouse.ts"; import "node:util";',
   [`${console}/main.tsx`]: 'import "@gatehouse/client/gatehouse"; import "./pages/users/users.page.tsx";',
   [`${console}/pages/users/users.page.tsx`]:
-    'import type {} from "@gatehouse/contract/permissions"; import "../groups/say-group.ts";',
-  [`${console}/pages/groups/say-group.ts`]: "",
+    'import type {} from "@gatehouse/contract/permissions"; import "../groups/format-group.ts";',
+  [`${console}/pages/groups/format-group.ts`]: "",
   [`${console}/pages/groups/group-fields.ts`]: "",
   [`${contract}/permissions.ts`]: "",
   "packages/cli/src/main.ts":
@@ -155,6 +169,7 @@ interface Violation {
 
 let folder: string;
 let violations: readonly Violation[];
+let folderViolations: readonly Violation[];
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "gatehouse-boundaries-"));
@@ -175,12 +190,13 @@ beforeAll(async () => {
   for (const name of ["pg", "fastify", "typebox", "openapi-fetch"]) {
     await symlink(path.join(root, "node_modules", name), path.join(folder, "node_modules", name));
   }
-  violations = await cruise(folder, ["packages", "bench"]);
+  violations = await cruise(config, folder);
+  folderViolations = await cruise(folderConfig, folder);
 }, 60_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function cruise(cwd: string, places: readonly string[]): Promise<readonly Violation[]> {
-  const output = await runTool("depcruise", ["--config", config, "--output-type", "json", ...places], cwd);
+async function cruise(rules: string, cwd: string): Promise<readonly Violation[]> {
+  const output = await runTool("depcruise", ["--config", rules, "--output-type", "json", "packages", "bench"], cwd);
   return JSON.parse(output).summary.violations;
 }
 
@@ -199,4 +215,10 @@ describe("the rules of imports", () => {
     const shown = broken.map(([rule]) => rule);
     expect(rules.forbidden.map(({ name }) => name).filter((name) => !shown.includes(name))).toEqual([]);
   });
+});
+
+test("two folders that depend on each other are reported, and folders outside the cycle are not", () => {
+  const reported = folderViolations.filter(({ rule }) => rule.name === "no-folder-cycles").map(({ from }) => from);
+  expect(reported).toEqual(expect.arrayContaining(knot));
+  expect(reported).not.toContain(`${server}/platform/db`);
 });

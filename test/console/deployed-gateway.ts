@@ -52,7 +52,7 @@ export function connectGateway(url: string, token: () => Promise<string>): Deplo
     url,
     token,
     agent,
-    kept: {},
+    state: {},
     publicKey: randomBytes(32).toString("base64"),
     agentVersion: "0.1.0",
     clock: systemClock,

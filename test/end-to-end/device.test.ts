@@ -80,7 +80,7 @@ test("a device is enrolled, connected, moved to another gateway, and cut off", a
     token: () => Promise.resolve(token),
     device,
     agent,
-    kept: { trust: agent.pinned, used: agent.signed },
+    state: { trust: agent.pinned, used: agent.signed },
     publicKey: await folder.publicKey(),
     agentVersion: "1",
     clock: systemClock,

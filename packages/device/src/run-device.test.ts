@@ -27,7 +27,7 @@ const enrolled = {
   user: "ann@example.com",
   token: "none",
 };
-const common = { interfaceName: "gatehouse-dev0", log: () => undefined, agentVersion: "0.1.0" };
+const common = { interfaceName: "gatehouse-dev0", writeLog: () => undefined, agentVersion: "0.1.0" };
 
 test("a device's agent touches nothing where another one runs with its folder, or uses the machine", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-device-"));

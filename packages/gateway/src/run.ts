@@ -103,7 +103,7 @@ async function openLink({ agent, folder }: ComposedAgent, url: string, tokenFile
     url,
     token: () => readFile(tokenFile, "utf8"),
     agent,
-    kept: { signingKey: trust?.signingKey, configuration },
+    state: { trust, configuration },
     publicKey: await folder.publicKey(),
     agentVersion,
     clock: systemClock,

@@ -42,6 +42,7 @@ import type { Metrics } from "./platform/telemetry/metrics.ts";
 import type { Tracing } from "./platform/telemetry/tracing.ts";
 import { currentGeneration } from "./platform/tenancy/generation.queries.ts";
 import { GenerationReader } from "./platform/tenancy/generation-reader.ts";
+import { recordReferences } from "./record-references.ts";
 import { routes } from "./routes.ts";
 import { pruneRecords } from "./tasks/prune-records.ts";
 import { Reconciler, type ReconcilerOptions } from "./tasks/reconciler.ts";
@@ -174,6 +175,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     generations,
     models,
     ledger: new Ledger({ models, clock, guard: accessTestGuard }),
+    references: recordReferences,
     secrets: {
       replies: createSecretBox(options.masterKey, "idempotent-reply"),
       gatewayTokens: createSecretBox(options.masterKey, "gateway-token"),
@@ -259,7 +261,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     { name: "gateway-loads", intervalMs: minuteMs / 2, run: () => models.refreshLoads() },
     { name: "gateway-links", intervalMs: options.gatewayLinks?.tickMs ?? 1_000, run: async () => links.tick() },
     { name: "device-links", intervalMs: options.deviceLinks?.tickMs ?? 1_000, run: async () => deviceLinks.tick() },
-    { name: "device-sources", intervalMs: 1_000, run: () => sources.look() },
+    { name: "device-sources", intervalMs: 1_000, run: () => sources.poll() },
     ...(options.gatewayLinks?.watch === false
       ? []
       : [{ name: "gateway-silence", intervalMs: 2_000, run: () => links.noticeSilence() }]),

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isReadableOnTheWay, linkUrl } from "./control-plane-url.ts";
+import { isUnencrypted, linkUrl } from "./control-plane-url.ts";
 
 test.each([
   ["https://gatehouse.example.com", "wss://gatehouse.example.com/link"],
@@ -7,11 +7,11 @@ test.each([
   ["https://example.com/gatehouse", "wss://example.com/gatehouse/link"],
   ["https://example.com/gatehouse//", "wss://example.com/gatehouse/link"],
   ["http://127.0.0.1:8080", "ws://127.0.0.1:8080/link"],
-])("the link of %s is %s", (url, link) => {
+])("the link URL of %s is %s", (url, link) => {
   expect(linkUrl(url, "/link").href).toBe(link);
 });
 
-test("what is no URL has no link", () => {
+test("an invalid URL is refused", () => {
   expect(() => linkUrl("nowhere", "/link")).toThrow("Invalid URL");
 });
 
@@ -26,6 +26,6 @@ test.each([
   ["http://[::1]:8080", false],
   ["http://[2001:db8::1]", true],
   ["nowhere", false],
-])("%s can be read on the way: %s", (url, isReadable) => {
-  expect(isReadableOnTheWay(url)).toBe(isReadable);
+])("%s is unencrypted: %s", (url, expected) => {
+  expect(isUnencrypted(url)).toBe(expected);
 });

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
+import { formatLogLine } from "../log.ts";
 import { FrameSocket } from "./frame-socket.ts";
 
-/** What is logged, and whether the link counts as cut, when a connection cannot even be begun. */
-async function begun(url: string, token: string): Promise<{ readonly logged: string; readonly isCut: boolean }> {
+/** Attempts a connection that fails early. Returns the log, and whether the link was reported as cut. */
+async function attempt(url: string, token: string): Promise<{ readonly logged: string; readonly isCut: boolean }> {
   let logged = "";
   let isCut = false;
   const socket = new FrameSocket({
@@ -12,8 +13,8 @@ async function begun(url: string, token: string): Promise<{ readonly logged: str
     frames: {},
     token: () => Promise.resolve(token),
     tokenRemedy: "",
-    log: (message) => {
-      logged += message;
+    log: (message, fields) => {
+      logged += formatLogLine(message, fields);
     },
     connected: () => {},
     heard: () => {},
@@ -28,23 +29,23 @@ async function begun(url: string, token: string): Promise<{ readonly logged: str
 }
 
 test.each(["a\u0001b", "two\nlines", "snow ☃", ""])(
-  "the token %j is none: it is said without it, and tried again later",
+  "the invalid token %j is reported without its text, and retried later",
   async (token) => {
-    const { logged, isCut } = await begun("http://127.0.0.1:9", token);
+    const { logged, isCut } = await attempt("http://127.0.0.1:9", token);
     expect(isCut).toBe(true);
-    expect(logged).toContain("holds no token");
+    expect(logged).toContain("token is empty or has characters");
     if (token !== "") expect(logged).not.toContain(token);
   },
 );
 
-test("a URL that cannot be called ends nothing but the attempt", async () => {
-  const { logged, isCut } = await begun("nowhere", "token");
+test("an invalid URL fails only the attempt", async () => {
+  const { logged, isCut } = await attempt("nowhere", "token");
   expect(isCut).toBe(true);
-  expect(logged).toContain("The link failed: Invalid URL");
+  expect(logged).toContain('failed to connect to the control plane url=nowhere err="Invalid URL"');
 });
 
-test("where the token could be read on the way, it is said once", async () => {
-  const { logged } = await begun("http://gatehouse.example.com", "no token");
-  expect(logged).toMatch(/^The token can be read on the way to the control plane: call it with https/);
-  expect((await begun("https://gatehouse.example.com", "no token")).logged).not.toContain("https://");
+test("an unencrypted token is reported once", async () => {
+  const { logged } = await attempt("http://gatehouse.example.com", "no token");
+  expect(logged).toMatch(/^token is sent unencrypted; use https/);
+  expect((await attempt("https://gatehouse.example.com", "no token")).logged).not.toContain("https://");
 });

@@ -1,6 +1,6 @@
 /**
- * A WebSocket that speaks frames: what arrives has its form and is whole, what is sent goes in parts where it is long. It knows nothing of
- * what the frames mean.
+ * A WebSocket that carries frames. It validates and reassembles the messages that arrive, and splits long messages into
+ * parts. It does not interpret them.
  */
 import { heartbeatTimeoutMs, longestPart, type Part } from "@gatehouse/agent-protocol/link/frames";
 import { framesOf, PartsReader } from "@gatehouse/agent-protocol/link/message-parts";
@@ -8,33 +8,33 @@ import { Ajv } from "ajv";
 import formats from "ajv-formats";
 import { WebSocket } from "ws";
 import type { Log } from "../log.ts";
-import { isReadableOnTheWay, linkUrl } from "./control-plane-url.ts";
+import { isUnencrypted, linkUrl } from "./control-plane-url.ts";
 import { connectionFault } from "./link-messages.ts";
 
-/** Bytes of one frame: a part and what is around it, and no character has more than three. */
+/** The longest frame in bytes: a part with its JSON around it. A UTF-16 code unit takes three bytes at most. */
 const longestFrameBytes = 3 * longestPart + 1024;
-/** So long the other side has to answer that the connection ends, in milliseconds. */
+/** How long to wait for the server to confirm that the connection closes. */
 const closingMs = 1_000;
 const ajv = new Ajv({ strict: false, ownProperties: true });
 formats.default(ajv, ["uuid"]);
 
 export interface FrameSocketOptions<Message> {
-  /** `https://…` of the control plane; of `http://` beyond this machine the log warns. */
+  /** `https://…` of the control plane. The log warns about `http://` beyond this machine. */
   readonly url: string;
   readonly path: string;
   readonly subprotocol: string;
-  /** The schema of each frame that may arrive, by its type; one of them is `part`. */
+  /** The schemas of the server's frames, by type. One of them is `part`. */
   readonly frames: Readonly<Record<string, object>>;
-  /** Read for each connection, so that a token may be replaced without a restart. */
+  /** Read for each connection, so that a token can be replaced without a restart. */
   readonly token: () => Promise<string>;
-  /** What a person can do where the token is not taken. */
+  /** What a person can do if the server rejects the token. */
   readonly tokenRemedy: string;
   readonly log: Log;
   readonly connected: () => void;
   readonly heard: (message: Message) => void;
-  /** What arrived is no frame: the connection is of no more use. */
+  /** The server sent something that is not a frame. The connection cannot be used any more. */
   readonly violated: () => void;
-  /** The connection is lost, or never came about. Not called for one that was left. */
+  /** The connection was lost, or could not be established. Not called after `leave`. */
   readonly cut: () => void;
 }
 
@@ -47,13 +47,13 @@ export class FrameSocket<Message extends { readonly type: string }> {
 
   constructor(options: FrameSocketOptions<Message>) {
     this.#options = options;
-    if (isReadableOnTheWay(options.url)) {
-      options.log("The token can be read on the way to the control plane: call it with https:// instead of http://.");
+    if (isUnencrypted(options.url)) {
+      options.log("token is sent unencrypted; use https:// instead of http://", { url: options.url });
     }
     this.#checks = new Map(Object.entries(options.frames).map(([type, schema]) => [type, ajv.compile(schema)]));
   }
 
-  /** Which connection this is, for whoever wants to know whether it still is the same. */
+  /** The identity of the current connection. It changes with each reconnection. */
   get connection(): object | undefined {
     return this.#socket;
   }
@@ -63,14 +63,14 @@ export class FrameSocket<Message extends { readonly type: string }> {
     let presented: string;
     try {
       presented = (await token()).trim();
-    } catch (error) {
-      log(`The token cannot be read: ${String(error)}`);
+    } catch (err) {
+      log("failed to read the token; will retry", { err });
       cut();
       return;
     }
     if (this.#isStopped) return;
     if (!/^[\u0021-\u007e]+$/.test(presented)) {
-      log("The link failed: what is kept as the token holds no token.");
+      log("token is empty or has characters that a token cannot have; will retry");
       cut();
       return;
     }
@@ -82,35 +82,34 @@ export class FrameSocket<Message extends { readonly type: string }> {
         maxPayload: longestFrameBytes,
         handshakeTimeout: heartbeatTimeoutMs,
       });
-    } catch (error) {
-      log(`The link failed: ${error instanceof Error ? error.message : String(error)}.`);
+    } catch (err) {
+      log("failed to connect to the control plane", { url, err });
       cut();
       return;
     }
     this.#socket = socket;
     this.#parts = new PartsReader();
-    const isPresent = () => this.#socket === socket;
+    const isCurrent = () => this.#socket === socket;
     socket.on("open", () => {
-      if (isPresent()) connected();
+      if (isCurrent()) connected();
     });
     socket.on("message", (content, isBinary) => {
-      if (isPresent()) this.#read(isBinary ? "" : content.toString());
+      if (isCurrent()) this.#read(isBinary ? "" : content.toString());
     });
-    let isTold = false;
+    let isLogged = false;
     socket.on("unexpected-response", (_, { statusCode }) => {
-      isTold = true;
-      const why =
-        statusCode === 401
-          ? `it does not take the token. ${tokenRemedy}`
-          : `it answers with status ${statusCode}.${isGatehouses(statusCode) ? "" : " Is it Gatehouse that answers there?"}`;
-      log(`The link failed: ${url} is there, and ${why}`);
+      isLogged = true;
+      if (statusCode === 401) log("control plane rejected the token", { url, remedy: tokenRemedy });
+      else log("control plane refused the link", { url, statusCode, remedy: refusalRemedy(statusCode) });
       socket.terminate();
     });
     socket.on("error", (error) => {
-      if (isPresent() && !isTold) log(`The link failed: ${connectionFault(error)}`);
+      if (isCurrent() && !isLogged) {
+        log("failed to connect to the control plane", { url, err: connectionFault(error) });
+      }
     });
     socket.on("close", () => {
-      if (!isPresent()) return;
+      if (!isCurrent()) return;
       this.#socket = undefined;
       cut();
     });
@@ -121,27 +120,27 @@ export class FrameSocket<Message extends { readonly type: string }> {
     for (const frame of framesOf(message)) this.#socket.send(frame);
   }
 
-  /** Ends the connection at once. */
+  /** Terminates the connection immediately. */
   leave(): void {
     const socket = this.#socket;
     this.#socket = undefined;
     socket?.terminate();
   }
 
-  /** Ends the connection in good order, and lets no other come. */
+  /** Closes the connection and prevents new ones. */
   stop(): void {
     this.#isStopped = true;
     const socket = this.#socket;
     if (socket === undefined) return;
     socket.close(1001);
-    // Where nobody answers any more, the process would wait for it.
+    // Without this, an unresponsive server would keep the process alive.
     setTimeout(() => socket.terminate(), closingMs).unref();
   }
 
   #read(text: string): void {
     const frame = this.#frameOf(text);
     if (frame === undefined) {
-      this.#options.log("The control plane sent something that is no frame.");
+      this.#options.log("control plane sent an invalid frame; reconnecting");
       this.#options.violated();
       return;
     }
@@ -154,7 +153,7 @@ export class FrameSocket<Message extends { readonly type: string }> {
     else if (whole !== undefined) this.#read(whole.text);
   }
 
-  /** @returns undefined for what does not have the form of a frame */
+  /** @returns undefined if the text is not a valid frame */
   #frameOf(text: string): Message | Part | undefined {
     let value: unknown;
     try {
@@ -164,13 +163,13 @@ export class FrameSocket<Message extends { readonly type: string }> {
     }
     const type = value !== null && typeof value === "object" && "type" in value ? value.type : undefined;
     const check = typeof type === "string" ? this.#checks.get(type) : undefined;
-    return check?.(value) === true ? (value as Message | Part) : undefined; // as was just checked
+    return check?.(value) === true ? (value as Message | Part) : undefined; // the check has just passed
   }
 }
 
-/** Too many come at once, or the database is away; all else is answered by something in between. */
-function isGatehouses(statusCode: number | undefined): boolean {
-  return statusCode === 429 || statusCode === 503;
+/** Gatehouse answers 429 and 503 under load or without its database. Any other status comes from something in between. */
+function refusalRemedy(statusCode: number | undefined): string | undefined {
+  return statusCode === 429 || statusCode === 503 ? undefined : "Check that Gatehouse serves at this URL.";
 }
 
 function isPart(frame: { readonly type: string }): frame is Part {

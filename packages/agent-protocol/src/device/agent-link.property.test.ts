@@ -2,18 +2,18 @@ import { createHash } from "node:crypto";
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compareOrder, configurationName } from "../link/envelope.ts";
 import {
-  type DeviceAgentLink,
-  type DeviceAgentLinkEvent,
-  type DeviceAgentLinkOutput,
-  deviceAgentLinkPhases,
-  newDeviceAgentLink,
-  stepDeviceAgentLink,
-  type VerifiedDeviceConfiguration,
-} from "./agent-link.ts";
+  type AgentLink,
+  type AgentLinkEvent,
+  type AgentLinkOutput,
+  agentLinkPhases,
+  newAgentLink,
+  type VerifiedConfiguration,
+} from "../link/agent-link.ts";
+import { compareOrder, configurationName } from "../link/envelope.ts";
+import { deviceAgentLink, type explanations } from "./agent-link.ts";
 import type { SignedDeviceConfiguration } from "./configuration.ts";
-import { deviceContentHash, deviceSignedText } from "./envelope.ts";
+import { deviceContentHash, deviceSignedText, type UnreadConfiguration } from "./envelope.ts";
 import type { DeviceWelcome } from "./frames.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -26,6 +26,13 @@ const lifeMs = 1_000;
 const signature = (text: string, key: string) => sha256(`${key} signs ${text}`);
 const verify = (text: string, signed: string, key: string) => signed === signature(text, key);
 const hasForm = (content: unknown) => content !== null && typeof content === "object" && "gateways" in content;
+
+const stepAgentLink = deviceAgentLink({ sha256, verify, hasForm });
+
+type DeviceLink = AgentLink<SignedDeviceConfiguration>;
+type DeviceEvent = AgentLinkEvent<UnreadConfiguration>;
+type DeviceOutput = AgentLinkOutput<SignedDeviceConfiguration, keyof typeof explanations>;
+type DeviceState = Parameters<typeof newAgentLink<SignedDeviceConfiguration>>[0];
 
 const contentOf = (number: number): DeviceConfiguration => ({
   device,
@@ -67,23 +74,21 @@ class World {
   now = 1_000_000;
   generation = 1;
   wanted = 1;
-  link: DeviceAgentLink = newDeviceAgentLink(device);
+  link: DeviceLink = newAgentLink({ agent: device });
   awaiting = false;
   readonly recorded: SignedDeviceConfiguration[] = [];
-  readonly outputs: DeviceAgentLinkOutput[] = [];
+  readonly outputs: DeviceOutput[] = [];
   used = 0;
 
-  tell(event: DeviceAgentLinkEvent): void {
+  tell(event: DeviceEvent): void {
     const before = this.link;
-    const { link, outputs } = stepDeviceAgentLink(before, event, {
+    const { link, outputs } = stepAgentLink(before, event, {
       sha256,
-      verify,
-      hasForm,
       now: () => this.now,
       random: () => 0.5,
     });
     this.link = link;
-    if (link.used !== undefined && link.used !== before.used) this.isUsed(before, link.used);
+    if (link.enforced !== undefined && link.enforced !== before.enforced) this.isUsed(before, link.enforced);
     for (const output of outputs) {
       this.outputs.push(output);
       if (output.do === "send") {
@@ -94,7 +99,7 @@ class World {
   }
 
   /** What has to be so of everything that is ever used. */
-  isUsed(before: DeviceAgentLink, { configuration, name }: VerifiedDeviceConfiguration): void {
+  isUsed(before: DeviceLink, { configuration, name }: VerifiedConfiguration<SignedDeviceConfiguration>): void {
     this.used += 1;
     const { header, content } = configuration;
     expect(verify(deviceSignedText(configurationName(header, sha256)), configuration.signature, tenantKey)).toBe(true);
@@ -120,7 +125,7 @@ class World {
   send(configuration: SignedDeviceConfiguration): void {
     if (this.link.phase !== "open" || this.awaiting) return;
     this.awaiting = true;
-    this.tell({ type: "configuration", configuration });
+    this.tell({ type: "configuration", message: configuration });
   }
 
   sendWanted(): void {
@@ -135,7 +140,7 @@ class World {
       if (this.link.applying !== undefined) this.tell({ type: "applied" });
       this.connect();
       if (this.link.phase === "greeting") this.tell({ type: "welcome", message: welcome });
-      if (this.link.used?.configuration.content.ipv4 === contentOf(this.wanted).ipv4) return;
+      if (this.link.enforced?.configuration.content.ipv4 === contentOf(this.wanted).ipv4) return;
       this.sendWanted();
     }
   }
@@ -157,7 +162,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   }),
   fc.constant<Happening>((world) => world.tell({ type: "expired" })),
   fc.constant<Happening>((world) => world.tell({ type: "overdue" })),
-  fc.constant<Happening>((world) => world.tell({ type: "goodbye", message: { type: "goodbye", reason: "replaced" } })),
+  fc.constant<Happening>((world) => world.tell({ type: "goodbye", message: {} })),
   fc.nat(900).map(
     (ms): Happening =>
       (world) => {
@@ -196,7 +201,7 @@ test("whatever happens in whatever order, a device comes to use what is wanted, 
       world.tell({ type: "welcome", message: welcome });
       for (const happens of happenings) happens(world);
       world.settle();
-      expect(world.link.used?.configuration.content).toEqual(contentOf(world.wanted));
+      expect(world.link.enforced?.configuration.content).toEqual(contentOf(world.wanted));
       used += world.used;
     }),
     { numRuns: 3_000 },
@@ -208,15 +213,15 @@ const at = 1_000_000;
 const good = signed(contentOf(1), { generation: 5, issuedAt: at });
 const name = (configuration: SignedDeviceConfiguration) => configurationName(configuration.header, sha256);
 
-function opened(kept: Parameters<typeof newDeviceAgentLink>[1] = {}): DeviceAgentLink {
-  return { ...newDeviceAgentLink(device, { tenant, signingKey: tenantKey, ...kept }), phase: "open" };
+function opened(state: DeviceState = {}): DeviceLink {
+  return { ...newAgentLink({ agent: device, tenant, signingKey: tenantKey, ...state }), phase: "open" };
 }
 
-function step(link: DeviceAgentLink, event: DeviceAgentLinkEvent, now = at) {
-  return stepDeviceAgentLink(link, event, { sha256, verify, hasForm, now: () => now, random: () => 0.5 });
+function step(link: DeviceLink, event: DeviceEvent, now = at) {
+  return stepAgentLink(link, event, { sha256, now: () => now, random: () => 0.5 });
 }
 
-const used = { used: { configuration: good, name: name(good) } };
+const used = { enforced: { configuration: good, name: name(good) } };
 const refused: readonly (readonly [reason: string, given: SignedDeviceConfiguration])[] = [
   ["forged", signed(contentOf(2), { generation: 6, issuedAt: at }, "another")],
   ["forged", { ...signed(contentOf(2), { generation: 6, issuedAt: at }), header: { ...good.header, generation: 6 } }],
@@ -236,34 +241,34 @@ const refused: readonly (readonly [reason: string, given: SignedDeviceConfigurat
 ];
 
 test.each(refused)("answers %s, and goes on with what it has", (reason, configuration) => {
-  const { link, outputs } = step(opened(used), { type: "configuration", configuration });
+  const { link, outputs } = step(opened(used), { type: "configuration", message: configuration });
   expect(outputs).toMatchObject([
     { do: "send", message: { type: "failed", reason, configuration: name(configuration) } },
   ]);
-  expect(link.used?.configuration).toBe(good);
+  expect(link.enforced?.configuration).toBe(good);
   expect(link.applying).toBeUndefined();
 });
 
 test("the very one that is used is applied again; after it expired only a later one or itself is taken", () => {
-  const again = step(opened(used), { type: "configuration", configuration: good });
+  const again = step(opened(used), { type: "configuration", message: good });
   expect(again.outputs).toEqual([{ do: "send", message: { type: "applied", configuration: name(good) } }]);
   const { link: left, outputs } = step(opened(used), { type: "expired" });
-  expect(left).toMatchObject({ phase: "away", used: undefined });
+  expect(left).toMatchObject({ phase: "away", enforced: undefined });
   expect(outputs).toMatchObject([{ do: "close" }, { do: "wait" }]);
-  const link: DeviceAgentLink = { ...left, phase: "open" };
+  const link: DeviceLink = { ...left, phase: "open" };
   const older = signed(contentOf(2), { generation: 4, issuedAt: at });
-  expect(step(link, { type: "configuration", configuration: older }).outputs).toMatchObject([
+  expect(step(link, { type: "configuration", message: older }).outputs).toMatchObject([
     { message: { reason: "replayed" } },
   ]);
   const later = signed(contentOf(2), { generation: 5, issuedAt: at + 1 });
-  expect(step(link, { type: "configuration", configuration: later }).outputs).toMatchObject([{ do: "apply" }]);
+  expect(step(link, { type: "configuration", message: later }).outputs).toMatchObject([{ do: "apply" }]);
 });
 
 test("pins whom it meets first, and takes nobody else afterwards", () => {
-  const greeting: DeviceAgentLink = { ...newDeviceAgentLink(device), phase: "greeting" };
+  const greeting: DeviceLink = { ...newAgentLink<SignedDeviceConfiguration>({ agent: device }), phase: "greeting" };
   const met = step(greeting, { type: "welcome", message: welcome });
-  expect(met.outputs).toEqual([{ do: "pin", tenant, signingKey: tenantKey }]);
-  const later: DeviceAgentLink = { ...met.link, phase: "greeting" };
+  expect(met.outputs).toEqual([{ do: "pin", identity: welcome }]);
+  const later: DeviceLink = { ...met.link, phase: "greeting" };
   for (const [changes, about] of [
     [{ signingKey: "another" }, "signing_key"],
     [{ tenant: stranger }, "tenant"],
@@ -276,20 +281,20 @@ test("pins whom it meets first, and takes nobody else afterwards", () => {
 });
 
 test("every phase has an answer to every event, and none changes what is used but having applied it, or its end", () => {
-  const events: readonly DeviceAgentLinkEvent[] = [
+  const events: readonly DeviceEvent[] = [
     { type: "connected" },
     { type: "cut" },
     { type: "retry" },
     { type: "welcome", message: welcome },
-    { type: "configuration", configuration: signed(contentOf(2), { generation: 6, issuedAt: at }) },
-    { type: "goodbye", message: { type: "goodbye", reason: "overloaded", retryAfterMs: 5_000 } },
+    { type: "configuration", message: signed(contentOf(2), { generation: 6, issuedAt: at }) },
+    { type: "goodbye", message: { retryAfterMs: 5_000 } },
     { type: "failed", message: "refused" },
     { type: "overdue" },
   ];
-  for (const phase of deviceAgentLinkPhases) {
+  for (const phase of agentLinkPhases) {
     for (const event of events) {
       const { link } = step({ ...opened(used), phase }, event);
-      expect(link.used?.configuration, `${phase} ${event.type}`).toBe(good);
+      expect(link.enforced?.configuration, `${phase} ${event.type}`).toBe(good);
     }
   }
 });

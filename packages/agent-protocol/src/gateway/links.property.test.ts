@@ -1,20 +1,20 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compareOrder, configurationName } from "../link/envelope.ts";
-import { randomContent } from "../testing/random-content.ts";
 import {
   type AgentLink,
   type AgentLinkEvent,
   newAgentLink,
   reconnectDelayMs,
-  stepAgentLink,
   type VerifiedConfiguration,
-} from "./agent-link.ts";
+} from "../link/agent-link.ts";
+import { compareOrder, configurationName } from "../link/envelope.ts";
+import { randomContent } from "../testing/random-content.ts";
+import { enforcedConfiguration, type GatewayConfiguration, gatewayAgentLink } from "./agent-link.ts";
 import type { ConfigurationContent, ConfigurationHeader } from "./configuration.ts";
 import { type ContentTree, contentOf, contentRoot, contentTreeOf } from "./content-tree.ts";
 import { signedText } from "./envelope.ts";
-import type { AgentMessage, ServerMessage } from "./frames.ts";
+import type { AgentMessage, Difference, ServerMessage, Whole } from "./frames.ts";
 import {
   openServerLink,
   type ServerLink,
@@ -44,6 +44,7 @@ const lifeMs = 1_000;
 /** In place of Ed25519: nobody else in the simulation knows how to make one for the tenant's key. */
 const signature = (text: string, key: string) => sha256(`${key} signs ${text}`);
 const verify = (text: string, signed: string, key: string) => signed === signature(text, key);
+const stepAgentLink = gatewayAgentLink(sha256, verify);
 
 const pool: readonly ContentTree[] = fc
   .sample(randomContent, { numRuns: 6, seed: 5 })
@@ -79,7 +80,7 @@ class World {
   /** A replica may not have heard of the last change yet. */
   heard = 1;
   heardContent = 0;
-  agent: AgentLink = newAgentLink(gateway);
+  agent: AgentLink<GatewayConfiguration> = newAgentLink({ agent: gateway });
   server: ServerLink | undefined;
   /** What is on its way, oldest first. */
   toServer: AgentMessage[] = [];
@@ -87,7 +88,7 @@ class World {
   /** Every configuration that was ever sent: somebody may have kept it. */
   readonly recorded: ServerMessage[] = [];
   readonly remembered = new Map<string, ContentTree>();
-  readonly history: VerifiedConfiguration[] = [];
+  readonly history: VerifiedConfiguration<GatewayConfiguration>[] = [];
   unacknowledged = 0;
 
   wantedConfiguration(): WantedConfiguration {
@@ -129,11 +130,10 @@ class World {
     if (this.server?.inFlight === undefined) this.unacknowledged = 0;
   }
 
-  tellAgent(event: AgentLinkEvent): void {
+  tellAgent(event: AgentLinkEvent<Whole | Difference>): void {
     const before = this.agent.enforced;
     const { link, outputs } = stepAgentLink(this.agent, event, {
       sha256,
-      verify,
       now: () => this.now,
       random: () => 0.5,
     });
@@ -141,18 +141,28 @@ class World {
     if (link.enforced !== undefined && link.enforced !== before) this.enforced(before, link.enforced);
     for (const output of outputs) {
       if (output.do === "hello") {
-        this.toServer.push({ type: "hello", agentVersion: "1", publicKey: "", format: 1, enforces: output.enforces });
+        this.toServer.push({
+          type: "hello",
+          agentVersion: "1",
+          publicKey: "",
+          format: 1,
+          enforces: enforcedConfiguration(output.enforced),
+        });
       } else if (output.do === "send") this.toServer.push(output.message);
       else if (output.do === "close") this.cut();
     }
   }
 
   /** What has to be so of everything that is ever enforced. */
-  enforced(before: VerifiedConfiguration | undefined, now: VerifiedConfiguration): void {
+  enforced(
+    before: VerifiedConfiguration<GatewayConfiguration> | undefined,
+    now: VerifiedConfiguration<GatewayConfiguration>,
+  ): void {
     this.history.push(now);
-    const { header, signature: signed } = now.envelope;
+    const { envelope, content } = now.configuration;
+    const { header, signature: signed } = envelope;
     expect(verify(signedText(configurationName(header, sha256)), signed, tenantKey)).toBe(true);
-    expect(contentRoot(contentTreeOf(contentOf(now.content)), sha256)).toBe(header.root);
+    expect(contentRoot(contentTreeOf(contentOf(content)), sha256)).toBe(header.root);
     if (before !== undefined) expect(compareOrder(now.name, before.name)).toBeGreaterThan(0);
   }
 
@@ -167,11 +177,8 @@ class World {
   /** What was being applied is lost; what is enforced and the key are kept on disk. */
   restartAgent(): void {
     this.cut();
-    const { signingKey, enforced } = this.agent;
-    this.agent = newAgentLink(gateway, {
-      ...(signingKey === undefined ? {} : { signingKey }),
-      ...(enforced === undefined ? {} : { enforced }),
-    });
+    const { tenant, signingKey, latest, enforced } = this.agent;
+    this.agent = newAgentLink({ agent: gateway, tenant, signingKey, latest, enforced });
   }
 
   connect(): void {
@@ -368,7 +375,7 @@ test("whatever happens in whatever order, every gateway ends up with exactly wha
       world.settle();
       const wanted = pool[world.wanted];
       if (wanted === undefined) throw new Error("There is no such content.");
-      expect(world.agent.enforced?.envelope.header.root).toBe(contentRoot(wanted, sha256));
+      expect(world.agent.enforced?.configuration.envelope.header.root).toBe(contentRoot(wanted, sha256));
       expect(world.server?.phase).toBe("settled");
       tally.enforced += world.history.length;
       if (world.history.length > 2) tally.several += 1;

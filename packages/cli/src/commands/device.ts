@@ -182,8 +182,7 @@ async function runThisDevice(options: RunOptions): Promise<void> {
   }
   const obstacle = await runObstacle();
   if (obstacle !== undefined) throw new CommandFailure(obstacle);
-  const log = (message: string) => writeError(`${message.replace(/[^\x20-\x7e]+/g, " ")}\n`);
-  await runDevice(enrolled, { ...settings, dns, log, agentVersion }, untilStopped());
+  await runDevice(enrolled, { ...settings, dns, writeLog: writeError, agentVersion }, untilStopped());
 }
 
 function enrolmentIn(folder: DeviceFolder): Promise<Enrolment | undefined> {

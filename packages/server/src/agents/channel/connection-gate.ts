@@ -2,6 +2,7 @@
 import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import { AppError } from "../../platform/app-error.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { Semaphore } from "../../platform/concurrency/semaphore.ts";
 import type { LinkReceiver } from "../../platform/link-transport.ts";
 import type { Log } from "../../platform/log.ts";
 import type { LinkConnection } from "./link-connection.ts";
@@ -49,14 +50,14 @@ export class ConnectionGate<Message extends AnyMessage, Connection extends LinkC
   readonly #limits: LinkLimits;
   /** Connections that have not said hello. */
   readonly #strangers = new Set<Connection>();
-  #lookUps = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #lookUps: Semaphore;
   #isClosed = false;
 
   constructor(options: ConnectionGateOptions, host: LinkHost<Message, Connection>) {
     this.#options = options;
     this.#host = host;
     this.#limits = { ...linkLimits, ...options.limits };
+    this.#lookUps = new Semaphore(this.#limits.lookUps);
   }
 
   /** Open connections. */
@@ -71,18 +72,15 @@ export class ConnectionGate<Message extends AnyMessage, Connection extends LinkC
    */
   async admit<T>(lookUp: () => Promise<T>): Promise<T> {
     if (this.#isFull) throw this.#overloaded();
-    if (this.#lookUps >= this.#limits.lookUps) {
-      if (this.#waiting.length >= this.#limits.waitingLookUps) throw this.#overloaded();
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    } else this.#lookUps += 1;
+    if (!this.#lookUps.isFree && this.#lookUps.waiting >= this.#limits.waitingLookUps) throw this.#overloaded();
+    const permit = this.#lookUps.acquire();
+    if (permit !== undefined) await permit;
     try {
-      // Others came in meanwhile.
+      // Other connections may have taken the last places meanwhile.
       if (this.#isFull) throw this.#overloaded();
       return await lookUp();
     } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#lookUps -= 1;
-      else next();
+      this.#lookUps.release();
     }
   }
 

@@ -6,13 +6,13 @@ import { findPresentedDevice } from "../../features/devices/devices.api.ts";
 import { AppError } from "../../platform/app-error.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { CommandRunner } from "../../platform/command.ts";
+import { TimeSlicedQueue } from "../../platform/concurrency/time-sliced-queue.ts";
 import type { LinkListener, LinkReceiver, LinkTransport } from "../../platform/link-transport.ts";
 import type { Log } from "../../platform/log.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { OutboxSubscriber } from "../../platform/outbox/outbox-follower.ts";
 import { hashToken, isWholeToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import { ConnectionGate, type LinkHost, type LinkLimits } from "../channel/connection-gate.ts";
-import { Turns } from "../channel/turns.ts";
 import type { DeviceSources, MovedDevice, SourceFollower } from "../sources/device-sources.ts";
 import { DeviceConnection, type PresentedDevice } from "./device-connection.ts";
 import { TenantDevices } from "./tenant-devices.ts";
@@ -32,7 +32,7 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 export class DeviceLinks implements OutboxSubscriber, SourceFollower, LinkListener<PresentedDevice> {
   readonly #options: DeviceLinksOptions;
   readonly #door: ConnectionGate<DeviceMessage, DeviceConnection>;
-  readonly #turns: Turns;
+  readonly #queue: TimeSlicedQueue;
   /** Those with devices that are connected here. */
   readonly #tenants = new Map<string, TenantDevices>();
 
@@ -40,7 +40,7 @@ export class DeviceLinks implements OutboxSubscriber, SourceFollower, LinkListen
     this.#options = options;
     const { clock, log, limits } = options;
     this.#door = new ConnectionGate({ clock, log, limits }, this.#host());
-    this.#turns = new Turns((error) => log.error({ err: error }, "a device link failed"));
+    this.#queue = new TimeSlicedQueue((error) => log.error({ err: error }, "a device link failed"));
   }
 
   /** Open connections, and devices among them that do not have yet what they should. */
@@ -141,7 +141,7 @@ export class DeviceLinks implements OutboxSubscriber, SourceFollower, LinkListen
       log,
       sources,
       sha256,
-      turns: this.#turns,
+      queue: this.#queue,
       lifeMs,
       jitterMs,
     });

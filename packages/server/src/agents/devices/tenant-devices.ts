@@ -6,16 +6,16 @@ import type { HashText } from "@gatehouse/agent-protocol/link/hash-tree";
 import { deviceConfiguration } from "@gatehouse/policy/enforcement/device-routes";
 import type { Clock } from "../../platform/clock.ts";
 import type { CommandRunner } from "../../platform/command.ts";
+import type { TimeSlicedQueue } from "../../platform/concurrency/time-sliced-queue.ts";
+import { TimerHeap } from "../../platform/concurrency/timer-heap.ts";
 import type { Log } from "../../platform/log.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import { openSigningKey, type SigningKey } from "../channel/signing-keys.ts";
-import type { Turns } from "../channel/turns.ts";
 import type { DeviceSources, MovedDevice } from "../sources/device-sources.ts";
 import { discoveredAddress } from "../sources/discovered-address.ts";
 import type { DeviceConnection } from "./device-connection.ts";
 import { DeviceSession, type WantedRoutes } from "./device-session.ts";
 import { type Concerned, KnownWays } from "./known-ways.ts";
-import { Moments } from "./moments.ts";
 
 /** After the database failed, in milliseconds. */
 const retryMs = 500;
@@ -29,7 +29,7 @@ export interface TenantDevicesOptions {
   readonly log: Log;
   readonly sources: DeviceSources;
   readonly sha256: HashText;
-  readonly turns: Turns;
+  readonly queue: TimeSlicedQueue;
   readonly lifeMs: number;
   /** How long somebody who cannot be served now is to stay away, in milliseconds. */
   readonly jitterMs: () => number;
@@ -48,9 +48,9 @@ export class TenantDevices {
   /** Something changed of which nobody can say what. */
   #isLost = false;
   #isStale = false;
-  /** Whose ways are to be worked out in one of the next turns. */
+  /** Whose ways are to be worked out in one of the next slices. */
   readonly #pending = new Set<DeviceConnection>();
-  readonly #moments = new Moments<DeviceConnection>();
+  readonly #due = new TimerHeap<DeviceConnection>();
   #timer: NodeJS.Timeout | undefined;
   #key: Promise<SigningKey> | undefined;
   #refreshing: Promise<void> | undefined;
@@ -137,7 +137,7 @@ export class TenantDevices {
   tick(): void {
     const now = this.#now();
     for (const connection of [...this.#connections.values()]) connection.session?.tick();
-    for (let due = this.#moments.take(now); due !== undefined; due = this.#moments.take(now)) {
+    for (let due = this.#due.take(now); due !== undefined; due = this.#due.take(now)) {
       const { at, item: connection } = due;
       if (connection.dueAt !== at) continue;
       connection.dueAt = Number.POSITIVE_INFINITY;
@@ -224,11 +224,11 @@ export class TenantDevices {
   #noteSource({ device: { deviceId }, sourceAddress }: DeviceConnection): void {
     const { tenantId, clock, sources } = this.#options;
     const address = discoveredAddress(sourceAddress);
-    if (address !== "") sources.saw(tenantId, deviceId, address, clock.now());
+    if (address !== "") sources.observe(tenantId, deviceId, address, clock.now());
   }
 
   #welcome(connection: DeviceConnection, key: SigningKey): void {
-    const { tenantId, clock, turns } = this.#options;
+    const { tenantId, clock, queue } = this.#options;
     const { deviceId } = connection.device;
     connection.send({
       type: "welcome",
@@ -238,7 +238,7 @@ export class TenantDevices {
       heartbeatIntervalMs,
       now: clock.now().getTime(),
     });
-    turns.add(() => {
+    queue.add(() => {
       const wanted = this.#wantedOf(connection);
       if (wanted === undefined) this.#end(connection, "device_gone");
       else connection.session = this.#sessionOf(connection, key, wanted);
@@ -267,12 +267,12 @@ export class TenantDevices {
     );
   }
 
-  /** In one of the next turns, by what is known then: news that come meanwhile cost nothing more. */
+  /** In one of the next queue, by what is known then: news that come meanwhile cost nothing more. */
   #tellSoon(connection: DeviceConnection): void {
     // One that has no session yet is told by what is known when it gets one.
     if (this.#pending.has(connection) || connection.session === undefined) return;
     this.#pending.add(connection);
-    this.#options.turns.add(() => {
+    this.#options.queue.add(() => {
       this.#pending.delete(connection);
       const wanted = this.#wantedOf(connection);
       if (wanted !== undefined) connection.session?.want(wanted);
@@ -292,7 +292,7 @@ export class TenantDevices {
     const dueAt = content.validUntil ?? Number.POSITIVE_INFINITY;
     if (dueAt < connection.dueAt) {
       connection.dueAt = dueAt;
-      this.#moments.add(dueAt, connection);
+      this.#due.add(dueAt, connection);
       this.#setTimer();
     }
     return { content, hash: deviceContentHash(content, sha256), generation };
@@ -305,7 +305,7 @@ export class TenantDevices {
 
   #setTimer(): void {
     clearTimeout(this.#timer);
-    const { next } = this.#moments;
+    const { next } = this.#due;
     if (this.#isStopped || next === Number.POSITIVE_INFINITY) return;
     this.#timer = setTimeout(() => this.tick(), Math.max(1, Math.min(next - this.#now(), longestTimerMs)));
     this.#timer.unref();

@@ -6,13 +6,13 @@ import { storeGatewayReports } from "../../features/gateways/gateways.api.ts";
 import { AppError } from "../../platform/app-error.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { CommandRunner } from "../../platform/command.ts";
+import { TimeSlicedQueue } from "../../platform/concurrency/time-sliced-queue.ts";
 import type { LinkListener, LinkReceiver, LinkTransport } from "../../platform/link-transport.ts";
 import type { Log } from "../../platform/log.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { OutboxSubscriber } from "../../platform/outbox/outbox-follower.ts";
 import { hashToken, isWholeToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import { ConnectionGate, type LinkHost, type LinkLimits } from "../channel/connection-gate.ts";
-import { Turns } from "../channel/turns.ts";
 import type { DeviceSources, MovedDevice, SourceFollower } from "../sources/device-sources.ts";
 import { GatewayConnection } from "./gateway-connection.ts";
 import * as queries from "./link-state.queries.ts";
@@ -46,7 +46,7 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 export class GatewayLinks implements OutboxSubscriber, SourceFollower, LinkListener<PresentedGateway> {
   readonly #options: GatewayLinksOptions;
   readonly #door: ConnectionGate<AgentMessage, GatewayConnection>;
-  readonly #turns: Turns;
+  readonly #queue: TimeSlicedQueue;
   readonly #tenants = new Map<string, TenantLinks>();
   readonly replicaId = randomUUID();
 
@@ -54,7 +54,7 @@ export class GatewayLinks implements OutboxSubscriber, SourceFollower, LinkListe
     this.#options = options;
     const { clock, log, limits } = options;
     this.#door = new ConnectionGate({ clock, log, limits }, this.#host());
-    this.#turns = new Turns((error) => log.error({ err: error }, "a gateway link failed"));
+    this.#queue = new TimeSlicedQueue((error) => log.error({ err: error }, "a gateway link failed"));
   }
 
   /** Open connections, and gateways among them that do not enforce yet what they should. */
@@ -207,7 +207,7 @@ export class GatewayLinks implements OutboxSubscriber, SourceFollower, LinkListe
       clock,
       log,
       sha256,
-      turns: this.#turns,
+      queue: this.#queue,
       sources,
       lifeMs,
       drainMs,

@@ -5,11 +5,11 @@ import { heartbeatIntervalMs } from "@gatehouse/agent-protocol/link/frames";
 import type { HashText } from "@gatehouse/agent-protocol/link/hash-tree";
 import type { Clock } from "../../platform/clock.ts";
 import type { CommandRunner } from "../../platform/command.ts";
+import type { TimeSlicedQueue } from "../../platform/concurrency/time-sliced-queue.ts";
 import type { Log } from "../../platform/log.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import { openSigningKey, type SigningKey } from "../channel/signing-keys.ts";
 import { storableText } from "../channel/storable-text.ts";
-import type { Turns } from "../channel/turns.ts";
 import type { DeviceSources, MovedDevice } from "../sources/device-sources.ts";
 import { discoveredAddress } from "../sources/discovered-address.ts";
 import { DesiredState } from "./desired-state.ts";
@@ -32,7 +32,7 @@ export interface TenantLinksOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly sha256: HashText;
-  readonly turns: Turns;
+  readonly queue: TimeSlicedQueue;
   readonly sources: DeviceSources;
   readonly lifeMs: number | undefined;
   readonly drainMs: number | undefined;
@@ -105,7 +105,7 @@ export class TenantLinks {
    * @throws AppError database_unavailable
    */
   async join(connection: GatewayConnection, hello: Hello): Promise<void> {
-    const { replicaId, tenantId, sha256, clock, turns } = this.#options;
+    const { replicaId, tenantId, sha256, clock, queue } = this.#options;
     const { gatewayId } = connection.gateway;
     this.#connections.get(gatewayId)?.end("replaced");
     this.#connections.set(gatewayId, connection);
@@ -148,8 +148,8 @@ export class TenantLinks {
       this.#noteWanted(connection, wanted, hello.enforces?.root);
       session.hello(hello.enforces, this.#enforced.get(gatewayId));
     };
-    turns.add(connection.greet);
-    turns.add(() => this.#noteGeneration());
+    queue.add(connection.greet);
+    queue.add(() => this.#noteGeneration());
   }
 
   /** A connection is gone. */
@@ -161,8 +161,8 @@ export class TenantLinks {
     this.#tokenEnds.delete(gatewayId);
     this.usedAt = clock.elapsedMs();
     const at = clock.now().toISOString();
-    this.#writer.note({ gateway_id: gatewayId, connection_id: connection.id, disconnected_at: at }, true);
-    if (this.#connections.size === 0) this.#writer.noteGeneration("none");
+    this.#writer.change({ gateway_id: gatewayId, connection_id: connection.id, disconnected_at: at }, true);
+    if (this.#connections.size === 0) this.#writer.setGeneration("none");
   }
 
   heartbeat(connection: GatewayConnection, heartbeat: Heartbeat): void {
@@ -172,7 +172,7 @@ export class TenantLinks {
     const now = clock.now();
     connection.sendIfRead({ type: "heartbeat-answer", sequence });
     this.#writer.heard(gatewayId, now);
-    this.#writer.note(
+    this.#writer.change(
       {
         gateway_id: gatewayId,
         connection_id: connection.id,
@@ -190,9 +190,9 @@ export class TenantLinks {
       if (deviceId === undefined || lastHandshake === undefined) continue;
       // No agent makes a device seem connected later than now; one whose clock is ahead tells of what is new to it.
       const at = new Date(Math.min(lastHandshake, now.getTime()));
-      this.#writer.met({ device_id: deviceId, gateway_id: gatewayId, at: at.toISOString() });
+      this.#writer.handshake({ device_id: deviceId, gateway_id: gatewayId, at: at.toISOString() });
       if (address !== undefined && this.#desired.sourceOf(deviceId) !== address) {
-        sources.saw(tenantId, deviceId, address, at);
+        sources.observe(tenantId, deviceId, address, at);
       }
     }
   }
@@ -288,7 +288,7 @@ export class TenantLinks {
   }
 
   async #refreshAll(): Promise<void> {
-    const { turns, log, tenantId } = this.#options;
+    const { queue, log, tenantId } = this.#options;
     while (this.#isStale || !this.#isReady) {
       this.#isStale = false;
       try {
@@ -299,9 +299,9 @@ export class TenantLinks {
         await this.#checkTokens(changed.length >= this.#connections.size && wasReady ? this.#connections.keys() : told);
         for (const id of changed) {
           const connection = this.#connections.get(id);
-          if (connection !== undefined) turns.add(() => this.#want(connection));
+          if (connection !== undefined) queue.add(() => this.#want(connection));
         }
-        turns.add(() => this.#noteGeneration());
+        queue.add(() => this.#noteGeneration());
         this.#setTimer();
       } catch (error) {
         log.warn({ err: error, tenantId }, "what gateways should enforce could not be worked out; it is tried again");
@@ -366,7 +366,7 @@ export class TenantLinks {
   #noteGeneration(): void {
     if (this.#connections.size === 0) return;
     this.#notedAt = this.#options.clock.elapsedMs();
-    this.#writer.noteGeneration(this.#desired.generation);
+    this.#writer.setGeneration(this.#desired.generation);
   }
 
   #want(connection: GatewayConnection): void {
@@ -403,7 +403,7 @@ export class TenantLinks {
     const now = clock.now();
     connection.wantedRoot = root;
     connection.wantedSince = root === enforcedRoot ? undefined : now.getTime();
-    this.#writer.note(
+    this.#writer.change(
       {
         gateway_id: connection.gateway.gatewayId,
         connection_id: connection.id,
@@ -421,14 +421,14 @@ export class TenantLinks {
     const names = { gateway_id: gatewayId, connection_id: connection.id };
     return {
       sent: (generation, root) =>
-        this.#writer.note(
+        this.#writer.change(
           { ...names, sent_root: root, sent_generation: generation, sent_at: clock.now().toISOString() },
           true,
         ),
       applied: ({ hash, root, generation, issuedAt, expiresAt }, content) => {
         const now = clock.now();
         if (content !== undefined) this.#enforced.set(gatewayId, content);
-        this.#writer.note(
+        this.#writer.change(
           {
             ...names,
             applied_hash: hash,
@@ -441,7 +441,7 @@ export class TenantLinks {
           },
           true,
         );
-        if (this.#writer.isNewsOf(gatewayId, "")) this.#writer.report({ gatewayId, appliedAt: now, heardAt: now });
+        if (this.#writer.changesRecord(gatewayId, "")) this.#writer.report({ gatewayId, appliedAt: now, heardAt: now });
         if (root === connection.wantedRoot && connection.wantedSince !== undefined) {
           lagged?.(now.getTime() - connection.wantedSince);
           connection.wantedSince = undefined;
@@ -449,8 +449,9 @@ export class TenantLinks {
       },
       failed: (reason, message) => {
         const error = storableText(`${reason}: ${message}`.slice(0, 2000));
-        this.#writer.note({ ...names, error }, true);
-        if (this.#writer.isNewsOf(gatewayId, error)) this.#writer.report({ gatewayId, error, heardAt: clock.now() });
+        this.#writer.change({ ...names, error }, true);
+        if (this.#writer.changesRecord(gatewayId, error))
+          this.#writer.report({ gatewayId, error, heardAt: clock.now() });
       },
       ended: (reason) => this.#end(connection, reason),
     };

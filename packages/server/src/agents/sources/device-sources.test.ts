@@ -169,7 +169,7 @@ describe("of a gateway and the device's own link", () => {
     report(clock.now().getTime() - 500_000);
     await until("it is answered", () => gateway.answers.length === 1);
     await servers[1]?.deviceSources.flush();
-    await Promise.all(servers.map(({ deviceSources }) => deviceSources.look()));
+    await Promise.all(servers.map(({ deviceSources }) => deviceSources.poll()));
     expect((await client.get(`/tenants/devices/${made.id}/configuration`)).body.gateways).toHaveLength(1);
     clock.advance(1_000);
     report(clock.now().getTime());

@@ -1,26 +1,34 @@
 /**
- * Where devices are: what gateways and devices' own links tell is written down by batches, and what became of it is told to all who work with it,
- * on this replica and on the others. The database decides which sight counts, so all replicas come to the same. Addresses are in no log.
+ * The source addresses of devices, as gateways report them and as devices' own connections show them. They are stored
+ * in batches, and every replica notifies its followers of changes. The database decides which observation is the latest, so all
+ * replicas come to the same result. Addresses are never logged.
  */
+import { Batcher } from "../../platform/concurrency/batcher.ts";
+import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
 import type { Database } from "../../platform/db/database.ts";
+import { groupBy } from "../../platform/group-by.ts";
 import type { Log } from "../../platform/log.ts";
-import { Gathering } from "../channel/gathering.ts";
 import * as queries from "./device-sources.queries.ts";
 
-/** What was seen is written after this long, in milliseconds: of a device that was seen several times meanwhile, the last. */
-const gatherMs = 100;
-/** The most devices that one statement writes, or one look reads at once. */
-const mostAtOnce = 2_000;
-/** A change may be committed this long after the moment it carries, in milliseconds: more than a statement may take. Looks overlap by it. */
+/** Observations within this time are stored together, in milliseconds. */
+const batchMs = 100;
+const retryMs = 1_000;
+/** The most devices that one statement writes or reads. */
+const batchSize = 2_000;
+/**
+ * A change may be committed this long after its time, in milliseconds: longer than any statement runs. The periods of two polls
+ * overlap by this much.
+ */
 const overlapMs = 20_000;
-const nobody = "00000000-0000-0000-0000-000000000000";
+/** Sorts before every id. */
+const nilId = "00000000-0000-0000-0000-000000000000";
 
 export interface MovedDevice {
   readonly deviceId: string;
   readonly sourceIp: string;
 }
 
-/** Works with the addresses of some tenants' devices. What it is told it may know already. */
+/** Uses the source addresses of some tenants' devices. It may be notified of an address that it already has. */
 export interface SourceFollower {
   readonly tenantIds: Iterable<string>;
   moved(tenantId: string, devices: readonly MovedDevice[]): void;
@@ -31,121 +39,101 @@ export interface DeviceSourcesOptions {
   readonly log: Log;
 }
 
+interface Observation {
+  readonly tenantId: string;
+  readonly seen: queries.SeenSource;
+}
+
 export class DeviceSources {
   readonly #database: Database;
   readonly #followers: SourceFollower[] = [];
-  readonly #writing: Gathering;
-  /** By tenant and device. */
-  #seen = new Map<string, Map<string, queries.SeenSource>>();
-  /** Up to where changes were told, by the database's clock; undefined before the first look. */
+  /** The latest observation of each device. */
+  readonly #observed = new Batcher<string, Observation>((earlier, later) =>
+    earlier.seen.seen_at <= later.seen.seen_at ? later : earlier,
+  );
+  readonly #storing: CoalescedTask;
+  /** The database's time up to which followers were notified; undefined before the first poll. */
   #since: string | undefined;
 
   constructor({ database, log }: DeviceSourcesOptions) {
     this.#database = database;
-    this.#writing = new Gathering(
-      gatherMs,
-      () => this.#write(),
-      (error) => log.warn({ err: error }, "where devices are could not be written; it is tried again"),
-    );
+    this.#storing = new CoalescedTask({
+      run: () => this.#observed.drain((observations) => this.#store([...observations.values()])),
+      delayMs: batchMs,
+      retryMs,
+      failed: (error) => log.warn({ err: error }, "failed to store device source addresses; will retry"),
+    });
   }
 
   follow(follower: SourceFollower): void {
     this.#followers.push(follower);
   }
 
-  /** @param address canonical */
-  saw(tenantId: string, deviceId: string, address: string, at: Date): void {
+  /** @param address in canonical form */
+  observe(tenantId: string, deviceId: string, address: string, at: Date): void {
     const seen = { device_id: deviceId, source_address: address, seen_at: at.toISOString() };
-    this.#note(tenantId, seen);
-    this.#writing.wake();
+    this.#observed.add(`${tenantId} ${deviceId}`, { tenantId, seen });
+    this.#storing.request();
   }
 
-  /** Writes all that is pending. @throws AppError database_unavailable; then it is tried again */
+  /** Stores all pending observations. @throws AppError database_unavailable; a retry follows */
   flush(): Promise<void> {
-    return this.#writing.now();
+    return this.#storing.flush();
   }
 
   /**
-   * Tells what became other anywhere since the last look. Called every second or so.
+   * Notifies the followers of the changes of any replica since the last poll. Called about once a second.
    *
-   * @throws AppError database_unavailable; then the next look tells it
+   * @throws AppError database_unavailable; the next poll covers the same period
    */
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     const tenantIds = [...new Set(this.#followers.flatMap((follower) => [...follower.tenantIds]))];
-    // Whoever begins with a tenant reads everything first.
+    // A follower reads all addresses of a tenant when it begins to use them.
     if (tenantIds.length === 0) {
       this.#since = undefined;
       return;
     }
-    const at = await this.#database.snapshot({ kind: "operator" }, queries.databaseTime);
-    const began = earlier(at);
+    const now = await this.#database.snapshot({ kind: "operator" }, queries.databaseTime);
+    const startedAt = new Date(Date.parse(now) - overlapMs).toISOString();
     let after: queries.SourceCursor = {
-      source_changed_at: this.#since ?? began,
-      tenant_id: nobody,
-      device_id: nobody,
+      source_changed_at: this.#since ?? startedAt,
+      tenant_id: nilId,
+      device_id: nilId,
     };
     for (;;) {
       const cursor = after;
       const rows = await this.#database.snapshot({ kind: "operator" }, (tx) =>
-        queries.changedSources(tx, tenantIds, cursor, mostAtOnce),
+        queries.changedSources(tx, tenantIds, cursor, batchSize),
       );
-      this.#tell(rows);
+      this.#notify(rows);
       const last = rows.at(-1);
-      if (last === undefined || rows.length < mostAtOnce) break;
+      if (last === undefined || rows.length < batchSize) break;
       after = last;
     }
-    this.#since = began;
+    this.#since = startedAt;
   }
 
   async stop(): Promise<void> {
     await this.flush().catch(() => undefined);
-    this.#writing.stop();
+    await this.#storing.stop();
   }
 
-  async #write(): Promise<void> {
-    const pending = this.#seen;
-    this.#seen = new Map();
-    for (const [tenantId, devices] of pending) {
-      const seen = [...devices.values()];
-      try {
-        for (let begin = 0; begin < seen.length; begin += mostAtOnce) {
-          const batch = seen.slice(begin, begin + mostAtOnce);
-          const stored = await this.#database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
-            queries.storeSources({ tenantId, query }, batch),
-          );
-          this.#tell(stored.map((row) => ({ tenant_id: tenantId, ...row })));
-        }
-        pending.delete(tenantId);
-      } catch (error) {
-        for (const [id, left] of pending) for (const item of left.values()) this.#note(id, item);
-        throw error;
+  async #store(observations: readonly Observation[]): Promise<void> {
+    for (const [tenantId, own] of groupBy(observations, (observation) => observation.tenantId)) {
+      for (let begin = 0; begin < own.length; begin += batchSize) {
+        const batch = own.slice(begin, begin + batchSize).map(({ seen }) => seen);
+        const stored = await this.#database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
+          queries.storeSources({ tenantId, query }, batch),
+        );
+        this.#notify(stored.map((row) => ({ tenant_id: tenantId, ...row })));
       }
     }
   }
 
-  #note(tenantId: string, seen: queries.SeenSource): void {
-    let devices = this.#seen.get(tenantId);
-    if (devices === undefined) {
-      devices = new Map();
-      this.#seen.set(tenantId, devices);
-    }
-    const before = devices.get(seen.device_id);
-    if (before === undefined || before.seen_at <= seen.seen_at) devices.set(seen.device_id, seen);
-  }
-
-  #tell(rows: readonly (queries.StoredSource & { readonly tenant_id: string })[]): void {
-    const byTenant = new Map<string, MovedDevice[]>();
-    for (const { tenant_id: tenantId, device_id: deviceId, source_address: sourceIp } of rows) {
-      const moved = byTenant.get(tenantId) ?? [];
-      moved.push({ deviceId, sourceIp });
-      byTenant.set(tenantId, moved);
-    }
-    for (const [tenantId, moved] of byTenant) {
+  #notify(rows: readonly (queries.StoredSource & { readonly tenant_id: string })[]): void {
+    for (const [tenantId, own] of groupBy(rows, (row) => row.tenant_id)) {
+      const moved = own.map(({ device_id: deviceId, source_address: sourceIp }) => ({ deviceId, sourceIp }));
       for (const follower of this.#followers) follower.moved(tenantId, moved);
     }
   }
-}
-
-function earlier(at: string): string {
-  return new Date(Date.parse(at) - overlapMs).toISOString();
 }

@@ -1,0 +1,11 @@
+import { expect, test } from "vitest";
+import { formatOperation } from "./format-operation.ts";
+
+test.each([
+  ["updateUserProfile", "Update user profile"],
+  ["createApiKey", "Create API key"],
+  ["sourceIps", "Source IPs"],
+  ["url", "URL"],
+])("%s is said as %s", (operation, said) => {
+  expect(formatOperation(operation)).toBe(said);
+});
