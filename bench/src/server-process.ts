@@ -8,7 +8,7 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { compose } from "@gatehouse/server/compose";
-import { waitingConnections } from "@gatehouse/server/http/app";
+import { acceptQueueLength } from "@gatehouse/server/http/app";
 import { migrate } from "@gatehouse/server/platform/db/migrations";
 import { startEmbeddedPostgres } from "@gatehouse/server/platform/embedded-postgres/embedded-postgres";
 import { createLog } from "@gatehouse/server/platform/log";
@@ -34,7 +34,7 @@ const server = await compose({
     ownerEmail: "owner@example.com",
   },
 });
-const url = await server.app.listen({ host: "127.0.0.1", port: 0, backlog: waitingConnections });
+const url = await server.app.listen({ host: "127.0.0.1", port: 0, backlog: acceptQueueLength });
 process.stdout.write(
   `${JSON.stringify({ url, operatorKey: server.installation.operatorKey, database: postgres.connection })}\n`,
 );

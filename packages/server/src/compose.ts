@@ -339,8 +339,8 @@ function socketsOf(gateways: GatewayLinks, devices: DeviceLinks): readonly LinkS
   ];
 }
 
-function rateLimit(most: number, options: WindowCountsOptions): RateLimit | undefined {
-  return most === 0 ? undefined : { most, windowMs: options.windowMs, counts: new WindowCounts(options) };
+function rateLimit(max: number, options: WindowCountsOptions): RateLimit | undefined {
+  return max === 0 ? undefined : { max, windowMs: options.windowMs, counts: new WindowCounts(options) };
 }
 
 interface WebhookParts extends Pick<ReconcilerOptions, "failed">, Pick<WebhookDeliverySettings, "attempted"> {

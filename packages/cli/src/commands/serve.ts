@@ -58,18 +58,18 @@ async function serve(flags: Readonly<Record<string, string>>, json: boolean): Pr
 async function start(config: Config, stopped: AbortSignal, json: boolean): Promise<Gatehouse | undefined> {
   // Loaded on demand, because no other command needs the server's modules.
   const { startGatehouse } = await import("@gatehouse/server/main");
-  let keysMade = false;
+  let keysCreated = false;
   try {
     const gatehouse = await startGatehouse(config, createLog(config.logLevel), {
       signal: stopped,
-      keysMade(installation) {
-        keysMade = true;
+      onKeysCreated(installation) {
+        keysCreated = true;
         if (!json) print(writeLines(createdKeyLines(installation, config)));
         else print(writeJsonLine(createdKeyObject(installation, config)));
       },
     });
     if (json) print(writeJsonLine({ address: gatehouse.address, documentation: `${gatehouse.address}/docs` }));
-    else print(writeLines(addressLines(gatehouse, config, keysMade)));
+    else print(writeLines(addressLines(gatehouse, config, keysCreated)));
     return gatehouse;
   } catch (error) {
     if (stopped.aborted) return undefined;

@@ -29,7 +29,7 @@ export function createdKeyObject(
 export function addressLines(
   { address, installation }: Gatehouse,
   config: Config,
-  keysMade: boolean,
+  keysCreated: boolean,
 ): readonly string[] {
   const lines = [
     `Gatehouse serves on ${address}, its documentation on ${address}/docs.`,
@@ -37,7 +37,7 @@ export function addressLines(
   ];
   const key = firstKeyText(installation, config);
   if (key !== undefined) lines.push("Try:", "", `  curl -H ${key} ${address}/tenants/resources`, "");
-  else if (!keysMade) {
+  else if (!keysCreated) {
     lines.push(
       "The keys were shown at the first start. Create more API keys with gatehouse key create. To replace a lost",
       `operator key, set ${variableOf("operatorKey")}.`,

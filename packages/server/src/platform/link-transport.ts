@@ -1,28 +1,28 @@
-/** What carries the frames of a link, and what it tells of them: a WebSocket on one side, who serves the link on the other. */
+/** The transport of a link's frames: a WebSocket on one side, the link's server on the other. */
 
-/** A WebSocket, or a test. */
+/** A WebSocket, or a fake in tests. */
 export interface LinkTransport {
-  /** @param sent called when the text has left, or cannot any more */
+  /** @param sent called when the text was sent or can no longer be sent */
   send(text: string, sent: () => void): void;
-  /** Bytes that have not left yet. */
+  /** Bytes that are not sent yet. */
   readonly bufferedBytes: number;
   close(code: number, reason: string): void;
-  /** Ends it without waiting for the other side. */
+  /** Closes the connection without waiting for the other side. */
   terminate(): void;
 }
 
-/** What an open connection is told by its transport. */
+/** Receives the events of an open connection from its transport. */
 export interface LinkReceiver {
   received(text: string): void;
-  /** Something came that is no text, or was too long. */
+  /** Received data that is not text, or is too long. */
   violated(): void;
   closed(): void;
 }
 
-/** What takes the links of one kind, whatever it does with them. `Presented` says whose link it is. */
+/** Accepts links of one kind. `Presented` identifies the owner of a link. */
 export interface LinkListener<Presented = unknown> {
-  /** @throws AppError the kind's own for a token that is not valid; too_many_links, database_unavailable */
+  /** @throws AppError the kind's error for an invalid token; too_many_links, database_unavailable */
   authenticate(token: string): Promise<Presented>;
-  /** @param sourceAddress where the connection comes from; of one that is gone already, anything */
+  /** @param sourceAddress source address of the connection; arbitrary if the connection is already closed */
   open(presented: Presented, transport: LinkTransport, sourceAddress: string): LinkReceiver;
 }
