@@ -30,28 +30,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/tenants/policies/{id}/deactivate": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        /**
-         * Deactivate a policy
-         * @description An inactive policy is not evaluated and does not prevent deleting its resources. Idempotent.
-         *
-         *     Requires a key with the permission `policies:write`.
-         */
-        readonly patch: operations["deactivatePolicy"];
-        readonly trace?: never;
-    };
     readonly "/tenants/policies/{id}": {
         readonly parameters: {
             readonly query?: never;
@@ -80,6 +58,28 @@ export interface paths {
          *     Requires a key with the permission `policies:write`.
          */
         readonly patch: operations["updatePolicy"];
+        readonly trace?: never;
+    };
+    readonly "/tenants/policies/{id}/deactivate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Deactivate a policy
+         * @description An inactive policy is not evaluated and does not prevent deleting its resources. Idempotent.
+         *
+         *     Requires a key with the permission `policies:write`.
+         */
+        readonly patch: operations["deactivatePolicy"];
         readonly trace?: never;
     };
     readonly "/tenants/policies/{id}/reactivate": {
@@ -190,51 +190,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/tenants/access/findings": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Find unreachable resources and policies without effect
-         * @description Evaluates the tenant's current records. Every finding is certain, but the list can be incomplete if the cause is a combination of several policies. Resources of type INTERNET and default policies are not examined.
-         *
-         *     Requires a key with the permission `decisions:read`.
-         */
-        readonly get: operations["findAccessFindings"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/tenants/access": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * List access at a point in time
-         * @description Evaluates the tenant's records as they were at that time. The results are the resources that a user (with and without each device) or a device could reach, or everyone who could reach a resource. At least one of `user`, `device` and `resource` is required. Results are ordered by user, device and resource. To read more than one page, set `at`.
-         *
-         *     Requires a key with the permission `decisions:read`.
-         */
-        readonly get: operations["listPastAccess"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/access/v1/search/action": {
+    readonly "/access/v1/search/subject": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -244,12 +200,12 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Search for actions that a subject can perform on a resource
-         * @description Action Search API of OpenID AuthZEN Authorization API 1.0. The result is `connect` or empty.
+         * Search for subjects that can access a resource
+         * @description Subject Search API of OpenID AuthZEN Authorization API 1.0. Results are ordered by id.
          *
          *     Requires a key with the permission `decisions:read`.
          */
-        readonly post: operations["searchActions"];
+        readonly post: operations["searchSubjects"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -278,7 +234,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/access/v1/search/subject": {
+    readonly "/access/v1/search/action": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -288,34 +244,56 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Search for subjects that can access a resource
-         * @description Subject Search API of OpenID AuthZEN Authorization API 1.0. Results are ordered by id.
+         * Search for actions that a subject can perform on a resource
+         * @description Action Search API of OpenID AuthZEN Authorization API 1.0. The result is `connect` or empty.
          *
          *     Requires a key with the permission `decisions:read`.
          */
-        readonly post: operations["searchSubjects"];
+        readonly post: operations["searchActions"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/tenants/access-tests/check": {
+    readonly "/tenants/access": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
         /**
-         * Check access tests
-         * @description Checks all tests, the tests in `ids` in that order, or a `test` that is not stored. Requires a key that also holds `decisions:read`. Stores nothing. Failing tests are reported with status 200, because the check itself succeeded.
+         * List access at a point in time
+         * @description Evaluates the tenant's records as they were at that time. The results are the resources that a user (with and without each device) or a device could reach, or everyone who could reach a resource. At least one of `user`, `device` and `resource` is required. Results are ordered by user, device and resource. To read more than one page, set `at`.
          *
-         *     Requires a key with the permission `access-tests:read`.
+         *     Requires a key with the permission `decisions:read`.
          */
-        readonly post: operations["checkAccessTests"];
+        readonly get: operations["listPastAccess"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/access/findings": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Find unreachable resources and policies without effect
+         * @description Evaluates the tenant's current records. Every finding is certain, but the list can be incomplete if the cause is a combination of several policies. Resources of type INTERNET and default policies are not examined.
+         *
+         *     Requires a key with the permission `decisions:read`.
+         */
+        readonly get: operations["findAccessFindings"];
+        readonly put?: never;
+        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -378,7 +356,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/tenants/users/{id}/groups": {
+    readonly "/tenants/access-tests/check": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -388,12 +366,12 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Add a user to a group
-         * @description Changes nothing if the user is already in the group.
+         * Check access tests
+         * @description Checks all tests, the tests in `ids` in that order, or a `test` that is not stored. Requires a key that also holds `decisions:read`. Stores nothing. Failing tests are reported with status 200, because the check itself succeeded.
          *
-         *     Requires a key with the permission `users:write`.
+         *     Requires a key with the permission `access-tests:read`.
          */
-        readonly post: operations["addUserToGroup"];
+        readonly post: operations["checkAccessTests"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -424,28 +402,6 @@ export interface paths {
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/tenants/users/{id}/deactivate": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        /**
-         * Deactivate a user
-         * @description Cuts off the user and all of the user's devices. Data and settings remain, and reactivating the user restores the previous status. Idempotent.
-         *
-         *     Requires a key with the permission `users:write`.
-         */
-        readonly patch: operations["deactivateUser"];
         readonly trace?: never;
     };
     readonly "/tenants/users/{id}": {
@@ -486,6 +442,48 @@ export interface paths {
         readonly patch: operations["updateUserSettings"];
         readonly trace?: never;
     };
+    readonly "/tenants/users/{id}/deactivate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Deactivate a user
+         * @description Cuts off the user and all of the user's devices. Data and settings remain, and reactivating the user restores the previous status. Idempotent.
+         *
+         *     Requires a key with the permission `users:write`.
+         */
+        readonly patch: operations["deactivateUser"];
+        readonly trace?: never;
+    };
+    readonly "/tenants/users/{id}/reactivate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Reactivate a user
+         * @description Requires a key with the permission `users:write`.
+         */
+        readonly post: operations["reactivateUser"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/users/{id}/invite": {
         readonly parameters: {
             readonly query?: never;
@@ -502,6 +500,28 @@ export interface paths {
          *     Requires a key with the permission `users:write`.
          */
         readonly post: operations["inviteUser"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/users/{id}/transfer-ownership": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Transfer the tenant's ownership to a user
+         * @description Moves the owner role from the current owner to the user, who must be active. Requires a key that holds every permission.
+         *
+         *     Requires a key with the permission `users:write`.
+         */
+        readonly post: operations["transferOwnership"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -536,7 +556,7 @@ export interface paths {
         readonly patch: operations["updateUserRoles"];
         readonly trace?: never;
     };
-    readonly "/tenants/users/{id}/reactivate": {
+    readonly "/tenants/users/{id}/groups": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -546,10 +566,12 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Reactivate a user
-         * @description Requires a key with the permission `users:write`.
+         * Add a user to a group
+         * @description Changes nothing if the user is already in the group.
+         *
+         *     Requires a key with the permission `users:write`.
          */
-        readonly post: operations["reactivateUser"];
+        readonly post: operations["addUserToGroup"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -573,28 +595,6 @@ export interface paths {
          *     Requires a key with the permission `users:write`.
          */
         readonly delete: operations["removeUserFromGroup"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/tenants/users/{id}/transfer-ownership": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Transfer the tenant's ownership to a user
-         * @description Moves the owner role from the current owner to the user, who must be active. Requires a key that holds every permission.
-         *
-         *     Requires a key with the permission `users:write`.
-         */
-        readonly post: operations["transferOwnership"];
-        readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -656,26 +656,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/tenants/roles/{id}/users": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * List the users who hold a role
-         * @description Requires a key with the permission `roles:read`.
-         */
-        readonly get: operations["listRoleUsers"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/tenants/roles": {
         readonly parameters: {
             readonly query?: never;
@@ -716,6 +696,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/roles/{id}/users": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the users who hold a role
+         * @description Requires a key with the permission `roles:read`.
+         */
+        readonly get: operations["listRoleUsers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/roles/{id}/users/{userId}": {
         readonly parameters: {
             readonly query?: never;
@@ -733,54 +733,6 @@ export interface paths {
          *     Requires a key with the permission `roles:write`.
          */
         readonly delete: operations["removeRoleFromUser"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/tenants/devices/{id}/deactivate": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        /**
-         * Deactivate a device
-         * @description Cuts the device off. The record and the policies that refer to it remain, and the device still counts against the user's device limit. Idempotent.
-         *
-         *     Requires a key with the permission `devices:write`.
-         */
-        readonly patch: operations["deactivateDevice"];
-        readonly trace?: never;
-    };
-    readonly "/tenants/devices/{id}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Read a device
-         * @description Requires a key with the permission `devices:read`.
-         */
-        readonly get: operations["readDevice"];
-        readonly put?: never;
-        readonly post?: never;
-        /**
-         * Delete a device
-         * @description Removes the device from every policy that refers to it. The user can then enrol another device.
-         *
-         *     Requires a key with the permission `devices:write`.
-         */
-        readonly delete: operations["deleteDevice"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -812,6 +764,54 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/devices/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read a device
+         * @description Requires a key with the permission `devices:read`.
+         */
+        readonly get: operations["readDevice"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Delete a device
+         * @description Removes the device from every policy that refers to it. The user can then enrol another device.
+         *
+         *     Requires a key with the permission `devices:write`.
+         */
+        readonly delete: operations["deleteDevice"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/devices/{id}/deactivate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Deactivate a device
+         * @description Cuts the device off. The record and the policies that refer to it remain, and the device still counts against the user's device limit. Idempotent.
+         *
+         *     Requires a key with the permission `devices:write`.
+         */
+        readonly patch: operations["deactivateDevice"];
+        readonly trace?: never;
+    };
     readonly "/tenants/devices/{id}/reactivate": {
         readonly parameters: {
             readonly query?: never;
@@ -828,28 +828,6 @@ export interface paths {
          *     Requires a key with the permission `devices:write`.
          */
         readonly post: operations["reactivateDevice"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/tenants/devices/{id}/configuration": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Read a device's routing configuration
-         * @description The configuration that the device's agent receives: gateways as WireGuard peers with the traffic routed through each, and the names that they resolve. A device without access has no gateways. The report has no version, because it follows each change. Until `validUntil` (milliseconds since 1970), it does not change through the passage of time alone.
-         *
-         *     Requires a key with the permission `devices:read`.
-         */
-        readonly get: operations["readDeviceConfiguration"];
-        readonly put?: never;
-        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -894,6 +872,28 @@ export interface paths {
          *     Requires a key with the permission `devices:write`.
          */
         readonly post: operations["rotateDeviceToken"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/devices/{id}/configuration": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read a device's routing configuration
+         * @description The configuration that the device's agent receives: gateways as WireGuard peers with the traffic routed through each, and the names that they resolve. A device without access has no gateways. The report has no version, because it follows each change. Until `validUntil` (milliseconds since 1970), it does not change through the passage of time alone.
+         *
+         *     Requires a key with the permission `devices:read`.
+         */
+        readonly get: operations["readDeviceConfiguration"];
+        readonly put?: never;
+        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -954,22 +954,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/tenants/gateways/{id}/disable-relay": {
+    readonly "/tenants/gateways/{id}/settings": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
         /**
-         * Disable relaying on a gateway
-         * @description Idempotent.
+         * Read a gateway's settings: resolvers, networks and relay port
+         * @description The ETag is the gateway's.
+         *
+         *     Requires a key with the permission `gateways:read`.
+         */
+        readonly get: operations["readGatewaySettings"];
+        /**
+         * Update a gateway's settings: resolvers, networks and relay port
+         * @description Omitted fields stay unchanged; lists are replaced as a whole. The `networks` of two gateways cannot overlap. A `relayPort` belongs to one gateway of the tenant, and no other gateway can listen on it. `If-Match` takes the gateway's ETag.
          *
          *     Requires a key with the permission `gateways:write`.
          */
-        readonly post: operations["disableGatewayRelay"];
+        readonly put: operations["replaceGatewaySettings"];
+        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -992,6 +998,28 @@ export interface paths {
          *     Requires a key with the permission `gateways:write`.
          */
         readonly post: operations["enableGatewayRelay"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/gateways/{id}/disable-relay": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Disable relaying on a gateway
+         * @description Idempotent.
+         *
+         *     Requires a key with the permission `gateways:write`.
+         */
+        readonly post: operations["disableGatewayRelay"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1042,28 +1070,22 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/tenants/gateways/{id}/settings": {
+    readonly "/tenants/gateways/{id}/rotate-token": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
+        readonly get?: never;
+        readonly put?: never;
         /**
-         * Read a gateway's settings: resolvers, networks and relay port
-         * @description The ETag is the gateway's.
-         *
-         *     Requires a key with the permission `gateways:read`.
-         */
-        readonly get: operations["readGatewaySettings"];
-        /**
-         * Update a gateway's settings: resolvers, networks and relay port
-         * @description Omitted fields stay unchanged; lists are replaced as a whole. The `networks` of two gateways cannot overlap. A `relayPort` belongs to one gateway of the tenant, and no other gateway can listen on it. `If-Match` takes the gateway's ETag.
+         * Rotate a gateway's token
+         * @description The previous tokens stay valid for `graceSeconds`, but not longer than they would have otherwise; 0 revokes them immediately. API keys with the permission `gateways:token` can read the new token now and later.
          *
          *     Requires a key with the permission `gateways:write`.
          */
-        readonly put: operations["replaceGatewaySettings"];
-        readonly post?: never;
+        readonly post: operations["rotateGatewayToken"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1092,28 +1114,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/tenants/gateways/{id}/rotate-token": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Rotate a gateway's token
-         * @description The previous tokens stay valid for `graceSeconds`, but not longer than they would have otherwise; 0 revokes them immediately. API keys with the permission `gateways:token` can read the new token now and later.
-         *
-         *     Requires a key with the permission `gateways:write`.
-         */
-        readonly post: operations["rotateGatewayToken"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/tenants/gateways/{id}/test-configuration": {
         readonly parameters: {
             readonly query?: never;
@@ -1131,78 +1131,6 @@ export interface paths {
          */
         readonly post: operations["testGatewayConfiguration"];
         readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/tenants/resources/{id}/addresses": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Add an address to a resource
-         * @description Increments the resource's version. `ETag` and `Location` are the new address's; `If-Match` takes the resource's ETag.
-         *
-         *     Requires a key with the permission `resources:write`.
-         */
-        readonly post: operations["addResourceAddress"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/tenants/resources/{id}/loadBalancing": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Configure a resource's load balancing
-         * @description Replaces the ordered list of gateways. For MANUAL, the order is the priority.
-         *
-         *     Requires a key with the permission `resources:write`.
-         */
-        readonly post: operations["configureLoadBalancing"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/tenants/resources/{id}/gateways/{gatewayId}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        /**
-         * Connect a gateway to a resource
-         * @description A newly connected gateway gets the lowest priority. Idempotent.
-         *
-         *     Requires a key with the permission `resources:write`.
-         */
-        readonly put: operations["connectGateway"];
-        readonly post?: never;
-        /**
-         * Disconnect a gateway from a resource
-         * @description The remaining gateways keep their order. Returns 404 if the gateway is not connected.
-         *
-         *     Requires a key with the permission `resources:write`.
-         */
-        readonly delete: operations["disconnectGateway"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -1262,6 +1190,50 @@ export interface paths {
         readonly patch: operations["updateResource"];
         readonly trace?: never;
     };
+    readonly "/tenants/resources/{id}/loadBalancing": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Configure a resource's load balancing
+         * @description Replaces the ordered list of gateways. For MANUAL, the order is the priority.
+         *
+         *     Requires a key with the permission `resources:write`.
+         */
+        readonly post: operations["configureLoadBalancing"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/resources/{id}/addresses": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Add an address to a resource
+         * @description Increments the resource's version. `ETag` and `Location` are the new address's; `If-Match` takes the resource's ETag.
+         *
+         *     Requires a key with the permission `resources:write`.
+         */
+        readonly post: operations["addResourceAddress"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/resources/{id}/addresses/{addressId}": {
         readonly parameters: {
             readonly query?: never;
@@ -1279,6 +1251,54 @@ export interface paths {
          *     Requires a key with the permission `resources:write`.
          */
         readonly delete: operations["removeResourceAddress"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/resources/{id}/gateways/{gatewayId}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Connect a gateway to a resource
+         * @description A newly connected gateway gets the lowest priority. Idempotent.
+         *
+         *     Requires a key with the permission `resources:write`.
+         */
+        readonly put: operations["connectGateway"];
+        readonly post?: never;
+        /**
+         * Disconnect a gateway from a resource
+         * @description The remaining gateways keep their order. Returns 404 if the gateway is not connected.
+         *
+         *     Requires a key with the permission `resources:write`.
+         */
+        readonly delete: operations["disconnectGateway"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/addresses": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the addresses of all resources
+         * @description Requires a key with the permission `addresses:read`.
+         */
+        readonly get: operations["listAddresses"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -1326,26 +1346,6 @@ export interface paths {
          * @description Requires a key with the permission `addresses:read`.
          */
         readonly get: operations["listAddressGateways"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/tenants/addresses": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * List the addresses of all resources
-         * @description Requires a key with the permission `addresses:read`.
-         */
-        readonly get: operations["listAddresses"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1404,28 +1404,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/tenants/admission-rules/check": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Check the text of an admission rule
-         * @description Stores nothing. An invalid rule is reported with status 200, because the check itself succeeded.
-         *
-         *     Requires a key with the permission `admission-rules:read`.
-         */
-        readonly post: operations["checkAdmissionRule"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/tenants/admission-rules": {
         readonly parameters: {
             readonly query?: never;
@@ -1475,6 +1453,28 @@ export interface paths {
          * @description Requires a key with the permission `admission-rules:write`.
          */
         readonly delete: operations["deleteAdmissionRule"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/admission-rules/check": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Check the text of an admission rule
+         * @description Stores nothing. An invalid rule is reported with status 200, because the check itself succeeded.
+         *
+         *     Requires a key with the permission `admission-rules:read`.
+         */
+        readonly post: operations["checkAdmissionRule"];
+        readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -1554,22 +1554,22 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/tenants/configuration/apply": {
+    readonly "/tenants/configuration": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
         /**
-         * Apply a configuration
-         * @description Changes the tenant's records to match the document, in one transaction. Requires write permission for each kind of record that changes. `If-Match` takes the ETag of a plan or an export, and ensures that nothing has changed since. The body can have at most 32 MiB.
+         * Export the tenant's configuration as one document
+         * @description Records refer to each other by name, not by id. Sections that the key cannot read are omitted. The ETag is the tenant's generation, which every command in the tenant increments.
          *
-         *     Requires a key with the permission `configuration:write`.
+         *     Requires a key with the permission `configuration:read`.
          */
-        readonly post: operations["applyConfiguration"];
+        readonly get: operations["readConfiguration"];
+        readonly put?: never;
+        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1598,7 +1598,29 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/tenants/configuration": {
+    readonly "/tenants/configuration/apply": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Apply a configuration
+         * @description Changes the tenant's records to match the document, in one transaction. Requires write permission for each kind of record that changes. `If-Match` takes the ETag of a plan or an export, and ensures that nothing has changed since. The body can have at most 32 MiB.
+         *
+         *     Requires a key with the permission `configuration:write`.
+         */
+        readonly post: operations["applyConfiguration"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/events": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -1606,12 +1628,12 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Export the tenant's configuration as one document
-         * @description Records refer to each other by name, not by id. Sections that the key cannot read are omitted. The ETag is the tenant's generation, which every command in the tenant increments.
+         * List the tenant's audit record
+         * @description Every change with its actor, target, states before and after, request id and source address. Ordered from oldest to newest; `sort=-position` reverses the order.
          *
-         *     Requires a key with the permission `configuration:read`.
+         *     Requires a key with the permission `events:read`.
          */
-        readonly get: operations["readConfiguration"];
+        readonly get: operations["listEvents"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1642,7 +1664,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/tenants/events": {
+    readonly "/tenants/events/stream": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -1650,12 +1672,12 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the tenant's audit record
-         * @description Every change with its actor, target, states before and after, request id and source address. Ordered from oldest to newest; `sort=-position` reverses the order.
+         * Stream new entries of the audit record
+         * @description Server-sent events: each new entry as it is written, with its position as `id`, the event type `event`, and the entry as JSON in `data`. `Last-Event-ID`, which clients send automatically when they reconnect, resumes after that position. Without it, the stream starts with the next entry. If entries after that position were pruned, the stream contains an event of type `pruned`. The stream ends when the key is revoked or expires.
          *
          *     Requires a key with the permission `events:read`.
          */
-        readonly get: operations["listEvents"];
+        readonly get: operations["streamEvents"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1700,28 +1722,6 @@ export interface paths {
          *     Requires a key with the permission `events:read`.
          */
         readonly get: operations["readSigningKey"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/tenants/events/stream": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Stream new entries of the audit record
-         * @description Server-sent events: each new entry as it is written, with its position as `id`, the event type `event`, and the entry as JSON in `data`. `Last-Event-ID`, which clients send automatically when they reconnect, resumes after that position. Without it, the stream starts with the next entry. If entries after that position were pruned, the stream contains an event of type `pruned`. The stream ends when the key is revoked or expires.
-         *
-         *     Requires a key with the permission `events:read`.
-         */
-        readonly get: operations["streamEvents"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1794,6 +1794,50 @@ export interface paths {
         readonly patch: operations["patchWebhook"];
         readonly trace?: never;
     };
+    readonly "/tenants/webhooks/{id}/rotate-secret": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Rotate a webhook's secret
+         * @description The previous secret also signs messages for `graceSeconds`, so that receivers can switch over: the header then contains two signatures. A secret from an earlier rotation stops signing immediately.
+         *
+         *     Requires a key with the permission `webhooks:write`.
+         */
+        readonly post: operations["rotateWebhookSecret"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/webhooks/{id}/test": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send a test message
+         * @description Sends a message of type `webhook.test`, regardless of `events`. The result appears in the delivery log.
+         *
+         *     Requires a key with the permission `webhooks:write`.
+         */
+        readonly post: operations["testWebhook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/webhooks/{id}/deliveries": {
         readonly parameters: {
             readonly query?: never;
@@ -1852,50 +1896,6 @@ export interface paths {
          *     Requires a key with the permission `webhooks:write`.
          */
         readonly post: operations["redeliverWebhook"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/tenants/webhooks/{id}/rotate-secret": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Rotate a webhook's secret
-         * @description The previous secret also signs messages for `graceSeconds`, so that receivers can switch over: the header then contains two signatures. A secret from an earlier rotation stops signing immediately.
-         *
-         *     Requires a key with the permission `webhooks:write`.
-         */
-        readonly post: operations["rotateWebhookSecret"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/tenants/webhooks/{id}/test": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Send a test message
-         * @description Sends a message of type `webhook.test`, regardless of `events`. The result appears in the delivery log.
-         *
-         *     Requires a key with the permission `webhooks:write`.
-         */
-        readonly post: operations["testWebhook"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -3656,46 +3656,6 @@ export interface operations {
             };
         };
     };
-    readonly deactivatePolicy: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
-                readonly wait?: "applied";
-                /** @description The longest wait in seconds. */
-                readonly timeout?: number;
-            };
-            readonly header?: {
-                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
-                readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
-                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
-            };
-            readonly path: {
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The record. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
-                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
-                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Policy"];
-                };
-            };
-        };
-    };
     readonly readPolicy: {
         readonly parameters: {
             readonly query?: never;
@@ -3819,6 +3779,46 @@ export interface operations {
                 };
             };
         };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Policy"];
+                };
+            };
+        };
+    };
+    readonly deactivatePolicy: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
         readonly responses: {
             /** @description The record. */
             readonly 200: {
@@ -4058,14 +4058,42 @@ export interface operations {
             };
         };
     };
-    readonly findAccessFindings: {
+    readonly searchSubjects: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly requestBody?: never;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly subject: {
+                        /** @description `user` or `device`. Other types have no results. */
+                        readonly type: string;
+                        /** @description Override stored facts of the same name: attributes of a user, posture of a device. In the object `posture`, they override posture in either case. Values other than strings, numbers and booleans count as missing. At most 64 entries; strings of at most 256 characters. */
+                        readonly properties?: {
+                            readonly posture?: {
+                                readonly [key: string]: unknown;
+                            };
+                        } & {
+                            readonly [key: string]: unknown;
+                        };
+                    } & {
+                        readonly [key: string]: unknown;
+                    };
+                    readonly action: components["schemas"]["AccessAction"];
+                    readonly resource: components["schemas"]["AccessResource"];
+                    readonly context?: components["schemas"]["AccessContext"];
+                    readonly page?: components["schemas"]["AccessPageRequest"];
+                } & {
+                    readonly [key: string]: unknown;
+                };
+            };
+        };
         readonly responses: {
             /** @description The result. */
             readonly 200: {
@@ -4074,10 +4102,106 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["AccessFindings"];
+                    readonly "application/json": {
+                        readonly page: components["schemas"]["AccessPage"];
+                        readonly context: components["schemas"]["AccessSearchContext"];
+                        readonly results: readonly components["schemas"]["FoundSubject"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly searchResources: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly subject: components["schemas"]["AccessSubject"];
+                    readonly action: components["schemas"]["AccessAction"];
+                    readonly resource: {
+                        /** @description `resource`. Other types have no results. */
+                        readonly type: string;
+                    } & {
+                        readonly [key: string]: unknown;
+                    };
+                    readonly context?: components["schemas"]["AccessContext"];
+                    readonly page?: components["schemas"]["AccessPageRequest"];
+                } & {
+                    readonly [key: string]: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The result. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly page: components["schemas"]["AccessPage"];
+                        readonly context: components["schemas"]["AccessSearchContext"];
+                        readonly results: readonly components["schemas"]["FoundResource"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly searchActions: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly subject: components["schemas"]["AccessSubject"];
+                    readonly resource: components["schemas"]["AccessResource"];
+                    readonly context?: components["schemas"]["AccessContext"];
+                    readonly page?: components["schemas"]["AccessPageRequest"];
+                } & {
+                    readonly [key: string]: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The result. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly page: components["schemas"]["AccessPage"];
+                        readonly results: readonly components["schemas"]["FoundAction"][];
+                    };
                 };
             };
         };
@@ -4139,28 +4263,14 @@ export interface operations {
             };
         };
     };
-    readonly searchActions: {
+    readonly findAccessFindings: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: {
-                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
-                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
+            readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": {
-                    readonly subject: components["schemas"]["AccessSubject"];
-                    readonly resource: components["schemas"]["AccessResource"];
-                    readonly context?: components["schemas"]["AccessContext"];
-                    readonly page?: components["schemas"]["AccessPageRequest"];
-                } & {
-                    readonly [key: string]: unknown;
-                };
-            };
-        };
+        readonly requestBody?: never;
         readonly responses: {
             /** @description The result. */
             readonly 200: {
@@ -4169,156 +4279,10 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": {
-                        readonly page: components["schemas"]["AccessPage"];
-                        readonly results: readonly components["schemas"]["FoundAction"][];
-                    };
-                };
-            };
-        };
-    };
-    readonly searchResources: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
-                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
-                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": {
-                    readonly subject: components["schemas"]["AccessSubject"];
-                    readonly action: components["schemas"]["AccessAction"];
-                    readonly resource: {
-                        /** @description `resource`. Other types have no results. */
-                        readonly type: string;
-                    } & {
-                        readonly [key: string]: unknown;
-                    };
-                    readonly context?: components["schemas"]["AccessContext"];
-                    readonly page?: components["schemas"]["AccessPageRequest"];
-                } & {
-                    readonly [key: string]: unknown;
-                };
-            };
-        };
-        readonly responses: {
-            /** @description The result. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": {
-                        readonly page: components["schemas"]["AccessPage"];
-                        readonly context: components["schemas"]["AccessSearchContext"];
-                        readonly results: readonly components["schemas"]["FoundResource"][];
-                    };
-                };
-            };
-        };
-    };
-    readonly searchSubjects: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
-                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
-                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": {
-                    readonly subject: {
-                        /** @description `user` or `device`. Other types have no results. */
-                        readonly type: string;
-                        /** @description Override stored facts of the same name: attributes of a user, posture of a device. In the object `posture`, they override posture in either case. Values other than strings, numbers and booleans count as missing. At most 64 entries; strings of at most 256 characters. */
-                        readonly properties?: {
-                            readonly posture?: {
-                                readonly [key: string]: unknown;
-                            };
-                        } & {
-                            readonly [key: string]: unknown;
-                        };
-                    } & {
-                        readonly [key: string]: unknown;
-                    };
-                    readonly action: components["schemas"]["AccessAction"];
-                    readonly resource: components["schemas"]["AccessResource"];
-                    readonly context?: components["schemas"]["AccessContext"];
-                    readonly page?: components["schemas"]["AccessPageRequest"];
-                } & {
-                    readonly [key: string]: unknown;
-                };
-            };
-        };
-        readonly responses: {
-            /** @description The result. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": {
-                        readonly page: components["schemas"]["AccessPage"];
-                        readonly context: components["schemas"]["AccessSearchContext"];
-                        readonly results: readonly components["schemas"]["FoundSubject"][];
-                    };
-                };
-            };
-        };
-    };
-    readonly checkAccessTests: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
-                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
-                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: {
-            readonly content: {
-                readonly "application/json": {
-                    /** @description Ids of the tests to check. */
-                    readonly ids?: readonly string[];
-                    readonly test?: components["schemas"]["TriedAccessTest"];
-                };
-            };
-        };
-        readonly responses: {
-            /** @description The result. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["AccessTestReport"];
+                    readonly "application/json": components["schemas"]["AccessFindings"];
                 };
             };
         };
@@ -4530,52 +4494,38 @@ export interface operations {
             };
         };
     };
-    readonly addUserToGroup: {
+    readonly checkAccessTests: {
         readonly parameters: {
-            readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
-                readonly wait?: "applied";
-                /** @description The longest wait in seconds. */
-                readonly timeout?: number;
-            };
+            readonly query?: never;
             readonly header?: {
-                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
-                readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
-                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
-            readonly path: {
-                readonly id: string;
-            };
+            readonly path?: never;
             readonly cookie?: never;
         };
-        readonly requestBody: {
+        readonly requestBody?: {
             readonly content: {
                 readonly "application/json": {
-                    /** Format: uuid */
-                    readonly groupId: string;
+                    /** @description Ids of the tests to check. */
+                    readonly ids?: readonly string[];
+                    readonly test?: components["schemas"]["TriedAccessTest"];
                 };
             };
         };
         readonly responses: {
-            /** @description The record. */
-            readonly 201: {
+            /** @description The result. */
+            readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
-                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
-                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["User"];
+                    readonly "application/json": components["schemas"]["AccessTestReport"];
                 };
             };
         };
@@ -4675,46 +4625,6 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["User"] | readonly components["schemas"]["User"][];
-                };
-            };
-        };
-    };
-    readonly deactivateUser: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
-                readonly wait?: "applied";
-                /** @description The longest wait in seconds. */
-                readonly timeout?: number;
-            };
-            readonly header?: {
-                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
-                readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
-                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
-            };
-            readonly path: {
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The record. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
-                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
-                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["User"];
                 };
             };
         };
@@ -4882,7 +4792,131 @@ export interface operations {
             };
         };
     };
+    readonly deactivateUser: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["User"];
+                };
+            };
+        };
+    };
+    readonly reactivateUser: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 201: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["User"];
+                };
+            };
+        };
+    };
     readonly inviteUser: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done, without a body. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly transferOwnership: {
         readonly parameters: {
             readonly query?: {
                 /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
@@ -5001,7 +5035,7 @@ export interface operations {
             };
         };
     };
-    readonly reactivateUser: {
+    readonly addUserToGroup: {
         readonly parameters: {
             readonly query?: {
                 /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
@@ -5022,7 +5056,14 @@ export interface operations {
             };
             readonly cookie?: never;
         };
-        readonly requestBody?: never;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** Format: uuid */
+                    readonly groupId: string;
+                };
+            };
+        };
         readonly responses: {
             /** @description The record. */
             readonly 201: {
@@ -5076,47 +5117,6 @@ export interface operations {
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
-                    readonly [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    readonly transferOwnership: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
-                readonly wait?: "applied";
-                /** @description The longest wait in seconds. */
-                readonly timeout?: number;
-            };
-            readonly header?: {
-                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
-                readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
-                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
-                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
-            };
-            readonly path: {
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Done, without a body. */
-            readonly 204: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
-                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
-                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
-                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -5350,35 +5350,6 @@ export interface operations {
             };
         };
     };
-    readonly listRoleUsers: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description Include users who only inherit the role from a group. */
-                readonly groups?: boolean;
-            };
-            readonly header?: never;
-            readonly path: {
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The complete list. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["User"][];
-                };
-            };
-        };
-    };
     readonly listRoles: {
         readonly parameters: {
             readonly query?: never;
@@ -5430,6 +5401,35 @@ export interface operations {
             };
         };
     };
+    readonly listRoleUsers: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Include users who only inherit the role from a group. */
+                readonly groups?: boolean;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The complete list. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["User"][];
+                };
+            };
+        };
+    };
     readonly removeRoleFromUser: {
         readonly parameters: {
             readonly query?: {
@@ -5447,110 +5447,6 @@ export interface operations {
             readonly path: {
                 readonly id: string;
                 readonly userId: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Done, without a body. */
-            readonly 204: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
-                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
-                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
-                    readonly [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    readonly deactivateDevice: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
-                readonly wait?: "applied";
-                /** @description The longest wait in seconds. */
-                readonly timeout?: number;
-            };
-            readonly header?: {
-                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
-                readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
-                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
-            };
-            readonly path: {
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The record. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
-                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
-                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Device"];
-                };
-            };
-        };
-    };
-    readonly readDevice: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The record. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Device"];
-                };
-            };
-        };
-    };
-    readonly deleteDevice: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
-                readonly wait?: "applied";
-                /** @description The longest wait in seconds. */
-                readonly timeout?: number;
-            };
-            readonly header?: {
-                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
-                readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
-                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
-            };
-            readonly path: {
-                readonly id: string;
             };
             readonly cookie?: never;
         };
@@ -5686,6 +5582,110 @@ export interface operations {
             };
         };
     };
+    readonly readDevice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Device"];
+                };
+            };
+        };
+    };
+    readonly deleteDevice: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done, without a body. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly deactivateDevice: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Device"];
+                };
+            };
+        };
+    };
     readonly reactivateDevice: {
         readonly parameters: {
             readonly query?: {
@@ -5725,50 +5725,6 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Device"];
-                };
-            };
-        };
-    };
-    readonly readDeviceConfiguration: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The result. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": {
-                        /** Format: uuid */
-                        readonly device: string;
-                        readonly ipv4: string;
-                        readonly ipv6: string;
-                        readonly gateways: readonly {
-                            /** Format: uuid */
-                            readonly gateway: string;
-                            readonly publicKey: string;
-                            readonly addresses: readonly string[];
-                            readonly endpoint?: string;
-                            readonly relays: readonly string[];
-                            readonly allowedIps: readonly string[];
-                            readonly names: readonly string[];
-                        }[];
-                        /** Format: uuid */
-                        readonly internet?: string;
-                        readonly validUntil?: number;
-                    };
                 };
             };
         };
@@ -5858,6 +5814,50 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["DeviceToken"];
+                };
+            };
+        };
+    };
+    readonly readDeviceConfiguration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The result. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** Format: uuid */
+                        readonly device: string;
+                        readonly ipv4: string;
+                        readonly ipv6: string;
+                        readonly gateways: readonly {
+                            /** Format: uuid */
+                            readonly gateway: string;
+                            readonly publicKey: string;
+                            readonly addresses: readonly string[];
+                            readonly endpoint?: string;
+                            readonly relays: readonly string[];
+                            readonly allowedIps: readonly string[];
+                            readonly names: readonly string[];
+                        }[];
+                        /** Format: uuid */
+                        readonly internet?: string;
+                        readonly validUntil?: number;
+                    };
                 };
             };
         };
@@ -6052,7 +6052,87 @@ export interface operations {
             };
         };
     };
-    readonly disableGatewayRelay: {
+    readonly readGatewaySettings: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["GatewaySettings"];
+                };
+            };
+        };
+    };
+    readonly replaceGatewaySettings: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Resolvers of the site, in the order in which they are queried. If empty, the gateway uses its machine's resolvers. */
+                    readonly resolvers?: readonly string[];
+                    /** @description Domains with their own resolvers. The longest matching domain applies. */
+                    readonly domains?: readonly components["schemas"]["GatewayDomain"][];
+                    /** @description Networks behind the gateway, for traffic between sites. */
+                    readonly networks?: readonly string[] | null;
+                    /** @description The UDP port, "1" to "65535", on which relays accept packets for this gateway. If null, no gateway relays for it. Has an effect only while the gateway has an `endpoint`. */
+                    readonly relayPort?: string | null;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["GatewaySettings"];
+                };
+            };
+        };
+    };
+    readonly enableGatewayRelay: {
         readonly parameters: {
             readonly query?: {
                 /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
@@ -6095,7 +6175,7 @@ export interface operations {
             };
         };
     };
-    readonly enableGatewayRelay: {
+    readonly disableGatewayRelay: {
         readonly parameters: {
             readonly query?: {
                 /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
@@ -6224,112 +6304,6 @@ export interface operations {
             };
         };
     };
-    readonly readGatewaySettings: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The record. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["GatewaySettings"];
-                };
-            };
-        };
-    };
-    readonly replaceGatewaySettings: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
-                readonly wait?: "applied";
-                /** @description The longest wait in seconds. */
-                readonly timeout?: number;
-            };
-            readonly header?: {
-                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
-                readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
-                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
-            };
-            readonly path: {
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": {
-                    /** @description Resolvers of the site, in the order in which they are queried. If empty, the gateway uses its machine's resolvers. */
-                    readonly resolvers?: readonly string[];
-                    /** @description Domains with their own resolvers. The longest matching domain applies. */
-                    readonly domains?: readonly components["schemas"]["GatewayDomain"][];
-                    /** @description Networks behind the gateway, for traffic between sites. */
-                    readonly networks?: readonly string[] | null;
-                    /** @description The UDP port, "1" to "65535", on which relays accept packets for this gateway. If null, no gateway relays for it. Has an effect only while the gateway has an `endpoint`. */
-                    readonly relayPort?: string | null;
-                };
-            };
-        };
-        readonly responses: {
-            /** @description The record. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
-                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
-                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["GatewaySettings"];
-                };
-            };
-        };
-    };
-    readonly readGatewaySync: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The result. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["GatewaySync"];
-                };
-            };
-        };
-    };
     readonly rotateGatewayToken: {
         readonly parameters: {
             readonly query?: {
@@ -6383,6 +6357,32 @@ export interface operations {
             };
         };
     };
+    readonly readGatewaySync: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The result. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["GatewaySync"];
+                };
+            };
+        };
+    };
     readonly testGatewayConfiguration: {
         readonly parameters: {
             readonly query?: never;
@@ -6412,184 +6412,6 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["GatewayTest"];
                 };
-            };
-        };
-    };
-    readonly addResourceAddress: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
-                readonly wait?: "applied";
-                /** @description The longest wait in seconds. */
-                readonly timeout?: number;
-            };
-            readonly header?: {
-                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
-                readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
-                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
-                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
-            };
-            readonly path: {
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["CreateAddress"];
-            };
-        };
-        readonly responses: {
-            /** @description The record. */
-            readonly 201: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly Location: components["headers"]["Location"];
-                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
-                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
-                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
-                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Address"];
-                };
-            };
-        };
-    };
-    readonly configureLoadBalancing: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
-                readonly wait?: "applied";
-                /** @description The longest wait in seconds. */
-                readonly timeout?: number;
-            };
-            readonly header?: {
-                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
-                readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
-                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
-                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
-            };
-            readonly path: {
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": {
-                    /**
-                     * @default MANUAL
-                     * @enum {string}
-                     */
-                    readonly loadBalancingMode: "MANUAL" | "AUTOMATIC";
-                    /** @description Ids of gateways, in order of priority. */
-                    readonly gateways: readonly string[];
-                };
-            };
-        };
-        readonly responses: {
-            /** @description Done, without a body. */
-            readonly 204: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
-                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
-                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
-                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    readonly [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    readonly connectGateway: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
-                readonly wait?: "applied";
-                /** @description The longest wait in seconds. */
-                readonly timeout?: number;
-            };
-            readonly header?: {
-                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
-                readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
-                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
-            };
-            readonly path: {
-                readonly id: string;
-                readonly gatewayId: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Done, without a body. */
-            readonly 204: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
-                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
-                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
-                    readonly [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    readonly disconnectGateway: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
-                readonly wait?: "applied";
-                /** @description The longest wait in seconds. */
-                readonly timeout?: number;
-            };
-            readonly header?: {
-                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
-                readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
-                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
-            };
-            readonly path: {
-                readonly id: string;
-                readonly gatewayId: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Done, without a body. */
-            readonly 204: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
-                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
-                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
-                    readonly [name: string]: unknown;
-                };
-                content?: never;
             };
         };
     };
@@ -6809,6 +6631,107 @@ export interface operations {
             };
         };
     };
+    readonly configureLoadBalancing: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /**
+                     * @default MANUAL
+                     * @enum {string}
+                     */
+                    readonly loadBalancingMode: "MANUAL" | "AUTOMATIC";
+                    /** @description Ids of gateways, in order of priority. */
+                    readonly gateways: readonly string[];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Done, without a body. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly addResourceAddress: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateAddress"];
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 201: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Address"];
+                };
+            };
+        };
+    };
     readonly removeResourceAddress: {
         readonly parameters: {
             readonly query?: {
@@ -6844,6 +6767,107 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    readonly connectGateway: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+                readonly gatewayId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done, without a body. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly disconnectGateway: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+                readonly gatewayId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done, without a body. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly listAddresses: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The complete list. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Address"][];
+                };
             };
         };
     };
@@ -6986,30 +7010,6 @@ export interface operations {
             };
         };
     };
-    readonly listAddresses: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The complete list. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["Address"][];
-                };
-            };
-        };
-    };
     readonly listProtocols: {
         readonly parameters: {
             readonly query?: never;
@@ -7122,41 +7122,6 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content?: never;
-            };
-        };
-    };
-    readonly checkAdmissionRule: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
-                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
-                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": {
-                    /** @description A CEL expression over user, device, source, resource and now, with a boolean result. */
-                    readonly rule: string;
-                };
-            };
-        };
-        readonly responses: {
-            /** @description The result. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["RuleReport"];
-                };
             };
         };
     };
@@ -7348,6 +7313,41 @@ export interface operations {
             };
         };
     };
+    readonly checkAdmissionRule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description A CEL expression over user, device, source, resource and now, with a boolean result. */
+                    readonly rule: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The result. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RuleReport"];
+                };
+            };
+        };
+    };
     readonly listApiKeys: {
         readonly parameters: {
             readonly query?: never;
@@ -7512,6 +7512,63 @@ export interface operations {
             };
         };
     };
+    readonly readConfiguration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Configuration"];
+                };
+            };
+        };
+    };
+    readonly planConfiguration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Configuration"];
+            };
+        };
+        readonly responses: {
+            /** @description The result. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ConfigurationPlan"];
+                };
+            };
+        };
+    };
     readonly applyConfiguration: {
         readonly parameters: {
             readonly query?: {
@@ -7553,117 +7610,6 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["ConfigurationPlan"];
-                };
-            };
-        };
-    };
-    readonly planConfiguration: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
-                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
-                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["Configuration"];
-            };
-        };
-        readonly responses: {
-            /** @description The result. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ConfigurationPlan"];
-                };
-            };
-        };
-    };
-    readonly readConfiguration: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The record. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Configuration"];
-                };
-            };
-        };
-    };
-    readonly exportEvents: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description Format of the export. */
-                readonly format?: "ndjson" | "csv";
-                /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
-                readonly "filter[id]"?: string;
-                /** @description Matches equal values. `filter[position][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
-                readonly "filter[position]"?: number;
-                /** @description Matches equal values. `filter[createdAt][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
-                readonly "filter[createdAt]"?: string;
-                /** @description Matches equal values. `filter[generation][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
-                readonly "filter[generation]"?: number;
-                /** @description Matches equal values. `filter[operation][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
-                readonly "filter[operation]"?: string;
-                /** @description Matches equal values. `filter[requestId][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
-                readonly "filter[requestId]"?: string;
-                /** @description Matches equal values. `filter[sourceAddress][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
-                readonly "filter[sourceAddress]"?: string;
-                /** @description Matches equal values. `filter[actor.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
-                readonly "filter[actor.id]"?: string;
-                /** @description Matches equal values. `filter[actor.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
-                readonly "filter[actor.type]"?: "api-key" | "operator" | "system";
-                /** @description Matches equal values. `filter[actor.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
-                readonly "filter[actor.name]"?: string;
-                /** @description Matches equal values. `filter[target.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
-                readonly "filter[target.id]"?: string;
-                /** @description Matches equal values. `filter[target.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
-                readonly "filter[target.type]"?: string;
-                /** @description Matches equal values. `filter[target.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
-                readonly "filter[target.name]"?: string;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The audit record as a stream. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/x-ndjson": string;
-                    readonly "text/csv": string;
                 };
             };
         };
@@ -7739,53 +7685,56 @@ export interface operations {
             };
         };
     };
-    readonly readEventEffect: {
+    readonly exportEvents: {
         readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly id: string;
+            readonly query?: {
+                /** @description Format of the export. */
+                readonly format?: "ndjson" | "csv";
+                /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[id]"?: string;
+                /** @description Matches equal values. `filter[position][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[position]"?: number;
+                /** @description Matches equal values. `filter[createdAt][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[createdAt]"?: string;
+                /** @description Matches equal values. `filter[generation][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[generation]"?: number;
+                /** @description Matches equal values. `filter[operation][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[operation]"?: string;
+                /** @description Matches equal values. `filter[requestId][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[requestId]"?: string;
+                /** @description Matches equal values. `filter[sourceAddress][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[sourceAddress]"?: string;
+                /** @description Matches equal values. `filter[actor.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[actor.id]"?: string;
+                /** @description Matches equal values. `filter[actor.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[actor.type]"?: "api-key" | "operator" | "system";
+                /** @description Matches equal values. `filter[actor.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[actor.name]"?: string;
+                /** @description Matches equal values. `filter[target.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[target.id]"?: string;
+                /** @description Matches equal values. `filter[target.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[target.type]"?: string;
+                /** @description Matches equal values. `filter[target.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[target.name]"?: string;
             };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The result. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["EventEffect"];
-                };
-            };
-        };
-    };
-    readonly readSigningKey: {
-        readonly parameters: {
-            readonly query?: never;
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The record. */
+            /** @description The audit record as a stream. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["SigningKey"];
+                    readonly "application/x-ndjson": string;
+                    readonly "text/csv": string;
                 };
             };
         };
@@ -7842,6 +7791,57 @@ export interface operations {
                 };
                 content: {
                     readonly "text/event-stream": string;
+                };
+            };
+        };
+    };
+    readonly readEventEffect: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The result. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["EventEffect"];
+                };
+            };
+        };
+    };
+    readonly readSigningKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SigningKey"];
                 };
             };
         };
@@ -8050,6 +8050,82 @@ export interface operations {
             };
         };
     };
+    readonly rotateWebhookSecret: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
+                    /**
+                     * @description Grace period in seconds; one day by default, 30 days at most.
+                     * @default 86400
+                     */
+                    readonly graceSeconds?: number;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NewWebhook"];
+                };
+            };
+        };
+    };
+    readonly testWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+        };
+    };
     readonly listWebhookDeliveries: {
         readonly parameters: {
             readonly query?: {
@@ -8147,82 +8223,6 @@ export interface operations {
             readonly path: {
                 readonly id: string;
                 readonly deliveryId: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The record. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["WebhookDelivery"];
-                };
-            };
-        };
-    };
-    readonly rotateWebhookSecret: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
-                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
-                readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
-                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            readonly path: {
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: {
-            readonly content: {
-                readonly "application/json": {
-                    /**
-                     * @description Grace period in seconds; one day by default, 30 days at most.
-                     * @default 86400
-                     */
-                    readonly graceSeconds?: number;
-                };
-            };
-        };
-        readonly responses: {
-            /** @description The record. */
-            readonly 200: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["NewWebhook"];
-                };
-            };
-        };
-    };
-    readonly testWebhook: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
-                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
-                readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
-                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            readonly path: {
-                readonly id: string;
             };
             readonly cookie?: never;
         };
