@@ -46,7 +46,7 @@ async function get(path: string, key: string): Promise<unknown> {
 test("an external database requires a configured master key", async () => {
   const config = readConfig({ flags: { databaseUrl: urlOf(database.connection) }, environment: {} });
   await expect(startGatehouse(config, log)).rejects.toThrow(ConfigError);
-  await expect(startGatehouse(config, log)).rejects.toThrow(/^GATEHOUSE_MASTER_KEY is needed/);
+  await expect(startGatehouse(config, log)).rejects.toThrow(/^GATEHOUSE_MASTER_KEY is required/);
 });
 
 test("keys are created at the first start and reported once", async () => {
