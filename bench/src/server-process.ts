@@ -9,7 +9,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { startEmbeddedPostgres } from "@gatehouse/embedded-postgres";
 import { compose } from "@gatehouse/server/compose";
-import { waitingConnections } from "@gatehouse/server/http/app";
+import { acceptQueueLength } from "@gatehouse/server/http/app";
 import { migrate } from "@gatehouse/server/platform/db/migrations";
 import { createLog } from "@gatehouse/server/platform/log";
 import { benchMasterKey } from "./master-key.ts";
@@ -34,7 +34,7 @@ const server = await compose({
     ownerEmail: "owner@example.com",
   },
 });
-const url = await server.app.listen({ host: "127.0.0.1", port: 0, backlog: waitingConnections });
+const url = await server.app.listen({ host: "127.0.0.1", port: 0, backlog: acceptQueueLength });
 process.stdout.write(
   `${JSON.stringify({ url, operatorKey: server.installation.operatorKey, database: postgres.connection })}\n`,
 );

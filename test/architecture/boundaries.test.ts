@@ -1,4 +1,4 @@
-/** Proves that each rule of `.dependency-cruiser.cjs` fires, and that none stands in the way of what is meant to be. */
+/** Proves that each rule of `.dependency-cruiser.cjs` fires, and that none rejects permitted imports. */
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ const device = "packages/device/src";
 const console = "packages/console/src";
 const features = `${server}/features`;
 
-/** A module that breaks one rule: the rule, where the module stands, and what is wrong with it. */
+/** Modules that violate one rule each: the rule, the module's path and its text. */
 const broken: readonly (readonly [rule: string, module: string, text: string])[] = [
   ["downward-from-addresses", `${addresses}/up.ts`, 'import "@gatehouse/contract/data";'],
   ["downward-from-contract", `${contract}/up.ts`, 'import "@gatehouse/policy/decisions/decide";'],
@@ -93,7 +93,7 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
 const knot = [`${features}/devices`, `${features}/tenants`];
 
 const besides = {
-  // The other half of the cycle of files, which is reported once.
+  // The other half of the file cycle, which is reported once.
   [`${policy}/two.ts`]: 'import type { One } from "./one.ts"; export type Two = One;',
   [`${features}/devices/devices.api.ts`]: 'import "../tenants/tenants.api.ts";',
   [`${features}/tenants/tenants.api.ts`]: "",
@@ -101,7 +101,7 @@ const besides = {
   [`${features}/devices/device-token.api.ts`]: "",
 };
 
-/** Modules that do what they may. */
+/** Modules with permitted imports. */
 const permitted: Readonly<Record<string, string>> = {
   [`${contract}/data.ts`]: 'import "typebox";',
   [`${policy}/decisions/decide.ts`]: 'import "@gatehouse/contract/data";',
@@ -200,17 +200,17 @@ async function cruise(rules: string, cwd: string): Promise<readonly Violation[]>
   return JSON.parse(output).summary.violations;
 }
 
-describe("the rules of imports", () => {
+describe("the import rules", () => {
   test.each(broken)("%s: %s is reported", (rule, module) => {
     const reported = violations.filter(({ from }) => from === module).map(({ rule: { name } }) => name);
     expect(reported).toContain(rule);
   });
 
-  test.each(Object.keys(permitted))("%s is fine", (module) => {
+  test.each(Object.keys(permitted))("%s is permitted", (module) => {
     expect(violations.filter(({ from }) => from === module)).toEqual([]);
   });
 
-  test("each have a module that breaks them", () => {
+  test("each have a module that violates them", () => {
     const rules: { readonly forbidden: readonly { readonly name: string }[] } = require(config);
     const shown = broken.map(([rule]) => rule);
     expect(rules.forbidden.map(({ name }) => name).filter((name) => !shown.includes(name))).toEqual([]);

@@ -1,11 +1,11 @@
-/** Proves that the lints which `biome.json` adds to the recommended ones fire. */
+/** Proves that the lints fire that `biome.json` adds to the recommended ones. */
 import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { root, runTool } from "./run-tool.ts";
 
-/** A statement that breaks a rule. `promised.ts` is a module beside it, so that types have to be followed there. */
+/** Modules that violate a rule. They import `promised.ts`, so that the lint must follow types. */
 const broken: readonly (readonly [rule: string, file: string, text: string])[] = [
   ["lint/nursery/noFloatingPromises", "call.ts", "export function run() {\n  later();\n}"],
   ["lint/nursery/noFloatingPromises", "method.ts", "export function run(store: Store) {\n  store.save();\n}"],
@@ -59,7 +59,7 @@ describe("the lints", () => {
     expect([...reported]).toContain(`${rule} ${file}`);
   });
 
-  test("let promises through that are waited for, returned or left on purpose", () => {
+  test("accept promises that are awaited, returned or explicitly ignored", () => {
     expect([...reported].filter((entry) => entry.endsWith(" fine.ts"))).toEqual([]);
   });
 });

@@ -8,8 +8,8 @@ export const root: string = fileURLToPath(new URL("../../", import.meta.url));
 /**
  * Runs a development tool of the repository.
  *
- * @param tool its command, as npm links it
- * @returns what it prints, also where it reports violations and so ends with another code than 0
+ * @param tool its command as linked by npm
+ * @returns its output, even if it reports violations and exits with another code than 0
  */
 export function runTool(tool: string, options: readonly string[], cwd: string): Promise<string> {
   const command = path.join(root, "node_modules/.bin", tool);

@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startValidatingProxy, type ValidatingProxy, type Violation } from "./validating-proxy.ts";
 
 let world: TestWorld;
-/** The document as it is served. */
+/** The served document. */
 let served: string;
 let proxy: ValidatingProxy;
 let demandingProxy: ValidatingProxy;
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 function demandTheImpossible(name: string, value: unknown): unknown {
   if (name !== "application/json") return value;
-  const { schema } = value as { readonly schema: object }; // what OpenAPI has under the name of a media type
+  const { schema } = value as { readonly schema: object }; // the content of an OpenAPI media type
   // Beside $ref, OpenAPI 3.0 ignores everything.
   return { schema: "$ref" in schema ? { allOf: [schema, { not: {} }] } : { ...schema, not: {} } };
 }
@@ -43,9 +43,9 @@ const impossible = (part: "Request" | "Response"): Violation => ({
   message: `${part} body must NOT be valid`,
 });
 
-// Lists last: by then they have something to show.
+// Lists come last, when they have items.
 const isList = ({ operation }: (typeof namedCases)[number]) => ["page", "array"].includes(operation.success.kind);
-// What has no end cannot go through the proxy, which reads an answer to its end before it passes it on.
+// Endless responses cannot pass the proxy, which reads a response completely before it forwards it.
 const ends = ({ operation: { success } }: (typeof namedCases)[number]) =>
   success.kind !== "stream" || success.live !== true;
 const cases = [
@@ -57,7 +57,7 @@ test("the proxy knows every operation", () => {
   expect(proxy.operationCount).toBe(namedCases.length);
 });
 
-test.each(cases)("$id keeps to the document, in its request and in its answer", async ({ operation, prepare }) => {
+test.each(cases)("the request and the response of $id match the document", async ({ operation, prepare }) => {
   const request = await prepare(world.ours);
   const reply = await demandingProxy.send({
     method: operation.method,
@@ -68,21 +68,21 @@ test.each(cases)("$id keeps to the document, in its request and in its answer", 
   expect(reply.status, reply.text).toBe(operation.success.status);
   expect(reply.violations).toEqual([
     ...(operation.body === undefined ? [] : [impossible("Request")]),
-    // Schemas of JSON say nothing about lines of it, CSV or no body at all.
+    // JSON schemas do not apply to NDJSON, CSV or empty bodies.
     ...(["empty", "stream"].includes(operation.success.kind) ? [] : [impossible("Response")]),
   ]);
 });
 
-describe("under the document as it is", () => {
+describe("under the served document", () => {
   const asTenant = (method: string, target: string, body?: unknown) =>
     proxy.send({ method, target, apiKey: world.ours.tenant.key, body });
 
-  test("a list is read by pages, filters and an order of one's own", async () => {
+  test("a list can be read with pages, filters and a custom order", async () => {
     const target = `/tenants/users?page[limit]=2&page[offset]=0&sort=-email&sort=id&filter[status]=pending`;
     expect(await asTenant("GET", target)).toMatchObject({ status: 200, violations: [] });
   });
 
-  test("errors are answered as it says", async () => {
+  test("errors match the document", async () => {
     const unknown = `/tenants/users/${randomUUID()}`;
     const user = await makeId("user", world.ours.tenant.client);
     expect(await asTenant("GET", unknown)).toMatchObject({ status: 404, violations: [] });
@@ -94,9 +94,9 @@ describe("under the document as it is", () => {
 
   test.each([
     ["a field of another type", { name: 7 }, "request.body.name"],
-    ["a field that is not declared", { name: "Engineering", colour: "red" }, "request.body"],
-    ["a field that is missing", {}, "request.body"],
-  ])("a request is reported for %s, which Gatehouse refuses too", async (_, body, place) => {
+    ["an undeclared field", { name: "Engineering", colour: "red" }, "request.body"],
+    ["a missing field", {}, "request.body"],
+  ])("a request with %s is reported, and Gatehouse rejects it too", async (_, body, place) => {
     const reply = await asTenant("POST", "/tenants/groups", body);
     expect(reply.status).toBe(400);
     expect(reply.violations).toMatchObject([{ place }]);
@@ -108,8 +108,8 @@ describe("under the document as it is", () => {
   });
 });
 
-describe("under a document that says something else", () => {
-  /** Reads a user under a document that describes users in another way. */
+describe("under a different document", () => {
+  /** Reads a user under a document with another schema of users. */
   async function readUser(describe: (user: { properties: object; required: readonly string[]; not?: object }) => void) {
     const document = JSON.parse(served);
     describe(document.components.schemas.User);
@@ -129,7 +129,7 @@ describe("under a document that says something else", () => {
     ["of another form", { email: { type: "string", format: "uuid" } }, "response.body.email"],
     ["with another value", { status: { type: "string", enum: ["gone"] } }, "response.body.status"],
     ["that is not declared", { email: undefined }, "response.body"],
-  ])("an answer is reported for a field %s", async (_, properties, place) => {
+  ])("a response with a field %s is reported", async (_, properties, place) => {
     const violations = await readUser((user) => {
       Object.assign(user.properties, properties);
       user.required = user.required.filter((name) => !(name in properties));
@@ -137,7 +137,7 @@ describe("under a document that says something else", () => {
     expect(violations).toMatchObject([{ place }]);
   });
 
-  test("a schema that the proxy cannot read passes everything without a word: why the impossible is demanded", async () => {
+  test("a schema that the proxy cannot read accepts everything silently, which is why an impossible schema is required", async () => {
     const violations = await readUser((user) => {
       Object.assign(user.properties, { status: { enum: ["gone"], nullable: true } });
       user.not = {};

@@ -1,9 +1,12 @@
-/** Prism between a client and a server, as a second opinion: it holds requests and answers against an OpenAPI document. */
+/**
+ * Prism as a proxy between a client and a server. It independently validates requests and responses against an OpenAPI
+ * document.
+ */
 import { getHttpOperationsFromSpec } from "@stoplight/prism-http";
 import { createServer } from "@stoplight/prism-http-server";
 
 export interface Violation {
-  /** Such as `request.body.name` or `response.body.data.0.id`. */
+  /** The position, such as `request.body.name` or `response.body.data.0.id`. */
   readonly place: string;
   readonly message: string;
 }
@@ -22,7 +25,7 @@ export interface CheckedRequest {
   readonly body?: unknown;
 }
 
-/** @param upstream where the server listens */
+/** @param upstream the server's address */
 export async function startValidatingProxy(document: object, upstream: string) {
   const operations = await getHttpOperationsFromSpec(document);
   const proxy = createServer(operations, {
@@ -34,7 +37,7 @@ export async function startValidatingProxy(document: object, upstream: string) {
       checkSecurity: true,
       validateRequest: true,
       validateResponse: true,
-      // Not answered in the server's place, but told beside the answer: all that is wrong, on both sides.
+      // Violations are reported in a header beside the server's response, on both sides.
       errors: false,
       mock: { dynamic: false },
     },
@@ -42,7 +45,7 @@ export async function startValidatingProxy(document: object, upstream: string) {
   });
   const address = await proxy.listen(0, "127.0.0.1");
   return {
-    /** How many operations it knows. */
+    /** The number of known operations. */
     operationCount: operations.length,
     async send({ method, target, apiKey, body }: CheckedRequest): Promise<CheckedReply> {
       const response = await fetch(address + target, {
@@ -67,14 +70,14 @@ export type ValidatingProxy = Awaited<ReturnType<typeof startValidatingProxy>>;
 
 function violationsOf(header: string | null): readonly Violation[] {
   if (header === null) return [];
-  // A list that is too long is cut off, and no JSON.
+  // A list that is too long is truncated and is not JSON.
   if (!header.startsWith("[")) return [{ place: "everywhere", message: header }];
   const found: readonly { readonly location: readonly string[]; readonly message: string }[] = JSON.parse(header);
   return found.map(({ location, message }) => ({ place: location.join("."), message }));
 }
 
 const ignore = () => undefined;
-/** Prism wants the logger of its own old pino; of that, it calls no more than these. */
+/** Prism expects the logger of an old pino version, but calls only these methods. */
 const silent = {
   trace: ignore,
   debug: ignore,

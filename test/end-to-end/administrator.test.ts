@@ -1,4 +1,4 @@
-/** What administrators set out to do, over HTTP, with the client that they would use. */
+/** Tasks of administrators over HTTP with the client. */
 import { GatehouseError } from "@gatehouse/client/errors";
 import type { Gatehouse } from "@gatehouse/client/gatehouse";
 import { countedPaths, pagedPaths } from "@gatehouse/client/generated/api";
@@ -17,13 +17,13 @@ beforeEach(async () => {
   ({ gatehouse } = await server.newTenant());
 });
 
-/** What a call is refused with. */
+/** The error of a call. */
 async function refusal(call: Promise<unknown>): Promise<GatehouseError> {
   const error = await call.then(
     () => undefined,
     (caught: unknown) => caught,
   );
-  if (!(error instanceof GatehouseError)) throw new Error("it was not refused", { cause: error });
+  if (!(error instanceof GatehouseError)) throw new Error("the call did not fail", { cause: error });
   return error;
 }
 
@@ -34,7 +34,7 @@ async function failsWith401(client: Gatehouse): Promise<boolean> {
   );
 }
 
-/** A gateway, and a resource that is reached through it. */
+/** Creates a gateway and a resource that it serves. */
 async function setUpNetwork() {
   const gateway = await gatehouse.post("/tenants/gateways", { body: { name: "Office", wireguardPort: "51820" } });
   const protocol = await gatehouse.post("/tenants/protocols", {
@@ -54,7 +54,7 @@ async function setUpNetwork() {
   return { gateway, protocol, resource };
 }
 
-test("an administrator sets a tenant up: people, network, policy; and finds it all in the audit record", async () => {
+test("an administrator sets up users, network and policy, and finds all changes in the audit record", async () => {
   const group = await gatehouse.post("/tenants/groups", { body: { name: "Engineering", roles: [] } });
   const people = await gatehouse.postMany("/tenants/users", {
     body: [1, 2, 3].map((number) => ({ email: `engineer-${number}@example.com`, groups: [group.id] })),
@@ -98,7 +98,7 @@ test("an administrator sets a tenant up: people, network, policy; and finds it a
   expect(gateway.status).toBe("PENDING");
 });
 
-test("somebody joins, enrols a device, is cut off and comes back, and leaves", async () => {
+test("a user joins, enrols a device, is deactivated, returns and leaves", async () => {
   const invited = await gatehouse.post("/tenants/users", { body: { email: "joining@example.com" } });
   expect(invited.status).toBe("pending");
   const path = { id: invited.id };
@@ -125,7 +125,7 @@ test("somebody joins, enrols a device, is cut off and comes back, and leaves", a
   expect((await refusal(gatehouse.get("/tenants/users/{id}", { path }))).code).toBe("not_found");
 });
 
-test("two administrators change the same resource: the second one is told, reads again, and succeeds", async () => {
+test("two administrators change the same resource: the second one fails, reads again, and succeeds", async () => {
   const { resource } = await setUpNetwork();
   const path = { id: resource.id };
   const rename = (name: string, ifMatch: string) =>
@@ -143,7 +143,7 @@ test("two administrators change the same resource: the second one is told, reads
   expect(await gatehouse.get("/tenants/resources/{id}", { path })).toMatchObject({ name: "Build cluster" });
 });
 
-test("what is in use is not deleted, and the answer says by what", async () => {
+test("a record in use is not deleted, and the error names its users", async () => {
   const { resource } = await setUpNetwork();
   await gatehouse.post("/tenants/policies", {
     body: { name: "Everyone builds", type: "PRIVATE", action: true, allUsers: true, resources: [resource.id] },
@@ -153,7 +153,7 @@ test("what is in use is not deleted, and the answer says by what", async () => {
   expect(refused.errors).toMatchObject([{ message: "Everyone builds" }]);
 });
 
-test("a program that was interrupted repeats its request under its key, and makes nothing twice", async () => {
+test("an interrupted program repeats its request with its key and creates nothing twice", async () => {
   const options = { body: { name: "Engineering" }, idempotencyKey: "import of 2030-01-31, line 1" };
   const first = await gatehouse.post("/tenants/groups", options);
   expect(await gatehouse.post("/tenants/groups", options)).toEqual(first);
@@ -161,7 +161,7 @@ test("a program that was interrupted repeats its request under its key, and make
   expect((await refusal(other)).code).toBe("idempotency_key_reused");
 });
 
-test("a key for one purpose does that, and nothing else; revoked, it does nothing", async () => {
+test("a restricted key can do only what it allows, and nothing after its revocation", async () => {
   const made = await gatehouse.post("/tenants/api-keys", {
     body: { name: "Dashboard", permissions: ["resources:read"] },
   });
@@ -169,17 +169,17 @@ test("a key for one purpose does that, and nothing else; revoked, it does nothin
   expect(await allOf(dashboard.list("/tenants/resources"))).toEqual([]);
   expect((await refusal(dashboard.get("/tenants/users"))).code).toBe("permission_denied");
   await gatehouse.delete("/tenants/api-keys/{id}", { path: { id: made.id } });
-  await until("the key is dead", () => failsWith401(dashboard));
+  await until("the key has stopped working", () => failsWith401(dashboard));
 });
 
-test("one tenant's ids mean nothing in another", async () => {
+test("one tenant's ids do not exist in another", async () => {
   const { resource } = await setUpNetwork();
   const other = (await server.newTenant()).gatehouse;
   const refused = await refusal(other.get("/tenants/resources/{id}", { path: { id: resource.id } }));
   expect(refused.code).toBe("not_found");
 });
 
-test("the operator makes a tenant, finds it, hands over its key, and deletes it", async () => {
+test("the operator creates a tenant, finds it, passes on its key, and deletes it", async () => {
   const { tenant, apiKey } = await server.operator.post("/operator/tenants", {
     body: { name: `Example ${crypto.randomUUID()}`, ownerEmail: "owner@example.com" },
   });
@@ -188,7 +188,7 @@ test("the operator makes a tenant, finds it, hands over its key, and deletes it"
   const owner = server.client(apiKey.key);
   expect(await allOf(owner.list("/tenants/users"))).toMatchObject([{ email: "owner@example.com" }]);
   await server.operator.delete("/operator/tenants/{id}", { path: { id: tenant.id } });
-  await until("the tenant's key is dead", () => failsWith401(owner));
+  await until("the tenant's key has stopped working", () => failsWith401(owner));
 });
 
 describe("a list longer than its pages", () => {
@@ -199,7 +199,7 @@ describe("a list longer than its pages", () => {
     }
   });
 
-  test("is read to its end, in the order of the ids or in one's own", async () => {
+  test("is read to its end, ordered by id or in a custom order", async () => {
     const ids = (await allOf(gatehouse.list("/tenants/users"))).map(({ id }) => id);
     expect(new Set(ids).size).toBe(201);
     expect(ids).toEqual([...ids].sort());
@@ -213,25 +213,25 @@ describe("a list longer than its pages", () => {
     expect(byEmail).toHaveLength(201);
   });
 
-  test("loses nobody when those that were read are deleted meanwhile", async () => {
+  test("skips no item if items that were read are deleted meanwhile", async () => {
     const invited = gatehouse.list("/tenants/users", { query: { "filter[email][ilike]": "person-%" } });
     for await (const { id } of invited) await gatehouse.delete("/tenants/users/{id}", { path: { id } });
     expect(await allOf(gatehouse.list("/tenants/users"))).toMatchObject([{ email: "owner@example.com" }]);
   });
 });
 
-test("a list that is not paginated is read like one that is", async () => {
+test("a list without pages is read like one with pages", async () => {
   await setUpNetwork();
   expect(await allOf(gatehouse.list("/tenants/gateways"))).toMatchObject([{ name: "Office" }]);
 });
 
 test.each(pagedPaths.filter((path) => !countedPaths.includes(path)))(
-  "%s can be walked by id, as the client does",
+  "%s can be read by id, as the client does",
   async (path) => {
     const client = path.startsWith("/operator") ? server.operator : gatehouse;
     const query = { "filter[id][gt]": "ffffffff-ffff-ffff-ffff-ffffffffffff", sort: ["id"] };
     const { id } = await gatehouse.post("/tenants/webhooks", { body: { url: "https://hooks.example.com/" } });
-    // The table has them as texts: each is the path of a list, some of them of a webhook's.
+    // The table has strings, each the path of a list, some of them of a webhook.
     const all = client.list(path as "/tenants/webhooks/{id}/deliveries", { path: { id }, query });
     expect(await allOf(all)).toEqual([]);
   },

@@ -6,7 +6,7 @@ const gatehouse = createGatehouse({
   apiKey: process.env.GATEHOUSE_API_KEY ?? "",
 });
 
-// The path says what goes in and what comes out.
+// The path determines the types of the options and the result.
 const group = await gatehouse.post("/tenants/groups", { body: { name: "Engineering" } });
 await gatehouse.postMany("/tenants/users", {
   body: [
@@ -15,12 +15,12 @@ await gatehouse.postMany("/tenants/users", {
   ],
 });
 
-// A whole list, page by page.
+// A complete list, page by page.
 for await (const user of gatehouse.list("/tenants/users", { query: { "filter[groups.id]": group.id } })) {
   console.log(user.email, user.status);
 }
 
-// A change that is refused when somebody else was faster.
+// A change that fails if someone else changed the record first.
 const { id } = await gatehouse.post("/tenants/gateways", { body: { name: "Office", wireguardPort: "51820" } });
 const { record, etag } = await gatehouse.read("/tenants/gateways/{id}", { path: { id } });
 const body = { name: `${record.name} North` };

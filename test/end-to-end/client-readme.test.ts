@@ -15,7 +15,7 @@ afterEach(() => {
 
 const read = (path: string) => readFile(new URL(path, import.meta.url), "utf8");
 
-test("the example of the client's README runs as it stands there, and prints what it says", async () => {
+test("the example of the client's README runs and prints the documented output", async () => {
   const readme = await read("../../packages/client/README.md");
   expect(readme).toContain(`\`\`\`ts\n${await read("client-example.ts")}\`\`\`\n`);
   const { apiKey } = await server.newTenant();

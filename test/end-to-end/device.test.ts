@@ -1,4 +1,6 @@
-/** A device from its enrolment on the command line to its tunnel, against a whole server; of the machine only the kernel is missing. */
+/**
+ * A device from its enrolment on the command line to its tunnel, against a complete server. Only the kernel is missing.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -44,7 +46,7 @@ async function newGateway(client: TestClient, endpoint: string) {
   return { id: id as string, publicKey: gateway.publicKey };
 }
 
-test("a device is enrolled, connected, moved to another gateway, and cut off", async () => {
+test("a device is enrolled, connected, moved to another gateway, and deactivated", async () => {
   const { client, key } = await server.newTenant();
   const [one, two] = [await newGateway(client, "198.51.100.1"), await newGateway(client, "198.51.100.2")];
   const resource = await client.post("/tenants/resources", {
@@ -90,13 +92,13 @@ test("a device is enrolled, connected, moved to another gateway, and cut off", a
 
   const carrier = () =>
     [...(tunnel.wanted?.peers ?? [])].find(([, { allowedIps }]) => allowedIps.includes("10.20.30.0/24"))?.[0];
-  await until("the first gateway carries it", () => carrier() === one.publicKey);
+  await until("the first gateway carries the traffic", () => carrier() === one.publicKey);
   const printed = await runHere(["device", "config", ...api]);
   expect(printed.output).toContain("Endpoint = 198.51.100.1:51820");
   expect(printed.output).toContain(`PrivateKey = ${await folder.privateKey()}`);
   const maintenance = await client.post(`/tenants/gateways/${one.id}/enter-maintenance`);
   expect(maintenance.status, maintenance.text).toBeLessThan(300);
-  await until("the other one carries it", () => carrier() === two.publicKey);
+  await until("the other gateway carries the traffic", () => carrier() === two.publicKey);
   await client.patch(`/tenants/devices/${device}/deactivate`);
-  await until("nothing is carried", () => tunnel.wanted?.peers.size === 0);
+  await until("no gateway carries the traffic", () => tunnel.wanted?.peers.size === 0);
 });

@@ -1,4 +1,4 @@
-/** The agent's end of the link against a whole server: what it is given it hands to the agent, and what that says goes back. */
+/** The agent's end of the link against a complete server. */
 import { randomBytes } from "node:crypto";
 import { formatLogLine } from "@gatehouse/agent-core/log";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -21,7 +21,7 @@ afterAll(async () => {
   for (const link of links) link.stop();
 });
 
-test("an agent is given what it should enforce, says so, follows changes, and comes back by itself", async () => {
+test("an agent receives its configuration, confirms it, follows changes, and reconnects", async () => {
   const { client } = await server.newTenant();
   const made = await client.post("/tenants/gateways", { name: unique("Gateway"), wireguardPort: "51820" });
   const { id, token } = made.body;
@@ -50,8 +50,8 @@ test("an agent is given what it should enforce, says so, follows changes, and co
   });
   links.push(link);
   link.start();
-  await until("it holds a configuration", () => agent.held !== undefined);
-  // What was signed is not tried before the key is kept.
+  await until("the agent has a configuration", () => agent.held !== undefined);
+  // A signed configuration is not applied before its key is stored.
   expect(agent.applied).toBe(1);
   expect(Object.keys(agent.held?.content.resources ?? {})).toEqual([resource.id]);
   expect(agent.signingKey).toMatch(/^[A-Za-z0-9+/]{43}=$/);
@@ -68,8 +68,8 @@ test("an agent is given what it should enforce, says so, follows changes, and co
   await until("it is ERROR", async () => (await status()) === "ERROR");
   agent.refusal = undefined;
 
-  // Its token is rotated away: it is cut, and comes back once it has the new one.
+  // The token is rotated: the agent is disconnected, and reconnects with the new token.
   await client.post(`/tenants/gateways/${id}/rotate-token`, { graceSeconds: 0 });
-  await until("it is told", () => log.some((message) => message.includes("token_revoked")));
+  await until("the agent is notified", () => log.some((message) => message.includes("token_revoked")));
   link.stop();
 });

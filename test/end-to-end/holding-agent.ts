@@ -17,7 +17,7 @@ export class HoldingAgent implements LinkedAgent {
   peers: readonly PeerReport[] = [];
 
   async applyConfiguration(given: unknown) {
-    const configuration = given as SignedConfiguration; // as the link hands it over
+    const configuration = given as SignedConfiguration; // as the link provides it
     const name = configurationName(configuration.envelope.header, sha256);
     this.applied += 1;
     if (this.signingKey === undefined)
@@ -31,7 +31,7 @@ export class HoldingAgent implements LinkedAgent {
   }
 
   async trustSigningKey(signingKey: string) {
-    // As writing it to a disk takes a while.
+    // Simulates a slow write to disk.
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     this.signingKey = signingKey;
   }

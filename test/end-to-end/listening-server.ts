@@ -1,11 +1,11 @@
-/** A server that answers over HTTP, and clients of it as users have them. */
+/** A server that listens for HTTP, and clients as users have them. */
 import { createGatehouse, type Gatehouse } from "@gatehouse/client/gatehouse";
 import { startTestServer } from "@gatehouse/server/testing/test-server";
 
 export interface ListeningServer {
   readonly url: string;
   readonly operator: Gatehouse;
-  /** A tenant of the test's own, as its first key sees it. */
+  /** Creates a tenant for the test, with a client for its first key. */
   newTenant(): Promise<{ readonly apiKey: string; readonly gatehouse: Gatehouse }>;
   client(apiKey: string): Gatehouse;
   close(): Promise<void>;
@@ -27,7 +27,7 @@ export async function startListeningServer(): Promise<ListeningServer> {
   };
 }
 
-/** All items of a list. */
+/** All items of a list as an array. */
 export async function allOf<T>(list: AsyncIterable<T>): Promise<readonly T[]> {
   const items: T[] = [];
   for await (const item of list) items.push(item);

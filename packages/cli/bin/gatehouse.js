@@ -1,9 +1,9 @@
 #!/usr/bin/env -S node --max-semi-space-size=4 --heap-growing-percent=200
-// Kept as plain JavaScript, so that npm can link the command before anything is built.
+// Plain JavaScript, so that npm can link the command before anything is built.
 try {
   await import("../dist/main.js");
 } catch (error) {
   if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
-  console.error(`Gatehouse is not built, or not wholly: run "npm run build" first.\n${error.message}`);
+  console.error(`Gatehouse is not built completely. Run "npm run build" first.\n${error.message}`);
   process.exitCode = 1;
 }

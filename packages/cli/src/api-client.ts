@@ -1,8 +1,8 @@
-/** Calls the HTTP API as any client does: with a key, and no privileges of its own. */
-import { ForeignAnswerError, GatehouseError, NoAnswerError } from "@gatehouse/client/errors";
+/** Calls the HTTP API with a key, without any privileges of its own. */
+import { GatehouseError, NoResponseError, UnexpectedResponseError } from "@gatehouse/client/errors";
 import { createGatehouse, type Gatehouse } from "@gatehouse/client/gatehouse";
-import type { AnswerCheck } from "./answers.ts";
 import { CommandFailure } from "./failure.ts";
+import type { ResponseCheck } from "./response-checks.ts";
 
 export class ApiClient {
   readonly #url: string;
@@ -10,7 +10,7 @@ export class ApiClient {
   #status = 0;
   #headers = new Headers();
 
-  /** @param url where Gatehouse serves, such as http://127.0.0.1:8080 */
+  /** @param url the server's base URL, such as http://127.0.0.1:8080 */
   constructor(url: string, key: string) {
     this.#url = url.replace(/\/+$/, "");
     this.#gatehouse = createGatehouse({
@@ -26,32 +26,34 @@ export class ApiClient {
   }
 
   /**
-   * @param call what to ask: `(gatehouse) => gatehouse.get("/tenants/api-keys")`
-   * @param isExpected whether the answer is what the command goes on with; undefined stands for no body
-   * @throws CommandFailure when there is no answer, one that says no, or one that is not Gatehouse's
+   * Calls the API and validates the response.
+   *
+   * @param call the call: `(gatehouse) => gatehouse.get("/tenants/api-keys")`
+   * @param isExpected whether the response has the fields that the command uses; undefined stands for no body
+   * @throws CommandFailure if there is no response, an error, or a response that is not from Gatehouse
    */
-  async ask<T>(call: (gatehouse: Gatehouse) => Promise<unknown>, isExpected: AnswerCheck<T>): Promise<T> {
+  async call<T>(call: (gatehouse: Gatehouse) => Promise<unknown>, isExpected: ResponseCheck<T>): Promise<T> {
     try {
-      const answer = await call(this.#gatehouse);
-      if (isExpected(answer)) return answer;
+      const response = await call(this.#gatehouse);
+      if (isExpected(response)) return response;
     } catch (error) {
       throw failureOf(error);
     }
     throw this.#unexpected();
   }
 
-  /** What the last answer said beside its body. */
+  /** The headers of the last response. */
   get headers(): Headers {
     return this.#headers;
   }
 
   /**
-   * Every item of a list, as it is read.
+   * Yields every item of a list as it is read.
    *
    * @param call the list: `(gatehouse) => gatehouse.list("/operator/tenants")`
-   * @throws CommandFailure as `ask` does
+   * @throws CommandFailure as `call` does
    */
-  async *items<T>(call: (gatehouse: Gatehouse) => AsyncIterable<unknown>, isItem: AnswerCheck<T>): AsyncGenerator<T> {
+  async *items<T>(call: (gatehouse: Gatehouse) => AsyncIterable<unknown>, isItem: ResponseCheck<T>): AsyncGenerator<T> {
     try {
       for await (const item of call(this.#gatehouse)) {
         if (!isItem(item)) throw this.#unexpected();
@@ -63,27 +65,27 @@ export class ApiClient {
   }
 
   #unexpected(): CommandFailure {
-    return notGatehouse(new ForeignAnswerError(this.#url, this.#status, "not what Gatehouse answers"));
+    return notGatehouse(new UnexpectedResponseError(this.#url, this.#status, "not a Gatehouse response"));
   }
 }
 
-/** What a person is told; other errors are told as they are. */
+/** The error to show to the user. Other errors are returned unchanged. */
 function failureOf(error: unknown): unknown {
   if (error instanceof GatehouseError) return problemFailure(error);
-  if (error instanceof NoAnswerError) {
+  if (error instanceof NoResponseError) {
     return new CommandFailure(error.message, {
-      details: ["Start it with gatehouse serve, or say where it is: --url, or GATEHOUSE_URL."],
+      details: ["Start Gatehouse with gatehouse serve, or set its address with --url or GATEHOUSE_URL."],
     });
   }
-  if (!(error instanceof ForeignAnswerError)) return error;
+  if (!(error instanceof UnexpectedResponseError)) return error;
   if (error.redirectsTo === undefined) return notGatehouse(error);
   return new CommandFailure(
-    `${error.url} answers with a redirect to ${error.redirectsTo}; give that address as --url, or as GATEHOUSE_URL.`,
+    `${error.url} redirects to ${error.redirectsTo}. Use that address for --url or GATEHOUSE_URL.`,
   );
 }
 
-function notGatehouse({ message }: ForeignAnswerError): CommandFailure {
-  return new CommandFailure(message, { details: ["Say where Gatehouse is: --url, or GATEHOUSE_URL."] });
+function notGatehouse({ message }: UnexpectedResponseError): CommandFailure {
+  return new CommandFailure(message, { details: ["Set the address of Gatehouse with --url or GATEHOUSE_URL."] });
 }
 
 function problemFailure({ problem, errors }: GatehouseError): CommandFailure {

@@ -39,7 +39,7 @@ async function exported(): Promise<string> {
   return output;
 }
 
-/** Writes the tenant's export with something replaced. */
+/** Writes the tenant's export with a replacement. */
 async function changedFile(name: string, from: string | RegExp, to: string): Promise<string> {
   const text = await exported();
   const changed = text.replace(from, to);
@@ -48,7 +48,7 @@ async function changedFile(name: string, from: string | RegExp, to: string): Pro
   return fileOf(name);
 }
 
-test("the example tenant is exported, and its export changes nothing", async () => {
+test("the example tenant can be exported, and applying the export changes nothing", async () => {
   const file = fileOf("whole.yaml");
   expect(await gatehouse("export", "--output", file)).toEqual({ code: 0, output: "", errors: "" });
   const text = await readFile(file, "utf8");
@@ -57,14 +57,14 @@ test("the example tenant is exported, and its export changes nothing", async () 
     new RegExp(`^# yaml-language-server: \\$schema=${url}/schemas/configuration\\.json\nversion: 1\ngroups:\n`),
   );
   expect(text).not.toMatch(/gatehouse_|[0-9a-f]{8}-[0-9a-f]{4}-/);
-  const nothing = "Nothing to change: the tenant is as the file says.\n";
+  const nothing = "No changes. The tenant matches the file.\n";
   expect(await gatehouse("plan", file, "--detailed-exit-code")).toEqual({ code: 0, output: nothing, errors: "" });
   expect(await gatehouse("apply", file, "--yes")).toEqual({ code: 0, output: nothing, errors: "" });
   const asJson = await gatehouse("export", "--json");
   expect(JSON.parse(asJson.output)).toMatchObject({ version: 1, resources: expect.any(Array) });
 });
 
-test("a plan is shown, applied, and gone the second time", async () => {
+test("a plan is shown and applied, and is empty the second time", async () => {
   const file = await changedFile(
     "changed.yaml",
     "name: Sales\n    description: ",
@@ -85,10 +85,10 @@ test("a plan is shown, applied, and gone the second time", async () => {
   expect(await gatehouse("apply", file)).toMatchObject({ code: 2, errors: expect.stringContaining("--yes") });
   const applied = await gatehouse("apply", file, "--yes");
   expect(applied.output).toBe(`${lines.join("\n")}Applied: none created, 1 changed, none deleted.\n`);
-  expect((await gatehouse("apply", file, "--yes")).output).toBe("Nothing to change: the tenant is as the file says.\n");
+  expect((await gatehouse("apply", file, "--yes")).output).toBe("No changes. The tenant matches the file.\n");
 });
 
-test("what is wrong is shown by line and column, and nothing is done", async () => {
+test("errors are shown with line and column, and nothing is applied", async () => {
   const file = await changedFile("wrong.yaml", /groups: \[Sales\]/g, "groups: [Sale]");
   const before = await exported();
   for (const command of [
@@ -116,7 +116,7 @@ test("what is wrong is shown by line and column, and nothing is done", async () 
   });
 });
 
-test("standard input is a file too, which cannot be asked about", async () => {
+test("standard input works as a file, but requires --yes", async () => {
   const text = `${await exported()}`.replace("Finds and keeps", "Finds and holds");
   vi.spyOn(process, "stdin", "get").mockImplementation(() => Readable.from([Buffer.from(text)]) as never);
   expect(await gatehouse("plan", "-")).toMatchObject({ code: 0, output: expect.stringContaining("~ group Sales") });
@@ -124,7 +124,7 @@ test("standard input is a file too, which cannot be asked about", async () => {
   expect(await gatehouse("apply", "-", "--yes", "--json")).toMatchObject({ code: 0 });
 });
 
-test("what the key may not read is left out, and said to be", async () => {
+test("sections that the key cannot read are omitted and reported", async () => {
   const made = await gatehouse(
     "key",
     "create",
@@ -139,7 +139,7 @@ test("what the key may not read is left out, and said to be", async () => {
   expect(code).toBe(0);
   expect(output).toMatch(/^.*\nversion: 1\ngroups:\n/);
   expect(errors).toBe(
-    "Left out, since the key may not read them: users, protocols, gateways, resources, admissionRules, policies, defaultInternetPolicy.\n",
+    "Omitted sections that the key cannot read: users, protocols, gateways, resources, admissionRules, policies, defaultInternetPolicy.\n",
   );
   expect(await runHere(["plan", fileOf("whole.yaml"), "--url", url, "--api-key", narrow])).toMatchObject({
     code: 1,
@@ -147,12 +147,12 @@ test("what the key may not read is left out, and said to be", async () => {
   });
 });
 
-test("a file that is not there, or cannot be written, is named", async () => {
+test("a file that does not exist or cannot be written is named", async () => {
   expect(await gatehouse("plan", fileOf("none.yaml"))).toMatchObject({
     code: 1,
     errors: expect.stringContaining("none.yaml"),
   });
-  expect(await gatehouse("plan", root)).toMatchObject({ code: 1, errors: expect.stringContaining("cannot be read") });
+  expect(await gatehouse("plan", root)).toMatchObject({ code: 1, errors: expect.stringContaining("Cannot read") });
   await writeFile(fileOf("bytes.yaml"), Buffer.from([0x76, 0xff]));
   expect(await gatehouse("plan", fileOf("bytes.yaml"))).toMatchObject({
     code: 1,
@@ -160,6 +160,6 @@ test("a file that is not there, or cannot be written, is named", async () => {
   });
   expect(await gatehouse("export", "--output", join(root, "no", "folder"))).toMatchObject({
     code: 1,
-    errors: expect.stringContaining("cannot be written"),
+    errors: expect.stringContaining("Cannot write"),
   });
 });

@@ -5,8 +5,8 @@ import { CommandFailure } from "./failure.ts";
 
 const parse = (text: string) => parseConfiguration("file.yaml", text);
 
-/** What people read of a text that is refused. */
-function refusal(text: string): string {
+/** The error message for a text that is rejected. */
+function rejection(text: string): string {
   try {
     parse(text);
   } catch (error) {
@@ -16,42 +16,42 @@ function refusal(text: string): string {
   return "";
 }
 
-describe("what is read", () => {
-  test("is YAML 1.2: no, on and off are texts, and so are dates", () => {
+describe("a configuration file", () => {
+  test("is YAML 1.2: no, on, off and dates are strings", () => {
     const { document } = parse("version: 1\ngroups: [no, on, off, y, 2030-01-31, 0o17, 1_000, true]\n");
     expect(document).toEqual({ version: 1, groups: ["no", "on", "off", "y", "2030-01-31", 15, "1_000", true] });
   });
 
-  test("may use anchors, as people do", () => {
+  test("can use anchors", () => {
     const { document } = parse("version: 1\ngroups:\n  - &a {name: A}\n  - *a\n");
     expect(document).toMatchObject({ groups: [{ name: "A" }, { name: "A" }] });
   });
 
-  test("keeps every name a name", () => {
+  test("accepts any name as a key", () => {
     const { document } = parse("version: 1\n__proto__: {polluted: 1}\nconstructor: 2\n");
     expect(Object.keys(document)).toEqual(["version", "__proto__", "constructor"]);
     expect({}).not.toHaveProperty("polluted");
   });
 });
 
-describe("what is refused", () => {
+describe("parsing rejects", () => {
   test.each([
     ["a list that does not end", "version: 1\ngroups: [\n", /file\.yaml:3:1 {2}.*\]/],
-    ["a key that stands twice", "version: 1\ngroups: []\ngroups: []\n", /file\.yaml:3:1 {2}Map keys must be unique/],
+    ["a duplicate key", "version: 1\ngroups: []\ngroups: []\n", /file\.yaml:3:1 {2}Map keys must be unique/],
     ["tabs for indentation", "version: 1\ngroups:\n\t- name: A\n", /file\.yaml:3:\d+ /],
     ["a second document", "version: 1\n---\nversion: 1\n", /file\.yaml:2:1 /],
-    ["a tag that means nothing here", "version: !!js/function 'x'\n", /file\.yaml:1:10 {2}Unresolved tag/],
-    ["an alias of nothing", "version: *one\n", /file\.yaml/],
-    ["a list", "- version: 1\n", /file\.yaml:1:1 {2}it must be a mapping/],
-    ["nothing", "", /file\.yaml:1:1 {2}it must be a mapping/],
-    ["a deep nest", "[".repeat(20_000), /nested more than 100 levels/],
-    ["a deep nest of lists", "- ".repeat(20_000), /nested more than 100 levels/],
-  ])("%s, with its place", (_what, text, expected) => {
-    expect(refusal(text)).toMatch(/^file\.yaml is no configuration in YAML\.\n/);
-    expect(refusal(text)).toMatch(expected);
+    ["an unknown tag", "version: !!js/function 'x'\n", /file\.yaml:1:10 {2}Unresolved tag/],
+    ["an alias without an anchor", "version: *one\n", /file\.yaml/],
+    ["a list", "- version: 1\n", /file\.yaml:1:1 {2}the document must be a mapping/],
+    ["nothing", "", /file\.yaml:1:1 {2}the document must be a mapping/],
+    ["a deep nest", "[".repeat(20_000), /nesting exceeds 100 levels/],
+    ["a deep nest of lists", "- ".repeat(20_000), /nesting exceeds 100 levels/],
+  ])("%s, with its position", (_what, text, expected) => {
+    expect(rejection(text)).toMatch(/^file\.yaml is not a configuration in YAML\.\n/);
+    expect(rejection(text)).toMatch(expected);
   });
 
-  test("aliases that multiply, before they fill the memory", () => {
+  test("aliases that multiply, before they exhaust the memory", () => {
     const levels = Array.from({ length: 12 }, (_, level) =>
       level === 0
         ? "a0: &a0 [x, x]"
@@ -59,24 +59,24 @@ describe("what is refused", () => {
             .fill(`*a${level - 1}`)
             .join(", ")}]`,
     );
-    expect(refusal(`version: 1\n${levels.join("\n")}\n`)).toContain("Excessive alias count");
+    expect(rejection(`version: 1\n${levels.join("\n")}\n`)).toContain("Excessive alias count");
   });
 
-  test("a long text that aliases repeat", () => {
+  test("a long string that aliases repeat", () => {
     const long = "x".repeat(100_000);
     const many = Array(900).fill("*a").join(", ");
-    expect(refusal(`version: 1\nlong: &a ${long}\ngroups: [${many}]\n`)).toContain(
-      `is larger than the ${configurationLimitBytes / 1_048_576} MiB`,
+    expect(rejection(`version: 1\nlong: &a ${long}\ngroups: [${many}]\n`)).toContain(
+      `exceeds the limit of ${configurationLimitBytes / 1_048_576} MiB`,
     );
   });
 
-  test("no more than 20 problems at once", () => {
+  test("invalid YAML with at most 20 problems in the message", () => {
     const twice = Array.from({ length: 50 }, () => "a: 1").join("\n");
-    expect(refusal(twice)).toMatch(/\nand \d+ more$/);
+    expect(rejection(twice)).toMatch(/\nand \d+ more$/);
   });
 });
 
-test("a JSON Pointer is found in the text, or what stands around it", () => {
+test("a JSON Pointer maps to its value in the text, or to the nearest enclosing value", () => {
   const file = parse(`version: 1
 groups:
   - name: A
@@ -100,7 +100,7 @@ a/b~c:
   for (const [pointer, place] of Object.entries(places)) expect(file.placeOf(pointer), pointer).toBe(place);
 });
 
-test("what is written is read as the same, says where its schema is, and keeps short lists in one line", () => {
+test("the written YAML reads back unchanged, names its schema, and keeps short lists on one line", () => {
   const configuration = {
     version: 1 as const,
     groups: [{ name: "no" }, { name: "1e3" }, { name: "# x: [" }, { name: "A", idpMapping: ["a, b", "c"] }],

@@ -1,4 +1,4 @@
-/** Reads and writes configurations as YAML 1.2, and finds the line that a JSON Pointer means. */
+/** Reads and writes configurations as YAML 1.2, and maps JSON Pointers to positions in the text. */
 import { createReadStream } from "node:fs";
 import { configurationSchemaPath } from "@gatehouse/contract/configuration-schema";
 import { type Configuration, configurationLimitBytes } from "@gatehouse/contract/records/configuration";
@@ -19,43 +19,50 @@ import {
 } from "yaml";
 import { CommandFailure } from "./failure.ts";
 
-/** How often aliases may be resolved in all: written by people they are few, and nested ones multiply. */
-const mostAliases = 1_000;
+/** The most alias resolutions in a file. People write few aliases, but nested ones multiply. */
+const maxAliases = 1_000;
 
-/** No configuration has more than seven levels; composing goes as deep as the text does, and the stack ends. */
-const deepestNesting = 100;
+/**
+ * The deepest nesting of a file. A configuration has at most seven levels, and composing deeper text could overflow the
+ * stack.
+ */
+const maxNesting = 100;
 
-/** Lists of names of up to so many characters stand in one line. */
-const shortList = 80;
+/** The longest list of names that is written on one line, in characters. */
+const maxInlineLength = 80;
 
-/** Problems with the YAML that one answer lists at most. */
+/** The most YAML problems in one message. */
 const reportedProblems = 20;
 
-/** The name that means standard input. */
+/** The file name for standard input. */
 export const standardInput = "-";
 
 export interface ConfigurationFile {
-  /** What messages call it. */
+  /** The name in messages. */
   readonly name: string;
   readonly document: object;
-  /** Line and column of what a JSON Pointer means, or of the nearest thing around it: "12:5". */
+  /** Line and column of the value at a JSON Pointer, or of the nearest enclosing value: "12:5". */
   placeOf(pointer: string): string;
 }
 
-/** @throws CommandFailure when there is no such file, or what is in it is no configuration in YAML */
+/**
+ * Reads a configuration from a file.
+ *
+ * @throws CommandFailure if the file does not exist or is not a configuration in YAML
+ */
 export async function readConfigurationFile(path: string): Promise<ConfigurationFile> {
   return parseConfiguration(path === standardInput ? "standard input" : path, await readText(path));
 }
 
 /**
- * As `readConfigurationFile`, of another kind of file.
+ * Reads a YAML file of another kind.
  *
- * @param shape what the file has to be a mapping with
- * @throws CommandFailure
+ * @param shape the fields that the file's mapping must have
+ * @throws CommandFailure if the file does not exist or is not such a mapping
  */
 export async function readMappingFile(path: string, shape: string): Promise<ConfigurationFile> {
   return parseMapping(path === standardInput ? "standard input" : path, await readText(path), {
-    refusal: "cannot be read as YAML",
+    problem: "is not valid YAML",
     shape,
   });
 }
@@ -71,82 +78,83 @@ async function readText(path: string): Promise<string> {
     }
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
-    throw new CommandFailure(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}.`);
+    throw new CommandFailure(`Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}.`);
   }
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
   } catch {
-    throw new CommandFailure(`${path} is not a text in UTF-8.`);
+    throw new CommandFailure(`${path} is not encoded in UTF-8.`);
   }
 }
 
 function tooLarge(name: string): CommandFailure {
-  return new CommandFailure(`${name} is larger than the ${configurationLimitBytes / 1_048_576} MiB that are taken.`);
+  return new CommandFailure(`${name} exceeds the limit of ${configurationLimitBytes / 1_048_576} MiB.`);
 }
 
 /**
- * @param name what messages call the text
- * @throws CommandFailure, with line and column
+ * @param name the name in messages
+ * @throws CommandFailure with line and column
  */
 export function parseConfiguration(name: string, text: string): ConfigurationFile {
-  return parseMapping(name, text, { refusal: "is no configuration in YAML", shape: "version: 1 and the sections" });
+  return parseMapping(name, text, { problem: "is not a configuration in YAML", shape: "`version: 1` and sections" });
 }
 
 function parseMapping(
   name: string,
   text: string,
-  { refusal, shape }: { readonly refusal: string; readonly shape: string },
+  { problem, shape }: { readonly problem: string; readonly shape: string },
 ): ConfigurationFile {
   const lines = new LineCounter();
   const place = (offset: number) => {
     const { line, col } = lines.linePos(offset);
     return `${line}:${col}`;
   };
-  const refused = (problems: readonly string[]) =>
-    new CommandFailure(`${name} ${refusal}.`, {
+  const failure = (problems: readonly string[]) =>
+    new CommandFailure(`${name} ${problem}.`, {
       details: [...problems.slice(0, reportedProblems), ...more(problems.length)],
     });
   try {
     const tokens = [...new Parser(lines.addNewLine).parse(text)];
-    if (isNestedTooDeeply(tokens)) throw refused([`${name}  it is nested more than ${deepestNesting} levels deep`]);
+    if (isNestedTooDeeply(tokens)) throw failure([`${name}  the nesting exceeds ${maxNesting} levels`]);
     const options = { version: "1.2", schema: "core", uniqueKeys: true, strict: true } as const;
     const [parsed, another] = new Composer(options).compose(tokens, true, text.length);
-    if (parsed === undefined) throw refused([`${name}  it is empty`]);
-    if (another !== undefined) throw refused([`${name}:${place(another.range[0])}  a second document begins`]);
-    // An unknown tag is only a warning to the parser, which takes the value for a text.
+    if (parsed === undefined) throw failure([`${name}  the file is empty`]);
+    if (another !== undefined)
+      throw failure([`${name}:${place(another.range[0])}  the file contains a second document`]);
+    // The parser only warns of an unknown tag and takes the value for a string.
     const problems = [...parsed.errors, ...parsed.warnings];
-    if (problems.length > 0) throw refused(problems.map(({ pos, message }) => `${name}:${place(pos[0])}  ${message}`));
-    const document: unknown = parsed.toJS({ maxAliasCount: mostAliases });
+    if (problems.length > 0) throw failure(problems.map(({ pos, message }) => `${name}:${place(pos[0])}  ${message}`));
+    const document: unknown = parsed.toJS({ maxAliasCount: maxAliases });
     if (typeof document !== "object" || document === null || Array.isArray(document)) {
-      throw refused([`${name}:1:1  it must be a mapping with ${shape}`]);
+      throw failure([`${name}:1:1  the document must be a mapping with ${shape}`]);
     }
     if (isTooLarge(document)) throw tooLarge(name);
     return { name, document, placeOf: (pointer) => place(offsetOf(parsed.contents, pointer)) };
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
-    // Aliases that multiply, or name nothing.
-    throw refused([`${name}  ${error instanceof Error ? error.message : String(error)}`]);
+    // Unresolvable aliases, or too many of them.
+    throw failure([`${name}  ${error instanceof Error ? error.message : String(error)}`]);
   }
 }
 
-/** Whether the document would be longer than is taken once aliases are written out; counts no further than that. */
+/** Whether the document exceeds the size limit with its aliases expanded. Stops counting at the limit. */
 function isTooLarge(document: unknown): boolean {
-  let left: number = configurationLimitBytes;
+  let remaining: number = configurationLimitBytes;
   const waiting: unknown[] = [document];
-  for (let value = waiting.pop(); value !== undefined && left > 0; value = waiting.pop()) {
-    left -= typeof value === "string" ? value.length + 3 : 3;
+  for (let value = waiting.pop(); value !== undefined && remaining > 0; value = waiting.pop()) {
+    remaining -= typeof value === "string" ? value.length + 3 : 3;
     if (typeof value !== "object" || value === null) continue;
-    if (!Array.isArray(value)) for (const key of Object.keys(value)) left -= key.length + 3;
+    if (!Array.isArray(value)) for (const key of Object.keys(value)) remaining -= key.length + 3;
     for (const part of Object.values(value)) waiting.push(part);
   }
-  return left <= 0;
+  return remaining <= 0;
 }
 
-/** Level by level, without recursion: that is what too deep a text would exhaust. */
+/** Visits level by level, because recursion over deep nesting would overflow the stack. */
 function isNestedTooDeeply(tokens: readonly CST.Token[]): boolean {
   let level: readonly CST.Token[] = tokens;
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > deepestNesting) return true;
+    if (depth > maxNesting) return true;
     level = level.flatMap((token) => {
       if (token.type === "document") return token.value ?? [];
       if (!CST.isCollection(token)) return [];
@@ -162,7 +170,7 @@ function more(count: number): readonly string[] {
   return count > reportedProblems ? [`and ${count - reportedProblems} more`] : [];
 }
 
-/** Where the pointer leads in the text, as far as there is something. */
+/** The offset of the value at the pointer, or of the nearest enclosing value. */
 function offsetOf(root: Node | null, pointer: string): number {
   let node: unknown = root;
   let offset = startOf(root) ?? 0;
@@ -189,7 +197,7 @@ function stepInto(node: unknown, key: string): Step | undefined {
   if (!isMap(node)) return undefined;
   const pair = (node as YAMLMap).items.find((entry) => isScalar(entry.key) && String(entry.key.value) === key);
   if (pair === undefined) return undefined;
-  // Of a value that stands beside its key, the value; of a list or mapping below it, the key.
+  // The position is that of a scalar value, and for a list or mapping that of its key.
   return { node: pair.value, offset: isScalar(pair.value) ? startOf(pair.value) : startOf(pair.key) };
 }
 
@@ -199,13 +207,13 @@ function startOf(node: unknown): number | undefined {
 }
 
 /**
- * A configuration as people read it.
+ * The configuration as YAML.
  *
- * @param url of the installation that serves the schema for editors
+ * @param url of the server that provides the schema for editors
  */
 export function configurationText(configuration: Configuration, url: string): string {
   const schema = `${url.replace(/\/+$/, "")}${configurationSchemaPath}`;
-  // Texts that older parsers take for something else, such as no, are quoted for them.
+  // Quotes strings that YAML 1.1 parsers interpret differently, such as no.
   const document = new Document(configuration, { version: "1.2", schema: "core", compat: "yaml-1.1" });
   visit(document, {
     Seq(_key, list) {
@@ -215,12 +223,12 @@ export function configurationText(configuration: Configuration, url: string): st
   return `# yaml-language-server: $schema=${schema}\n${document.toString({ lineWidth: 0, flowCollectionPadding: false })}`;
 }
 
-/** Whether a list is one of names that stand well in one line. */
+/** Whether a list contains only scalars and fits on one line. */
 function isShort(list: YAMLSeq): boolean {
   let characters = 0;
   for (const item of list.items) {
     if (!isScalar(item)) return false;
     characters += String(item.value).length + 2;
   }
-  return characters <= shortList;
+  return characters <= maxInlineLength;
 }

@@ -1,36 +1,36 @@
-/** What a person reads when a command fails, and what a script gets. */
+/** Error output of commands, for people and for scripts. */
 import type { GatehouseError } from "@gatehouse/client/errors";
 import { ConfigError } from "@gatehouse/server/config";
 import { CommanderError } from "commander";
 import { writeError } from "./output.ts";
 
 /**
- * 0: done. 1: it failed. 2: the command line or a setting is wrong, and nothing was tried. 3: a plan has changes. 4: done, but not every
- * gateway has said that it enforces it.
+ * 0: success. 1: failure. 2: invalid command line or setting; nothing was attempted. 3: a plan has changes. 4: applied,
+ * but not every gateway has confirmed the change.
  */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, changes: 3, notEnforced: 4 } as const;
 
 type Problem = GatehouseError["problem"];
 
-/** Ends a command that did what it should, with a code that says what it found. */
-export class CommandEnd extends Error {
+/** Ends a successful command with an exit code that reports its result. */
+export class CommandExit extends Error {
   readonly exitCode: number;
 
   constructor(exitCode: number) {
-    super(`the command ends with ${exitCode}`);
-    this.name = "CommandEnd";
+    super(`exit code ${exitCode}`);
+    this.name = "CommandExit";
     this.exitCode = exitCode;
   }
 }
 
-/** A failure to print as it is: what went wrong, and what to do. */
+/** A failure with a message for the user: what is wrong, and what to do. */
 export class CommandFailure extends Error {
   readonly exitCode: number;
-  /** More lines for people. */
+  /** Further lines for people. */
   readonly details: readonly string[];
   /** For `--json`. */
   readonly body: object;
-  /** What the API answered, where it said no. */
+  /** The API's error, if there was one. */
   readonly problem: Problem | undefined;
 
   constructor(
@@ -52,9 +52,9 @@ export function exitCodeOf(error: unknown): number {
   return error instanceof ConfigError ? exitCodes.usage : exitCodes.failed;
 }
 
-/** Says what went wrong on standard error: in a few lines, or with `json` as one JSON object. */
+/** Writes an error to standard error: as text, or with `json` as one JSON object. */
 export function writeFailure(error: unknown, json: boolean): void {
-  // Help that was asked for is no failure; to people, commander has said what is wrong.
+  // Requested help is not a failure. Without `json`, commander has already written the error.
   if (error instanceof CommanderError && (error.exitCode === 0 || !json)) return;
   const lines = linesOf(error);
   const text = json ? JSON.stringify(bodyOf(error, lines)) : lines.join("\n");
@@ -68,7 +68,7 @@ function bodyOf(error: unknown, lines: readonly string[]): object {
 function linesOf(error: unknown): readonly string[] {
   if (error instanceof CommandFailure) return [error.message, ...error.details];
   if (error instanceof ConfigError) {
-    return ["Gatehouse cannot start: its settings are wrong.", ...error.problems.map((problem) => `  ${problem}`)];
+    return ["Gatehouse cannot start because of invalid settings.", ...error.problems.map((problem) => `  ${problem}`)];
   }
   if (error instanceof CommanderError) return commandLineLines(error);
   if (!(error instanceof Error)) return [String(error)];
@@ -76,7 +76,7 @@ function linesOf(error: unknown): readonly string[] {
 }
 
 function commandLineLines({ code, message }: CommanderError): readonly string[] {
-  // Commander's own words for this are "(outputHelp)".
-  if (code === "commander.help") return ["A command is missing: gatehouse --help shows what there is."];
+  // Commander's own message is "(outputHelp)".
+  if (code === "commander.help") return ["The command is missing. Run gatehouse --help for a list of commands."];
   return message.replace(/^error: /, "").split("\n");
 }

@@ -1,4 +1,4 @@
-/** What a command says when the other side, its own output or its command line is not as it should be. */
+/** Errors of commands: unexpected responses, output failures and invalid command lines. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -51,22 +51,22 @@ const forTenant = (command: readonly string[]) => ["key", ...command, "--url", u
 const forOperator = (command: readonly string[]) => ["tenant", ...command, "--url", url, "--operator-key", "k"];
 const createTenant = () => forOperator(["create", "Example Ltd", "--owner-email", "owner@example.com"]);
 
-test.each([301, 302, 307, 308])("a redirect with %i is not followed, but told", async (status) => {
+test.each([301, 302, 307, 308])("a redirect with %i is reported and not followed", async (status) => {
   answer = (_, response) =>
     response.writeHead(status, { location: "https://user:secret@gatehouse.example.com/base/tenants/api-keys?a" }).end();
   const { code, output, errors } = await runHere(forTenant(["list"]));
   expect({ code, output }).toEqual({ code: 1, output: "" });
   expect(errors).toBe(
-    `${url} answers with a redirect to https://gatehouse.example.com/base; give that address as --url, or as GATEHOUSE_URL.\n`,
+    `${url} redirects to https://gatehouse.example.com/base. Use that address for --url or GATEHOUSE_URL.\n`,
   );
   expect(requests).toHaveLength(1);
 });
 
-test("a redirect to nowhere is not Gatehouse's", async () => {
+test("a redirect to an invalid address is an unexpected response", async () => {
   answer = (_, response) => response.writeHead(302, { location: "http://[" }).end();
   expect(await runHere(forTenant(["list"]))).toMatchObject({
     code: 1,
-    errors: expect.stringContaining("is no Gatehouse"),
+    errors: expect.stringContaining("is not Gatehouse"),
   });
 });
 
@@ -79,11 +79,11 @@ test.each([
   ["an object for a list", 200, { data: [] }],
   ["keys without their fields", 200, [{}]],
   ["null for a key", 200, [null]],
-])("a list of keys that is not Gatehouse's is refused: %s", async (_, status, body) => {
+])("an unexpected list of keys is rejected: %s", async (_, status, body) => {
   answerJson(status, body);
   const { code, output, errors } = await runHere(forTenant(["list"]));
   expect({ code, output }).toEqual({ code: 1, output: "" });
-  expect(errors).toContain(`What answers at ${url} is no Gatehouse: status ${status}, and not `);
+  expect(errors).toContain(`The server at ${url} is not Gatehouse: status ${status}, not `);
   expect(errors).not.toMatch(/undefined|TypeError/);
 });
 
@@ -92,20 +92,20 @@ test.each([
   ["a page without data", { hasNext: false }],
   ["a page that would never end", { data: [], hasNext: true }],
   ["a page of something else", { data: [{ id }], hasNext: false }],
-])("a list of tenants that is not Gatehouse's is refused: %s", async (_, body) => {
+])("an unexpected list of tenants is rejected: %s", async (_, body) => {
   answerJson(200, body);
   const { code, errors } = await runHere(forOperator(["list"]));
-  expect({ code, errors }).toEqual({ code: 1, errors: expect.stringContaining("is no Gatehouse") });
+  expect({ code, errors }).toEqual({ code: 1, errors: expect.stringContaining("is not Gatehouse") });
 });
 
-test("what was made is refused without its secret", async () => {
+test("a created record without its secret is rejected", async () => {
   answerJson(201, key);
   expect(await runHere(forTenant(["create", "Audit"]))).toMatchObject({ code: 1, output: "" });
   answerJson(201, { ...newTenant, apiKey: key });
   expect(await runHere(createTenant())).toMatchObject({ code: 1, output: "" });
 });
 
-test("a revocation is believed only when Gatehouse confirms it", async () => {
+test("a revocation counts only if Gatehouse confirms it", async () => {
   answerJson(200, "{}");
   expect(await runHere(forTenant(["revoke", id]))).toMatchObject({ code: 1, output: "" });
 });
@@ -117,23 +117,20 @@ test.each([
   "http://user:sec ret@[",
   "http://127.0.0.1/?token=secret",
   "http://127.0.0.1/#secret",
-])("a URL that is more than an address is refused, and not repeated: %s", async (wrong) => {
+])("a URL with more than an address is rejected and not repeated: %s", async (wrong) => {
   const { code, errors } = await runHere(["key", "list", "--api-key", "k", "--url", wrong]);
   expect({ code, errors }).toEqual({ code: 2, errors: expect.stringContaining("--url") });
   expect(errors).not.toMatch(/secret|sec ret/);
 });
 
-test.each(["..", ".", "", `${id}/rotate`, `${id} `])(
-  "an id that is none is refused, with its value: %j",
-  async (wrong) => {
-    for (const command of [forTenant(["revoke", wrong]), forOperator(["delete", wrong, "--yes"])]) {
-      expect(await runHere(command)).toMatchObject({ code: 2, errors: expect.stringContaining(`'${wrong}'`) });
-    }
-    expect(requests).toEqual([]);
-  },
-);
+test.each(["..", ".", "", `${id}/rotate`, `${id} `])("an invalid id is rejected with its value: %j", async (wrong) => {
+  for (const command of [forTenant(["revoke", wrong]), forOperator(["delete", wrong, "--yes"])]) {
+    expect(await runHere(command)).toMatchObject({ code: 2, errors: expect.stringContaining(`'${wrong}'`) });
+  }
+  expect(requests).toEqual([]);
+});
 
-test("with --json, a wrong command line is told as JSON alone", async () => {
+test("with --json, an invalid command line is reported as JSON only", async () => {
   for (const [args, title] of [
     [["srve", "--json"], "unknown command 'srve'"],
     [["key", "list", "--json", "--wrong"], "unknown option '--wrong'"],
@@ -146,7 +143,7 @@ test("with --json, a wrong command line is told as JSON alone", async () => {
   }
 });
 
-test("help is told to people and written once, with --json too", async () => {
+test("help is text and written once, even with --json", async () => {
   expect(await runHere(["key", "--help", "--json"])).toMatchObject({
     code: 0,
     output: expect.stringMatching(/^Usage: gatehouse key/),
@@ -154,20 +151,20 @@ test("help is told to people and written once, with --json too", async () => {
   });
 });
 
-test("a reader that went away is no failure", async () => {
+test("a reader that has gone is not a failure", async () => {
   answerJson(200, [key]);
   expect(await runHere(forTenant(["list", "--json"]), "EPIPE")).toEqual({ code: 0, output: "", errors: "" });
   expect(await runHere(["--help"], "EPIPE")).toEqual({ code: 0, output: "", errors: "" });
 });
 
-test("output that cannot be written is one line of failure", async () => {
+test("a failure to write output is reported on one line", async () => {
   answerJson(200, [key]);
-  const failed = { code: 1, output: "", errors: "Standard output cannot be written: ENOSPC.\n" };
+  const failed = { code: 1, output: "", errors: "Cannot write to standard output: ENOSPC.\n" };
   expect(await runHere(forTenant(["list"]), "ENOSPC")).toEqual(failed);
   expect(await runHere(["--help"], "ENOSPC")).toEqual(failed);
 });
 
-test.each(["ENOSPC", "EPIPE"])("a secret that is lost to %s comes with the id to revoke it by", async (outputError) => {
+test.each(["ENOSPC", "EPIPE"])("a secret lost to %s is reported with the id to revoke", async (outputError) => {
   answerJson(201, newKey);
   const lostKey = await runHere(forTenant(["create", "Audit"]), outputError);
   expect(lostKey.code).toBe(1);

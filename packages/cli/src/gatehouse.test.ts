@@ -40,12 +40,12 @@ const gatehouse = (...args: string[]) => runHere(args);
 const asOperator = (...args: string[]) => gatehouse("tenant", ...args, "--url", url, "--operator-key", operatorKey);
 const asTenant = (...args: string[]) => gatehouse("key", ...args, "--url", url, "--api-key", apiKey);
 
-test("the first start prints both keys and a curl line that works as it is", async () => {
+test("the first start prints both keys and a curl command that works", async () => {
   const curl = /^ {2}(curl .*)$/m.exec(first.output)?.[1] ?? "";
   expect(curl).toBe(`curl -H 'apikey: ${apiKey}' ${url}/tenants/resources`);
   const { stdout } = await execute("sh", ["-c", curl]).catch(async (error: { code?: unknown }) => {
     if (error.code !== 127) throw error;
-    // There is no curl here: do what the line says.
+    // Without curl, send the same request.
     return { stdout: await (await fetch(`${url}/tenants/resources`, { headers: { apikey: apiKey } })).text() };
   });
   expect(JSON.parse(stdout)).toMatchObject({ data: [], total: 0 });
@@ -58,14 +58,14 @@ test("logs are JSON on standard error, without the keys", () => {
   expect(first.log).not.toContain(apiKey);
 });
 
-test("a second start on the same folder is refused with the way out", async () => {
+test("a second start on the same folder fails with a remedy", async () => {
   const second = serve();
   expect(await second.exited()).toBe(1);
   expect(second.output).toBe("");
   expect(second.log).toMatch(/^The data folder .* is in use by another Gatehouse, process \d+\.\nStop it first /);
 });
 
-test("tenants are made, listed and deleted", async () => {
+test("tenants can be created, listed and deleted", async () => {
   const made = await asOperator("create", "Example Ltd", "--owner-email", "owner@example.com");
   expect(made).toMatchObject({ code: 0, errors: "" });
   expect(made.output).toMatch(/API key {2}gatehouse_key_/);
@@ -82,7 +82,7 @@ test("tenants are made, listed and deleted", async () => {
   expect(JSON.parse((await asOperator("list", "--json")).output)).toHaveLength(1);
 });
 
-test("keys are made, listed and revoked", async () => {
+test("keys can be created, listed and revoked", async () => {
   const made = await asTenant(
     "create",
     "Audit",
@@ -101,7 +101,7 @@ test("keys are made, listed and revoked", async () => {
   expect((await asTenant("list")).output).not.toContain("Audit");
 });
 
-test("what the API refuses is shown whole: title, detail, fields, request id", async () => {
+test("an API error is shown with title, detail, fields and request id", async () => {
   const refused = await asOperator("create", "First tenant", "--owner-email", "owner@example.com");
   expect(refused.code).toBe(1);
   expect(refused.errors).toMatch(/\(409\)\.\n.*"First tenant"\.\n {2}\/name {2}is taken\nRequest id: \S+\n$/);
@@ -110,10 +110,10 @@ test("what the API refuses is shown whole: title, detail, fields, request id", a
   expect(JSON.parse(asJson.errors)).toMatchObject({ code: "name_taken", status: 409 });
 });
 
-test("a command line that is wrong ends with 2, and says why", async () => {
+test("an invalid command line exits with 2 and a message", async () => {
   expect(await gatehouse("tenant", "list", "--url", url)).toMatchObject({
     code: 2,
-    errors: "A key is needed: --operator-key, or GATEHOUSE_OPERATOR_KEY.\n",
+    errors: "The key is missing. Set --operator-key or GATEHOUSE_OPERATOR_KEY.\n",
   });
   expect(await asTenant("create", "x", "--role", "KING")).toMatchObject({
     code: 2,
@@ -126,7 +126,7 @@ test("a command line that is wrong ends with 2, and says why", async () => {
   });
 });
 
-test("a server that does not answer is named with its address", async () => {
+test("a server that does not respond is named with its address", async () => {
   const { code, errors } = await gatehouse(
     "tenant",
     "list",
@@ -136,11 +136,11 @@ test("a server that does not answer is named with its address", async () => {
     operatorKey,
   );
   expect(code).toBe(1);
-  expect(errors).toMatch(/^No Gatehouse answers at http:\/\/127\.0\.0\.1:1: /);
+  expect(errors).toMatch(/^No response from Gatehouse at http:\/\/127\.0\.0\.1:1: /);
   expect(errors).toContain("GATEHOUSE_URL");
 });
 
-test("every command explains itself", async () => {
+test("every command has help", async () => {
   const { code, output } = await gatehouse("serve", "--help");
   expect(code).toBe(0);
   for (const flag of ["--port <number>", "--data-dir <folder>", "--demo", "GATEHOUSE_MASTER_KEY"])
@@ -154,14 +154,14 @@ test("every command explains itself", async () => {
 });
 
 test.runIf(process.platform === "linux").each([
-  ["nobody reads any more", "| true", "", /^$/],
+  ["the reader has gone", "| true", "", /^$/],
   [
     "the disk is full",
     "> /dev/full; echo ended with $?",
     "ended with 1\n",
-    /^Standard output cannot be written: ENOSPC.*\n$/,
+    /^Cannot write to standard output: ENOSPC.*\n$/,
   ],
-])("output that cannot be written is no crash: %s", async (_, redirection, output, errors) => {
+])("a failure to write output does not crash: %s", async (_, redirection, output, errors) => {
   const command = `"$0" "$@" --help ${redirection}`;
   const env = { ...process.env, GATEHOUSE_TEST_TRANSPILED: root };
   const ended = await execute("sh", ["-c", command, process.execPath, ...fromSource], { env });
@@ -169,8 +169,8 @@ test.runIf(process.platform === "linux").each([
   expect(ended.stderr).toMatch(errors);
 });
 
-// Last: it ends the server that the tests before talk to.
-test("SIGTERM ends it in good order, and the next start finds the data", async () => {
+// Must be last: ends the server that the previous tests use.
+test("SIGTERM stops the server gracefully, and the next start finds the data", async () => {
   first.kill("SIGTERM");
   expect(await first.exited()).toBe(0);
   expect(await readdir(join(dataDir, "postgres"))).not.toContain("postmaster.pid");

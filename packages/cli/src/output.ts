@@ -1,58 +1,58 @@
-/** Writing: lines and tables for people, JSON for programs; results on standard output, what is wrong on standard error. */
+/** Output: lines and tables for people, JSON for programs. Results go to standard output, errors to standard error. */
 
-/** Standard output does not take what is written to it. */
+/** Writing to standard output failed. */
 export class OutputError extends Error {
   /** The system's code, such as ENOSPC. */
   readonly code: string | undefined;
 
   constructor(cause: NodeJS.ErrnoException) {
-    super(`Standard output cannot be written: ${cause.message}.`, { cause });
+    super(`Cannot write to standard output: ${cause.message}.`, { cause });
     this.name = "OutputError";
     this.code = cause.code;
   }
 }
 
-/** Whether this says that nobody reads the output any more. */
+/** Whether the error means that the reader of the output has gone. */
 export function isReaderGone(error: unknown): boolean {
   return error instanceof OutputError && error.code === "EPIPE";
 }
 
 /**
- * Ends once the text is written.
+ * Resolves when the text is written.
  *
- * @throws OutputError when it cannot be
+ * @throws OutputError if writing fails
  */
 export function writeText(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => {
-      // null as well as undefined, whatever the types say
+      // null as well as undefined, contrary to the types
       if (error) reject(new OutputError(error));
       else resolve();
     });
   });
 }
 
-/** As writeText. */
+/** Writes the lines. See writeText. */
 export function writeLines(lines: readonly string[]): Promise<void> {
   return writeText(lines.map((line) => `${line}\n`).join(""));
 }
 
-/** As writeText. */
+/** Writes the value as JSON. See writeText. */
 export function writeJson(value: unknown): Promise<void> {
   return writeText(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
-/** One object of several that a program reads line by line; nothing for undefined. As writeText. */
+/** Writes one JSON object on a line; nothing for undefined. See writeText. */
 export async function writeJsonLine(value: object | undefined): Promise<void> {
   if (value !== undefined) await writeText(`${JSON.stringify(value)}\n`);
 }
 
-/** Says what is wrong. When not even that can be written, there is nobody left to tell. */
+/** Writes to standard error. A failure to do so cannot be reported anywhere. */
 export function writeError(text: string): void {
   process.stderr.write(text, () => {});
 }
 
-/** @returns a table with its columns in line; two spaces between them */
+/** Returns a table with aligned columns, separated by two spaces. */
 export function tableLines(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? "").length)));
   return [head, ...rows].map((row) =>

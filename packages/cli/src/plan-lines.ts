@@ -1,10 +1,10 @@
-/** A plan as people read it: one line for each record, one more for each field that changes. */
+/** A plan as text: one line for each record, and one for each field that changes. */
 import type { ConfigurationChange, ConfigurationPlan, FieldChange } from "@gatehouse/contract/records/configuration";
 
-/** Items of a list that a line shows; the others are counted. */
+/** The most items of a list in a line. Further items are counted. */
 const shownItems = 10;
 
-/** Longer values are cut. */
+/** Longer values are truncated. */
 const shownCharacters = 200;
 
 const signs = { create: "+", update: "~", delete: "-" } as const;
@@ -21,7 +21,7 @@ export function summaryText({ summary }: ConfigurationPlan, verbs: readonly [str
 
 function recordLine({ action, kind, name, policyType, implied }: ConfigurationChange): string {
   const type = policyType === undefined ? "" : ` (${policyType})`;
-  const why = implied === true ? ", loses what is deleted" : "";
+  const why = implied === true ? ", loses references to deleted records" : "";
   return `${signs[action]} ${kind.replace("-", " ")} ${plain(name)}${type}${why}`;
 }
 
@@ -52,7 +52,7 @@ function addressText(address: object): string {
   return plain(`${String(text)}${by}`);
 }
 
-/** Nothing that a terminal would act upon. */
+/** Escapes control characters, which a terminal would interpret. */
 function plain(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

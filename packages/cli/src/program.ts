@@ -11,7 +11,7 @@ import { addTenantCommands } from "./commands/tenant.ts";
 import { writeError } from "./output.ts";
 
 interface ProgramOptions {
-  /** With JSON, what is wrong with the command line is left to the caller to say. */
+  /** With JSON, the caller reports errors in the command line. */
   readonly json: boolean;
   writeHelp(text: string): void;
 }
@@ -23,16 +23,20 @@ export function createProgram({ json, writeHelp }: ProgramOptions): Command {
     .version(version(), "--version", "Show the version.")
     .helpOption("--help", "Show help.")
     .exitOverride()
-    .showHelpAfterError("(gatehouse --help shows what there is)")
+    .showHelpAfterError("Run gatehouse --help for a list of commands.")
     .addHelpText(
       "after",
       `
-Exit codes: 0 done, 1 failed, 2 the command line or a setting is wrong, 3 plan --detailed-exit-code found changes,
-4 with --wait: done, but not every gateway has said that it enforces it.
+Exit codes:
+  0  success
+  1  failure
+  2  invalid command line or setting
+  3  plan --detailed-exit-code found changes
+  4  apply --wait: applied, but not every gateway has confirmed the change
 
 Examples:
-  gatehouse serve                                   serve on http://127.0.0.1:8080
-  gatehouse demo                                    the same, with example records
+  gatehouse serve                                   Serve on http://127.0.0.1:8080
+  gatehouse demo                                    Serve with example records
   gatehouse tenant create "Example Ltd" --owner-email owner@example.com
   gatehouse key list --json
   gatehouse export --output gatehouse.yaml && gatehouse plan gatehouse.yaml

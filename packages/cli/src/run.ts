@@ -1,12 +1,12 @@
-import { CommandEnd, exitCodeOf, exitCodes, writeFailure } from "./failure.ts";
+import { CommandExit, exitCodeOf, exitCodes, writeFailure } from "./failure.ts";
 import { isReaderGone, writeText } from "./output.ts";
 import { createProgram } from "./program.ts";
 
 /**
- * Runs one command line.
+ * Runs one command line. Errors are written to standard error.
  *
- * @param args what follows the command's own name
- * @returns the exit code; what went wrong is on standard error
+ * @param args the arguments after the command's own name
+ * @returns the exit code
  */
 export async function run(args: readonly string[]): Promise<number> {
   const json = args.includes("--json");
@@ -14,15 +14,15 @@ export async function run(args: readonly string[]): Promise<number> {
     await parse(args, json);
     return exitCodes.ok;
   } catch (error) {
-    if (error instanceof CommandEnd) return error.exitCode;
-    // As in `gatehouse key list | head -1`: whoever read has what they wanted.
+    if (error instanceof CommandExit) return error.exitCode;
+    // As in `gatehouse key list | head -1`: the reader has all it needs.
     if (isReaderGone(error)) return exitCodes.ok;
     writeFailure(error, json);
     return exitCodeOf(error);
   }
 }
 
-/** Ends once what commander writes by itself, such as help, is written too. */
+/** Resolves after commander's own output, such as help, is written too. */
 async function parse(args: readonly string[], json: boolean): Promise<void> {
   const help: Promise<void>[] = [];
   const program = createProgram({ json, writeHelp: (text) => help.push(writeText(text)) });

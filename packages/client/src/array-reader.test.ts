@@ -4,8 +4,8 @@ import { ArrayReader } from "./array-reader.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-describe("reading an array as it comes", () => {
-  test("gives what JSON.parse gives, wherever its bytes are cut", () => {
+describe("reading a streamed array", () => {
+  test("returns the same items as JSON.parse for any split of the bytes", () => {
     fc.assert(
       fc.property(
         fc.array(fc.jsonValue()),
@@ -21,31 +21,31 @@ describe("reading an array as it comes", () => {
           }
           read.push(...reader.read(rest));
           expect(read).toEqual(JSON.parse(JSON.stringify(items)));
-          expect(reader.isWhole).toBe(true);
+          expect(reader.isComplete).toBe(true);
         },
       ),
     );
   });
 
-  test("gives an item once it is complete, before the next one begins", () => {
+  test("returns an item as soon as it is complete", () => {
     const reader = new ArrayReader();
     expect(reader.read(bytes('[{"id":"1"},{"i'))).toEqual([{ id: "1" }]);
     expect(reader.read(bytes('d":"2"}'))).toEqual([{ id: "2" }]);
-    expect(reader.isWhole).toBe(false);
+    expect(reader.isComplete).toBe(false);
     expect(reader.read(bytes("]"))).toEqual([]);
-    expect(reader.isWhole).toBe(true);
+    expect(reader.isComplete).toBe(true);
   });
 
   test.each(["{}", '{"data":[]}', "null", '"text"', "<html>", "  7", "[1,,2]", "[1}", "[nul]"])(
-    "refuses %j",
+    "rejects %j",
     (text) => {
       expect(() => new ArrayReader().read(bytes(text))).toThrow(SyntaxError);
     },
   );
 
-  test.each(["", " ", "[", '["a'])("knows that %j is not the whole of it", (text) => {
+  test.each(["", " ", "[", '["a'])("treats %j as incomplete", (text) => {
     const reader = new ArrayReader();
     reader.read(bytes(text));
-    expect(reader.isWhole).toBe(false);
+    expect(reader.isComplete).toBe(false);
   });
 });

@@ -1,10 +1,10 @@
 import { JSONParser } from "@streamparser/json";
 
-/** Reads a JSON array from its bytes as they come, and keeps none of its items. */
+/** Parses a JSON array incrementally from a stream of bytes. Items that were returned are not retained. */
 export class ArrayReader {
   readonly #parser = new JSONParser({ paths: ["$.*"], keepStack: false });
   #items: unknown[] = [];
-  #begun = false;
+  #started = false;
 
   constructor() {
     this.#parser.onValue = ({ value }) => this.#items.push(value);
@@ -12,12 +12,12 @@ export class ArrayReader {
 
   /**
    * @returns the items that these bytes complete
-   * @throws SyntaxError where they are not the next part of an array
+   * @throws SyntaxError if the bytes are not the next part of an array
    */
   read(bytes: Uint8Array): readonly unknown[] {
-    this.#begin(bytes);
+    this.#start(bytes);
     try {
-      // After the end there may be white space, which an ended parser does not take.
+      // White space can follow the end, but an ended parser rejects input.
       if (!this.#parser.isEnded) this.#parser.write(bytes);
     } catch (error) {
       throw new SyntaxError("not JSON", { cause: error });
@@ -27,17 +27,17 @@ export class ArrayReader {
     return items;
   }
 
-  /** Whether the array was closed. One that was not is not all of the list. */
-  get isWhole(): boolean {
+  /** Whether the end of the array was read. Otherwise the list is incomplete. */
+  get isComplete(): boolean {
     return this.#parser.isEnded;
   }
 
-  #begin(bytes: Uint8Array): void {
-    if (this.#begun) return;
+  #start(bytes: Uint8Array): void {
+    if (this.#started) return;
     const first = bytes.find((byte) => !whiteSpace.includes(byte));
     if (first === undefined) return;
-    if (first !== openingBracket) throw new SyntaxError("no array");
-    this.#begun = true;
+    if (first !== openingBracket) throw new SyntaxError("not an array");
+    this.#started = true;
   }
 }
 

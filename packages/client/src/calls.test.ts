@@ -1,8 +1,8 @@
 import { expectTypeOf, test } from "vitest";
 import type { PathWith } from "./calls.ts";
 
-// What is wrong here, the type check finds.
-test("calls are offered for what answers with JSON or nothing, not for streams of text", () => {
+// The type check evaluates this test.
+test("calls exist for operations that return JSON or nothing, not for text streams", () => {
   expectTypeOf<Extract<PathWith<"get">, `/tenants/events${string}`>>().toEqualTypeOf<
     "/tenants/events" | "/tenants/events/signing-key" | "/tenants/events/{id}/effect"
   >();

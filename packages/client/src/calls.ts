@@ -1,14 +1,18 @@
-/** The types of calls, derived from the generated ones. */
+/** The types of calls, derived from the generated types. */
 import type { FilterOperator, paths } from "./generated/api.ts";
 
 export type Method = "get" | "post" | "put" | "patch" | "delete";
 
-/** The paths that have an operation of this method whose answer is JSON or nothing; text without an end is no value. */
+/** Paths with an operation of this method whose response is JSON or empty. Streams of text are excluded. */
 export type PathWith<M extends Method> = {
-  [P in keyof paths]: [paths[P][M]] extends [undefined] ? never : AnswersText<paths[P][M]> extends true ? never : P;
+  [P in keyof paths]: [paths[P][M]] extends [undefined]
+    ? never
+    : RespondsWithText<paths[P][M]> extends true
+      ? never
+      : P;
 }[keyof paths];
 
-type AnswersText<O> = O extends { readonly responses: { readonly 200: { readonly content: infer Content } } }
+type RespondsWithText<O> = O extends { readonly responses: { readonly 200: { readonly content: infer Content } } }
   ? "application/json" extends keyof Content
     ? false
     : true
@@ -16,13 +20,13 @@ type AnswersText<O> = O extends { readonly responses: { readonly 200: { readonly
 
 type OperationAt<P extends keyof paths, M extends Method> = NonNullable<paths[P][M]>;
 
-/** What an operation has under a name, without what stands for "none". */
+/** The property of an operation with this name, without undefined. */
 type Part<T, Name extends string> = T extends { readonly [N in Name]?: infer Found } ? NonNullable<Found> : never;
 type Parameters<O, Place extends string> = Part<Part<O, "parameters">, Place>;
 
 type PathOption<O> = [Parameters<O, "path">] extends [never] ? unknown : { readonly path: Parameters<O, "path"> };
 
-/** A filter that compares by an operator; the document names only the one for "equal". */
+/** Filters with an operator. The OpenAPI document declares only the filter for equality. */
 type ComparingFilters<Q> = {
   readonly [K in keyof Q as K extends `filter[${infer Field}]` ? `filter[${Field}][${FilterOperator}]` : never]?:
     | string
@@ -35,7 +39,7 @@ type QueryOption<O, Left extends string> = [Parameters<O, "query">] extends [nev
 
 type Json<T> = T extends { readonly content: { readonly "application/json": infer Body } } ? Body : never;
 
-/** What an operation takes as its body; `never` where it takes none. */
+/** The body of an operation; `never` if it has none. */
 type BodyOf<O> = Json<Part<O, "requestBody">>;
 type BodyOption<O, Body> = [Body] extends [never]
   ? unknown
@@ -45,20 +49,20 @@ type BodyOption<O, Body> = [Body] extends [never]
 
 type IfMatchOption<O> = "If-Match" extends keyof Parameters<O, "header">
   ? {
-      /** The ETag of the version that the change is meant for, as `read` gives it; another one fails with 412. */
+      /** The ETag of the version to change, as returned by `read`. Another version fails with 412. */
       readonly ifMatch?: string;
     }
   : unknown;
 type IdempotencyOption<O> = "Idempotency-Key" extends keyof Parameters<O, "header">
   ? {
-      /** Made anew for each call where absent. A caller who stores it may repeat the call after a crash. */
+      /** Generated for each call by default. A caller that stores it can repeat the call after a crash. */
       readonly idempotencyKey?: string;
     }
   : unknown;
 
 type OverrideOption<O> = "Gatehouse-Override-Reason" extends keyof Parameters<O, "header">
   ? {
-      /** Why access tests may be broken; it goes into the audit record. */
+      /** The reason for overriding access tests. It is stored in the audit record. */
       readonly overrideReason?: string;
     }
   : unknown;
@@ -66,7 +70,7 @@ type OverrideOption<O> = "Gatehouse-Override-Reason" extends keyof Parameters<O,
 /** Options of every call. */
 export interface CommonOptions {
   readonly signal?: AbortSignal;
-  /** For one attempt, in milliseconds; absent: as the client was told. */
+  /** Time limit of one attempt in milliseconds. Defaults to the client's `timeoutMs`. */
   readonly timeoutMs?: number;
 }
 
@@ -86,20 +90,20 @@ export type OptionsOf<P extends keyof paths, M extends Method> = Options<
   One<BodyOf<OperationAt<P, M>>>
 >;
 
-/** The options may be left out where nothing in them is required. */
+/** Options are optional if none of them is required. */
 export type Arguments<O> = Record<never, never> extends O ? [options?: O] : [options: O];
 
 type SuccessOf<O> = O extends { readonly responses: infer R } ? Json<R[keyof R]> : never;
 
-/** Undefined stands for an answer without a body. */
+/** Undefined for a response without a body. */
 type OrNothing<T> = [T] extends [never] ? undefined : T;
 
-/** What an operation answers; where it also takes arrays, what it answers to one that is none. */
+/** The result of an operation. If the operation also accepts arrays, the result for a single item. */
 export type ResultOf<P extends keyof paths, M extends Method> = OrNothing<
   [Many<BodyOf<OperationAt<P, M>>>] extends [never] ? SuccessOf<OperationAt<P, M>> : One<SuccessOf<OperationAt<P, M>>>
 >;
 
-/** Operations that also take an array, and answer with one. */
+/** Operations that also accept an array and return one. */
 export type PathOfMany = {
   [P in PathWith<"post">]: [Many<BodyOf<OperationAt<P, "post">>>] extends [never] ? never : P;
 }[PathWith<"post">];
@@ -112,7 +116,7 @@ type ItemOf<T> = T extends readonly (infer Item)[]
     ? Item
     : never;
 
-/** Lists, paginated or plain. */
+/** Lists, with or without pages. */
 export type ListPath = {
   [P in PathWith<"get">]: [ItemOf<ResultOf<P, "get">>] extends [never] ? never : P;
 }[PathWith<"get">];
@@ -125,7 +129,7 @@ export type ListOptionsOf<P extends ListPath> = Options<
 
 type HeadersOf<O> = O extends { readonly responses: { readonly 200: { headers: infer H } } } ? H : never;
 
-/** Records that have an ETag. */
+/** Paths of records with an ETag. */
 export type RecordPath = {
   [P in PathWith<"get">]: HeadersOf<OperationAt<P, "get">> extends { readonly ETag: unknown } ? P : never;
 }[PathWith<"get">];

@@ -1,22 +1,24 @@
-/** What a call can fail with. None of these holds the key, nor the request or the answer that could. */
+/** The errors of calls. None of them contains the API key, the request or the response. */
 import type { components } from "./generated/api.ts";
 
-/** The body of an error of Gatehouse (RFC 9457). */
+/** The body of an API error (RFC 9457). */
 export type Problem = components["schemas"]["Problem"];
 
-/** Every code that this version knows. A newer Gatehouse may answer with others. */
+/** Every code that this version knows. A newer server can return others. */
 export type ErrorCode = Problem["code"];
 
-/** Gatehouse says no. The message has its title and detail; `code` is what a program tells cases apart by. */
+/**
+ * An error response of the API. The message contains the title and the detail; programs distinguish errors by `code`.
+ */
 export class GatehouseError extends Error {
   readonly problem: Problem;
   readonly code: ErrorCode;
   readonly status: number;
-  /** The fields that are wrong, each with what is wrong with it. */
+  /** Invalid fields, each with a message. */
   readonly errors: NonNullable<Problem["errors"]>;
-  /** Finds the request in the server's log. */
+  /** Identifies the request in the server's log. */
   readonly requestId: string;
-  /** After how long trying again makes sense; undefined where the answer does not say. */
+  /** Seconds to wait before a retry; undefined if the response does not have Retry-After. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(problem: Problem, retryAfterSeconds?: number) {
@@ -31,31 +33,31 @@ export class GatehouseError extends Error {
   }
 }
 
-/** No answer, or not a whole one. Of a write it is not known whether it was done. */
-export class NoAnswerError extends Error {
-  /** The address that was called, as it was configured. */
+/** There was no complete response. It is unknown whether a write was performed. */
+export class NoResponseError extends Error {
+  /** The configured base URL. */
   readonly url: string;
-  /** In words, such as `connect ECONNREFUSED 127.0.0.1:8080`. */
+  /** The reason, such as `connect ECONNREFUSED 127.0.0.1:8080`. */
   readonly reason: string;
   readonly timedOut: boolean;
 
   constructor(url: string, reason: string, timedOut: boolean) {
-    super(`No Gatehouse answers at ${url}: ${reason}.`);
-    this.name = "NoAnswerError";
+    super(`No response from Gatehouse at ${url}: ${reason}.`);
+    this.name = "NoResponseError";
     this.url = url;
     this.reason = reason;
     this.timedOut = timedOut;
   }
 }
 
-/** An answer that is not Gatehouse's: from a proxy, or from another program. */
-export class ForeignAnswerError extends Error {
+/** A response that does not come from Gatehouse, but from a proxy or another program. */
+export class UnexpectedResponseError extends Error {
   readonly url: string;
-  /** 0 where a browser hides it, as it does of redirects. */
+  /** The status; 0 if the browser hides it, as for redirects. */
   readonly status: number;
-  /** What the answer is instead, such as `not JSON`. */
+  /** The difference from a Gatehouse response, such as `not JSON`. */
   readonly found: string;
-  /** Where a redirect points: an address to configure instead. Redirects are not followed, for the key would go with them. */
+  /** The base URL that a redirect points to. Redirects are not followed, because the key would be sent along. */
   readonly redirectsTo: string | undefined;
   readonly retryAfterSeconds: number | undefined;
 
@@ -65,8 +67,8 @@ export class ForeignAnswerError extends Error {
     found: string,
     more: { readonly redirectsTo?: string | undefined; readonly retryAfterSeconds?: number | undefined } = {},
   ) {
-    super(`What answers at ${url} is no Gatehouse: status ${status}, and ${found}.`);
-    this.name = "ForeignAnswerError";
+    super(`The server at ${url} is not Gatehouse: status ${status}, ${found}.`);
+    this.name = "UnexpectedResponseError";
     this.url = url;
     this.status = status;
     this.found = found;

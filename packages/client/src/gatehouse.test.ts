@@ -1,13 +1,13 @@
 import { inspect } from "node:util";
 import { describe, expect, test, vi } from "vitest";
-import { ForeignAnswerError, GatehouseError, NoAnswerError } from "./errors.ts";
+import { GatehouseError, NoResponseError, UnexpectedResponseError } from "./errors.ts";
 import { createGatehouse } from "./gatehouse.ts";
 import { apiKey, empty, FakeServer, json, problem, unreachable, url } from "./testing/fake-server.ts";
 
 const id = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 describe("a call", () => {
-  test("goes to its path, with the key, and is answered with the body", async () => {
+  test("sends the key to its path and returns the body", async () => {
     const server = new FakeServer([json(200, { id })], { url: `${url}/base/` });
     expect(await server.gatehouse.get("/tenants/users/{id}", { path: { id } })).toEqual({ id });
     const [request] = server.requests;
@@ -16,7 +16,7 @@ describe("a call", () => {
     expect(request?.headers.get("idempotency-key")).toBeNull();
   });
 
-  test("takes filters, which compare by an operator too, and lists", async () => {
+  test("accepts lists, and filters with and without an operator", async () => {
     const server = new FakeServer([json(200, { data: [], hasNext: false })]);
     await server.gatehouse.get("/tenants/users", {
       query: { "filter[status]": "active", "filter[email][ilike]": "%@example.com", sort: ["-email", "id"], limit: 5 },
@@ -27,7 +27,7 @@ describe("a call", () => {
     );
   });
 
-  test("that writes can be bound to the version that was read", async () => {
+  test("can make a write conditional on the version that was read", async () => {
     const server = new FakeServer([json(200, { id }, { etag: '"3"' }), problem(412, "precondition_failed")]);
     const { record, etag } = await server.gatehouse.read("/tenants/resources/{id}", { path: { id } });
     expect({ record, etag }).toEqual({ record: { id }, etag: '"3"' });
@@ -37,12 +37,12 @@ describe("a call", () => {
     expect(server.requests[1]?.headers.get("if-match")).toBe('"3"');
   });
 
-  test("that reads a version fails where there is none to bind a write to", async () => {
+  test("that reads a version fails if the response has no ETag", async () => {
     const server = new FakeServer([json(200, { id })]);
     await expect(server.gatehouse.read("/tenants/resources/{id}", { path: { id } })).rejects.toThrow("without an ETag");
   });
 
-  test("keeps the idempotency key that it is given, and otherwise makes another each time", async () => {
+  test("uses the given idempotency key, and otherwise generates a new one for each call", async () => {
     const server = new FakeServer([json(201, {}), json(201, {}), json(201, {})]);
     const body = { name: "Engineering" };
     await server.gatehouse.post("/tenants/groups", { body, idempotencyKey: "mine" });
@@ -53,14 +53,14 @@ describe("a call", () => {
     expect(first).not.toBe(second);
   });
 
-  test.each(["", ".", ".."])("with %j for an id goes nowhere", async (wrong) => {
+  test.each(["", ".", ".."])("with %j as an id sends nothing", async (wrong) => {
     const server = new FakeServer([]);
     const call = server.gatehouse.delete("/tenants/users/{id}", { path: { id: wrong } });
     await expect(call).rejects.toThrow(`id must be an id, not ${JSON.stringify(wrong)}.`);
     expect(server.requests).toEqual([]);
   });
 
-  test("with an id that holds a slash stays at its path", async () => {
+  test("with an id that contains a slash stays at its path", async () => {
     const server = new FakeServer([problem(404, "not_found")]);
     const call = server.gatehouse.put("/tenants/users/{id}", { path: { id: "../roles?x" }, body: {} });
     await expect(call).rejects.toMatchObject({ code: "not_found" });
@@ -68,8 +68,8 @@ describe("a call", () => {
   });
 });
 
-describe("what goes wrong", () => {
-  test("is Gatehouse's answer, with its code, fields and request id", async () => {
+describe("a failed call", () => {
+  test("throws the API's error with its code, fields and request id", async () => {
     const errors = [{ pointer: "/name", message: "is taken" }];
     const server = new FakeServer([problem(409, "name_taken", {}, { errors })]);
     const error = await server.gatehouse
@@ -80,37 +80,37 @@ describe("what goes wrong", () => {
     expect(String(error)).toBe("GatehouseError: A title (409). What was wrong.");
   });
 
-  test("is that nobody answers, and why", async () => {
+  test("reports that there is no response, and why", async () => {
     const server = new FakeServer([unreachable("connect ECONNREFUSED 192.0.2.1:443")], { retries: 0 });
     const error = await server.gatehouse.get("/tenants/gateways").catch((caught: unknown) => caught);
-    expect(error).toBeInstanceOf(NoAnswerError);
+    expect(error).toBeInstanceOf(NoResponseError);
     expect(error).toMatchObject({ url, timedOut: false, reason: "connect ECONNREFUSED 192.0.2.1:443" });
   });
 
-  test("is that the answer does not end in time", async () => {
+  test("reports a response that does not end in time", async () => {
     const stalling = async () =>
       new Response(new ReadableStream(), { headers: { "content-type": "application/json" } });
     const server = new FakeServer([], { fetch: stalling });
     const error = await server.gatehouse.get("/tenants/gateways", { timeoutMs: 1 }).catch((caught: unknown) => caught);
-    expect(error).toBeInstanceOf(NoAnswerError);
-    expect(error).toMatchObject({ timedOut: true, reason: "no whole answer in 0.001 seconds" });
+    expect(error).toBeInstanceOf(NoResponseError);
+    expect(error).toMatchObject({ timedOut: true, reason: "no complete response within 0.001 seconds" });
   });
 
   test.each([
     ["not JSON", () => new Response("[{", { headers: { "content-type": "application/json" } })],
     ["not JSON", () => new Response("<html>", { headers: { "content-type": "text/html" } })],
     ["not JSON", () => new Response("<html>", { status: 404, headers: { "content-type": "text/html; x=/json" } })],
-    ["not what Gatehouse answers", json(404, { message: "no Route matched" })],
-    ["not what Gatehouse answers", json(500, null)],
+    ["not a Gatehouse response", json(404, { message: "no Route matched" })],
+    ["not a Gatehouse response", json(500, null)],
     ["a redirect", () => new Response(null, { status: 302 })],
-  ])("is that something else answers: %s", async (found, answer) => {
+  ])("reports a response that is not Gatehouse's: %s", async (found, answer) => {
     const server = new FakeServer([answer]);
     const error = await server.gatehouse.get("/tenants/gateways").catch((caught: unknown) => caught);
-    expect(error).toBeInstanceOf(ForeignAnswerError);
+    expect(error).toBeInstanceOf(UnexpectedResponseError);
     expect(error).toMatchObject({ url, found });
   });
 
-  test("is a redirect, which is not followed, but told without what may be secret in it", async () => {
+  test("reports a redirect without following it, and without parts that can be secret", async () => {
     const location = "https://user:secret@other.example.com/base/tenants/gateways?secret";
     const server = new FakeServer([() => new Response(null, { status: 308, headers: { location } })]);
     const error = await server.gatehouse.get("/tenants/gateways").catch((caught: unknown) => caught);
@@ -118,7 +118,7 @@ describe("what goes wrong", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test("never shows the key, not even where the other side repeats it", async () => {
+  test("never shows the key, even if the server repeats it", async () => {
     const server = new FakeServer(
       [problem(400, "invalid_body", {}, { detail: `Not ${apiKey}.` }), unreachable(`no such header: ${apiKey}`)],
       { retries: 0 },
@@ -138,7 +138,7 @@ describe("what goes wrong", () => {
     [{ url: "gatehouse.example.com/secret", apiKey }, "url must be"],
     [{ url, apiKey: "secret\n" }, "apiKey must be"],
     [{ url, apiKey: "" }, "apiKey must be"],
-  ])("is found before anything is sent, and not repeated: %j", (options, message) => {
+  ])("is rejected before anything is sent, without repeating the secret: %j", (options, message) => {
     expect(() => createGatehouse(options)).toThrow(message);
     expect(() => createGatehouse(options)).not.toThrow("secret");
   });
@@ -161,7 +161,7 @@ describe("a list", () => {
   const people = (from: number, count: number) => Array.from({ length: count }, (_, i) => ({ id: `id-${from + i}` }));
   const page = (from: number, count: number, hasNext: boolean) => json(200, { data: people(from, count), hasNext });
 
-  test("is read in pages of a hundred that follow each other by id", async () => {
+  test("is read in pages of 100 that follow each other by id", async () => {
     const server = new FakeServer([page(0, 100, true), page(100, 100, true), page(200, 1, false)]);
     const ids: string[] = [];
     const list = server.gatehouse.list("/tenants/users", { query: { "filter[status]": "active" } });
@@ -174,7 +174,7 @@ describe("a list", () => {
     ]);
   });
 
-  test("that has an order of its own is counted off", async () => {
+  test("with an order of its own is read by offset", async () => {
     const server = new FakeServer([page(0, 100, true), page(100, 3, false)]);
     const list = server.gatehouse.list("/tenants/users", { query: { sort: ["email"] } });
     const items: unknown[] = [];
@@ -186,7 +186,7 @@ describe("a list", () => {
     ]);
   });
 
-  test("asks for no page that nobody reads", async () => {
+  test("requests no page that is not needed", async () => {
     const server = new FakeServer([page(0, 100, true)]);
     for await (const { id } of server.gatehouse.list("/tenants/users")) if (id === "id-99") break;
     expect(server.requests).toHaveLength(1);
@@ -197,7 +197,7 @@ describe("a list", () => {
     for await (const _ of server.gatehouse.list("/tenants/users")) expect.unreachable();
   });
 
-  test("that is not paginated is read at once, without parameters", async () => {
+  test("without pages is read at once, without parameters", async () => {
     const server = new FakeServer([json(200, people(0, 250))]);
     const ids: string[] = [];
     for await (const { id } of server.gatehouse.list("/tenants/gateways")) ids.push(id);
@@ -205,20 +205,20 @@ describe("a list", () => {
     expect(server.requests.map(({ target }) => target)).toEqual(["/tenants/gateways"]);
   });
 
-  test("is told to be incomplete when the connection breaks off, or the answer ends too early", async () => {
+  test("fails as incomplete if the connection breaks or the response ends early", async () => {
     for (const close of ["error", "close"] as const) {
       const server = new FakeServer([parts(['[{"id":"1"},', '{"id":"2"},{"id'], close)]);
       const ids: string[] = [];
       const reading = async () => {
         for await (const { id } of server.gatehouse.list("/tenants/gateways")) ids.push(id);
       };
-      await expect(reading()).rejects.toThrow(NoAnswerError);
+      await expect(reading()).rejects.toThrow(NoResponseError);
       expect(ids).toEqual(["1", "2"]);
       expect(server.requests).toHaveLength(1);
     }
   });
 
-  test("that is not paginated is given up with its connection", async () => {
+  test("without pages cancels its connection when it is abandoned", async () => {
     const cancelled = vi.fn();
     const endless = new ReadableStream<Uint8Array>({
       start: (stream) => stream.enqueue(new TextEncoder().encode('[{"id":"1"},')),
@@ -229,7 +229,7 @@ describe("a list", () => {
     expect(cancelled).toHaveBeenCalledOnce();
   });
 
-  test("that is not paginated is asked for again until its answer begins", async () => {
+  test("without pages is retried until the response starts", async () => {
     const server = new FakeServer([unreachable("ECONNRESET"), problem(503, "database_unavailable"), json(200, [])]);
     for await (const _ of server.gatehouse.list("/tenants/gateways")) expect.unreachable();
     expect(server.requests).toHaveLength(3);
@@ -239,7 +239,7 @@ describe("a list", () => {
     });
   });
 
-  test("goes on after a page that had to be asked for twice", async () => {
+  test("continues after a page that had to be requested twice", async () => {
     const server = new FakeServer([page(0, 100, true), unreachable("ECONNRESET"), page(100, 1, false)]);
     const ids: string[] = [];
     for await (const { id } of server.gatehouse.list("/tenants/users")) ids.push(id);
@@ -254,13 +254,13 @@ describe("a list", () => {
     ["/tenants/gateways", { data: [] }],
     ["/tenants/gateways", null],
     ["/tenants/gateways", "["],
-  ] as const)("of %s is not %j", async (path, body) => {
+  ] as const)("of %s rejects %j", async (path, body) => {
     const server = new FakeServer([json(200, body)]);
-    await expect(server.gatehouse.list(path).next()).rejects.toThrow(ForeignAnswerError);
+    await expect(server.gatehouse.list(path).next()).rejects.toThrow(UnexpectedResponseError);
   });
 });
 
-test("an action without an answer is done", async () => {
+test("an operation with an empty response returns undefined", async () => {
   const server = new FakeServer([empty(204), () => new Response("", { headers: { "content-length": "0" } })]);
   const path = { id };
   expect(await server.gatehouse.delete("/tenants/users/{id}", { path })).toBeUndefined();

@@ -1,4 +1,4 @@
-/** The client: one typed method for each of HTTP's, whole lists, and records with their versions. */
+/** The typed client of the API. */
 import type {
   Arguments,
   ItemAt,
@@ -12,26 +12,29 @@ import type {
   ResultOf,
   ResultOfMany,
 } from "./calls.ts";
-import { ForeignAnswerError } from "./errors.ts";
+import { UnexpectedResponseError } from "./errors.ts";
 import { itemsOf } from "./lists.ts";
-import { type Answer, type Outgoing, Transport, type TransportOptions } from "./transport.ts";
+import { type ApiResponse, type Outgoing, Transport, type TransportOptions } from "./transport.ts";
 
 export interface GatehouseOptions extends TransportOptions {}
 
 /**
- * Paths are those of the OpenAPI document. Options are `path` (what stands for its braces), `query`, `body`, `ifMatch`,
- * `idempotencyKey`, `signal` and `timeoutMs`, each where the operation takes it. What is answered is the body.
+ * A client with one method for each HTTP method, and methods for lists and versioned records.
  *
- * Every method fails with one of `errors.ts`, or with what `signal` was aborted with.
+ * Paths are those of the OpenAPI document. Options are `path` (values of the path parameters), `query`, `body`,
+ * `ifMatch`, `idempotencyKey`, `signal` and `timeoutMs`, if the operation supports them. Methods return the response
+ * body.
+ *
+ * Every method throws one of the errors of `errors.ts`, or the reason with which `signal` was aborted.
  */
 export interface Gatehouse {
   get<P extends PathWith<"get">>(path: P, ...options: Arguments<OptionsOf<P, "get">>): Promise<ResultOf<P, "get">>;
-  /** Each call has an idempotency key, its own or one made for it, and so is repeated when no answer came. */
+  /** Every call has an idempotency key, given or generated, and is therefore retried if there is no response. */
   post<P extends PathWith<"post">>(path: P, ...options: Arguments<OptionsOf<P, "post">>): Promise<ResultOf<P, "post">>;
-  /** `post` of an array, which is done wholly or not at all. */
+  /** `post` with an array, which is processed in one transaction. */
   postMany<P extends PathOfMany>(path: P, options: OptionsOfMany<P>): Promise<ResultOfMany<P>>;
   put<P extends PathWith<"put">>(path: P, ...options: Arguments<OptionsOf<P, "put">>): Promise<ResultOf<P, "put">>;
-  /** Is sent once: repeat it yourself where that does no harm. */
+  /** Sent only once, because a PATCH is not always safe to repeat. */
   patch<P extends PathWith<"patch">>(
     path: P,
     ...options: Arguments<OptionsOf<P, "patch">>
@@ -40,28 +43,30 @@ export interface Gatehouse {
     path: P,
     ...options: Arguments<OptionsOf<P, "delete">>
   ): Promise<ResultOf<P, "delete">>;
-  /** Every item of a list, paginated or not: `for await (const user of gatehouse.list("/tenants/users")) …` */
+  /**
+   * Yields every item of a list, with or without pages: `for await (const user of gatehouse.list("/tenants/users")) …`
+   */
   list<P extends ListPath>(path: P, ...options: Arguments<ListOptionsOf<P>>): AsyncGenerator<ItemAt<P>, void>;
-  /** As `get`, with the record's ETag, for the `ifMatch` of a write. */
+  /** Returns the record with its ETag, for the `ifMatch` of a write. */
   read<P extends RecordPath>(
     path: P,
     ...options: Arguments<OptionsOf<P, "get">>
   ): Promise<{ readonly record: ResultOf<P, "get">; readonly etag: string }>;
 }
 
-/** @throws TypeError for an address or a key that cannot be one */
+/** @throws TypeError for a malformed URL or key */
 export function createGatehouse(options: GatehouseOptions): Gatehouse {
   const transport = new Transport(options);
   type CallOptions = Omit<Outgoing, "method" | "template">;
 
-  const send = (method: string, template: string, given: CallOptions = {}): Promise<Answer> =>
+  const send = (method: string, template: string, given: CallOptions = {}): Promise<ApiResponse> =>
     transport.send({ ...given, method, template });
   const call = (method: string) => async (template: string, given?: CallOptions) =>
     (await send(method, template, given)).body;
   const post = (template: string, given: CallOptions = {}) =>
     call("POST")(template, { ...given, idempotencyKey: given.idempotencyKey ?? newIdempotencyKey() });
 
-  // The types of paths and options are the document's, and so, of a Gatehouse, are the answers'.
+  // Path, option and response types come from the OpenAPI document.
   return {
     get: call("GET"),
     post,
@@ -73,14 +78,14 @@ export function createGatehouse(options: GatehouseOptions): Gatehouse {
     read: async (template: string, given?: CallOptions) => {
       const { body, headers, status } = await send("GET", template, given);
       const etag = headers.get("etag");
-      // Without it, a write that should be refused would go through.
-      if (etag === null) throw new ForeignAnswerError(transport.url, status, "without an ETag");
+      // Without an ETag, a write that should fail with 412 would succeed.
+      if (etag === null) throw new UnexpectedResponseError(transport.url, status, "without an ETag");
       return { record: body, etag };
     },
   } as unknown as Gatehouse;
 }
 
-/** 128 random bits. `crypto.randomUUID` is missing from pages that were not loaded over TLS. */
+/** 128 random bits. `crypto.randomUUID` is not available in pages that were not loaded over TLS. */
 function newIdempotencyKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,21 +1,24 @@
-/** Reading whole lists. */
-import { isObject } from "./answers.ts";
-import { ForeignAnswerError } from "./errors.ts";
+/** Reads complete lists. */
+
+import { UnexpectedResponseError } from "./errors.ts";
 import { countedPaths, pagedPaths } from "./generated/api.ts";
+import { isObject } from "./responses.ts";
 import type { Outgoing, Transport } from "./transport.ts";
 
-/** The longest page that the API gives. */
+/** The maximum page size of the API. */
 const pageLimit = 100;
 
-/** The last item of a page, which the next one starts after. */
+/** The filter for items after the last item of the previous page. */
 const afterId = "filter[id][gt]";
 
 type Query = Readonly<Record<string, unknown>>;
 
 /**
- * Every item of a list, once, in its order; the next page is asked for when its first item is. An array is read as it
- * comes. Without `sort`, pages follow each other by id, so that items that are deleted meanwhile make none be passed over. With
- * `sort`, and where items have no ids, they are counted off, and what is made or deleted meanwhile may show twice or not at all.
+ * Yields every item of a list in order. A page is requested when its first item is needed; an array is streamed.
+ *
+ * Without `sort`, pages follow each other by id, so that deleting items meanwhile skips none. With `sort`, and if items
+ * have no ids, pages are requested by offset: items that are created or deleted meanwhile can appear twice or not at
+ * all.
  */
 export async function* itemsOf(transport: Transport, list: Outgoing): AsyncGenerator<unknown> {
   if (!pagedPaths.includes(list.template)) {
@@ -24,14 +27,14 @@ export async function* itemsOf(transport: Transport, list: Outgoing): AsyncGener
   }
   const query: Query = list.query ?? {};
   const byId = !countedPaths.includes(list.template) && query.sort === undefined && query[afterId] === undefined;
-  let place: Query = byId ? { sort: "id" } : {};
+  let position: Query = byId ? { sort: "id" } : {};
   for (let read = 0; ; ) {
-    const { body, status } = await transport.send({ ...list, query: { ...query, ...place, limit: pageLimit } });
-    if (!isPage(body, byId)) throw new ForeignAnswerError(transport.url, status, "not what Gatehouse answers");
+    const { body, status } = await transport.send({ ...list, query: { ...query, ...position, limit: pageLimit } });
+    if (!isPage(body, byId)) throw new UnexpectedResponseError(transport.url, status, "not a Gatehouse response");
     yield* body.data;
     if (!body.hasNext) return;
     read += body.data.length;
-    place = byId ? { sort: "id", [afterId]: lastIdOf(body.data) } : { offset: read };
+    position = byId ? { sort: "id", [afterId]: lastIdOf(body.data) } : { offset: read };
   }
 }
 
@@ -40,7 +43,10 @@ interface Page {
   readonly hasNext: boolean;
 }
 
-/** A page that says there are more has some itself, with ids where they are gone by: reading on would not end otherwise. */
+/**
+ * Whether the body is a page. A page with a next page must contain items, with ids if pages follow each other by id;
+ * otherwise reading would not end.
+ */
 function isPage(body: unknown, byId: boolean): body is Page {
   if (!isObject(body) || !Array.isArray(body.data) || typeof body.hasNext !== "boolean") return false;
   return !body.hasNext || (byId ? lastIdOf(body.data) !== undefined : body.data.length > 0);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ForeignAnswerError, NoAnswerError } from "./errors.ts";
+import { NoResponseError, UnexpectedResponseError } from "./errors.ts";
 import { isRepeatable, retryAfterSeconds, retryDelayMs } from "./retries.ts";
 import { empty, FakeServer, json, problem, unreachable } from "./testing/fake-server.ts";
 
@@ -7,21 +7,21 @@ const path = { id: "1" };
 const busy = problem(429, "rate_limited", { "retry-after": "7" });
 const away = problem(503, "database_unavailable", { "retry-after": "1" });
 
-describe("a request is sent again", () => {
-  test("after the time that 429 and 503 ask for, with some jitter", async () => {
+describe("a request is retried", () => {
+  test("after the Retry-After of 429 and 503, with some jitter", async () => {
     const server = new FakeServer([busy, away, json(200, { id: "1" })]);
     expect(await server.gatehouse.get("/tenants/users/{id}", { path })).toEqual({ id: "1" });
     expect(server.waits).toEqual([7_000 + 100, 1_000 + 200]);
   });
 
-  test("after a lost connection, and after a proxy's answer, twice as late each time", async () => {
+  test("after a lost connection and after a proxy's error, with exponential backoff", async () => {
     const proxy = () => new Response("<html>", { status: 502, headers: { "content-type": "text/html" } });
     const server = new FakeServer([unreachable("ECONNRESET"), proxy, unreachable("ECONNREFUSED"), empty(204)]);
     expect(await server.gatehouse.delete("/tenants/users/{id}", { path })).toBeUndefined();
     expect(server.waits).toEqual([100, 200, 400]);
   });
 
-  test("as the same bytes under the same idempotency key", async () => {
+  test("with the same bytes and the same idempotency key", async () => {
     const server = new FakeServer([unreachable("ECONNRESET"), away, json(201, { id: "1" })]);
     await server.gatehouse.post("/tenants/groups", { body: { name: "Engineering" } });
     const [first] = server.requests;
@@ -33,7 +33,7 @@ describe("a request is sent again", () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  test("at most as often as was allowed, and then the last error is told", async () => {
+  test("at most as often as allowed, and then throws the last error", async () => {
     const server = new FakeServer([away, away, away, away]);
     await expect(server.gatehouse.get("/tenants/gateways")).rejects.toMatchObject({ code: "database_unavailable" });
     expect(server.requests).toHaveLength(4);
@@ -41,7 +41,7 @@ describe("a request is sent again", () => {
     await expect(once.gatehouse.get("/tenants/gateways")).rejects.toMatchObject({ code: "database_unavailable" });
   });
 
-  test("not where repeating could do more than doing it once", async () => {
+  test("not if repeating it could have another effect", async () => {
     const server = new FakeServer([away]);
     const change = server.gatehouse.patch("/tenants/users/{id}", { path, body: { maxDevices: 3 } });
     await expect(change).rejects.toMatchObject({ status: 503 });
@@ -54,13 +54,13 @@ describe("a request is sent again", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test("not when that is asked for later than one would wait", async () => {
+  test("not if Retry-After exceeds the limit", async () => {
     const server = new FakeServer([problem(429, "rate_limited", { "retry-after": "61" })]);
     await expect(server.gatehouse.get("/tenants/gateways")).rejects.toMatchObject({ retryAfterSeconds: 61 });
     expect(server.waits).toEqual([]);
   });
 
-  test("not once the caller has given up", async () => {
+  test("not after the caller has aborted", async () => {
     const stop = new AbortController();
     const stopping = () => {
       stop.abort(new Error("given up"));
@@ -72,24 +72,24 @@ describe("a request is sent again", () => {
   });
 });
 
-test("what may be repeated: reading, replacing, deleting, and creating under a key", () => {
+test("reads, replacements, deletions and creations with a key are repeatable", () => {
   const repeatable = (key?: string) =>
     ["GET", "PUT", "DELETE", "POST", "PATCH"].filter((method) => isRepeatable(method, key));
   expect(repeatable()).toEqual(["GET", "PUT", "DELETE"]);
   expect(repeatable("k")).toEqual(["GET", "PUT", "DELETE", "POST"]);
 });
 
-test("the time between attempts grows to an end, and chance spreads it", () => {
+test("the backoff grows up to a maximum and is randomized", () => {
   const delays = (random: number) =>
-    [0, 1, 2, 5, 30].map((attempt) => retryDelayMs(new NoAnswerError("", "", false), attempt, 0, random));
+    [0, 1, 2, 5, 30].map((attempt) => retryDelayMs(new NoResponseError("", "", false), attempt, 0, random));
   expect(delays(1)).toEqual([200, 400, 800, 5_000, 5_000]);
   expect(delays(0)).toEqual([0, 0, 0, 0, 0]);
 });
 
-test("an error that would come again is not waited for", () => {
-  expect(retryDelayMs(new NoAnswerError("", "", true), 0, 60_000, 1)).toBeUndefined();
+test("a permanent error is not retried", () => {
+  expect(retryDelayMs(new NoResponseError("", "", true), 0, 60_000, 1)).toBeUndefined();
   expect(retryDelayMs(new Error("something else"), 0, 60_000, 1)).toBeUndefined();
-  expect(retryDelayMs(new ForeignAnswerError("", 200, "not JSON"), 0, 60_000, 1)).toBeUndefined();
+  expect(retryDelayMs(new UnexpectedResponseError("", 200, "not JSON"), 0, 60_000, 1)).toBeUndefined();
 });
 
 test.each([

@@ -8,16 +8,16 @@ async function requestOf(options: { readonly apiKey?: string }): Promise<Request
     return Response.json([]);
   };
   await createGatehouse({ url: "https://gatehouse.example.com", fetch, ...options }).get("/tenants/gateways");
-  return asked[0] ?? expect.fail("nothing was asked");
+  return asked[0] ?? expect.fail("no request was sent");
 }
 
-test("without a key, the cookies of the page's own origin go along, and no header of a key", async () => {
+test("without a key, requests carry the cookies of the page's own origin and no key header", async () => {
   const request = await requestOf({});
   expect(request.credentials).toBe("same-origin");
   expect(request.headers.has("apikey")).toBe(false);
 });
 
-test("with a key, no cookie goes along", async () => {
+test("with a key, requests carry no cookies", async () => {
   const request = await requestOf({ apiKey: "k".repeat(40) });
   expect(request.credentials).toBe("omit");
   expect(request.headers.get("apikey")).toBe("k".repeat(40));

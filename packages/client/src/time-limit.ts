@@ -1,12 +1,12 @@
-/** Ends a request when the caller gives up, or when an answer, or the next part of it, takes too long. */
+/** Aborts a request when the caller aborts it, or when the response or its next part takes too long. */
 export class TimeLimit {
-  /** Whether it took too long. */
+  /** Whether the time limit was exceeded. */
   expired = false;
   readonly #timeoutMs: number;
   readonly #caller: AbortSignal | undefined;
   readonly #stop = new AbortController();
   readonly #stopped: Promise<never>;
-  readonly #giveUp = () => this.#stop.abort(this.#caller?.reason);
+  readonly #abort = () => this.#stop.abort(this.#caller?.reason);
 
   constructor(timeoutMs: number, caller: AbortSignal | undefined) {
     this.#timeoutMs = timeoutMs;
@@ -14,11 +14,11 @@ export class TimeLimit {
     this.#stopped = new Promise((_, reject) => {
       this.#stop.signal.addEventListener("abort", () => reject(this.#stop.signal.reason));
     });
-    this.#stopped.catch(() => undefined); // heard of by whoever waits at that time
-    caller?.addEventListener("abort", this.#giveUp);
+    this.#stopped.catch(() => undefined); // the current waiter handles the rejection
+    caller?.addEventListener("abort", this.#abort);
   }
 
-  /** @throws whatever the work does; once it is over, also where the work does not hear of the signal */
+  /** @throws the error of the work; when the request is aborted, rejects even if the work ignores the signal */
   async during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const timer = setTimeout(() => {
       this.expired = true;
@@ -32,6 +32,6 @@ export class TimeLimit {
   }
 
   end(): void {
-    this.#caller?.removeEventListener("abort", this.#giveUp);
+    this.#caller?.removeEventListener("abort", this.#abort);
   }
 }

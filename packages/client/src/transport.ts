@@ -1,45 +1,45 @@
-/** Sends requests: with the key, a time limit, and again where that is safe; tells answers from what only looks like one. */
+/** Sends requests with the key and a time limit, retries them if that is safe, and validates responses. */
 import createClient from "openapi-fetch";
-import { addressOf, isJson, isProblem, reasonOf } from "./answers.ts";
 import { ArrayReader } from "./array-reader.ts";
-import { ForeignAnswerError, GatehouseError, NoAnswerError } from "./errors.ts";
+import { GatehouseError, NoResponseError, UnexpectedResponseError } from "./errors.ts";
+import { addressOf, isJson, isProblem, reasonOf } from "./responses.ts";
 import { isRepeatable, retryAfterSeconds, retryDelayMs } from "./retries.ts";
 import { TimeLimit } from "./time-limit.ts";
 
-/** What time and chance are; tests have their own. */
+/** Clock and randomness, replaced in tests. */
 export interface Timing {
   /** In milliseconds since 1970. */
   now(): number;
   /** Between 0 and 1. */
   random(): number;
-  /** @throws what the signal was aborted with */
+  /** @throws the reason of the aborted signal */
   wait(ms: number, signal: AbortSignal | undefined): Promise<void>;
 }
 
 export interface TransportOptions {
-  /** Where Gatehouse serves, such as https://gatehouse.example.com; a path is kept. */
+  /** The base URL of the server, such as https://gatehouse.example.com, with or without a path. */
   readonly url: string;
   /**
-   * A key of the tenant, or the operator's. Where absent, the cookies of the page's own origin say who calls: in a page that
-   * Gatehouse itself serves, whose user has signed in.
+   * An API key of the tenant, or the operator key. Without a key, requests carry the cookies of the page's own origin.
+   * That works in pages that Gatehouse serves, after the user has signed in.
    */
   readonly apiKey?: string;
-  /** The global one where absent. */
+  /** Defaults to the global fetch. */
   readonly fetch?: (request: Request) => Promise<Response>;
-  /** For one attempt, its whole answer included, in milliseconds; 30,000 where absent. */
+  /** Time limit of one attempt including the complete response, in milliseconds; 30,000 by default. */
   readonly timeoutMs?: number;
-  /** Attempts after the first, at most; 3 where absent. */
+  /** The most retries after the first attempt; 3 by default. */
   readonly retries?: number;
-  /** A Retry-After that asks for longer is not waited for, in milliseconds; 60,000 where absent. */
-  readonly longestWaitMs?: number;
-  /** The real ones where absent. */
+  /** The longest Retry-After to wait for, in milliseconds; 60,000 by default. */
+  readonly maxRetryAfterMs?: number;
+  /** Defaults to the real clock. */
   readonly timing?: Timing;
 }
 
-/** A request, before it has a form. */
+/** A request before it is encoded. */
 export interface Outgoing {
   readonly method: string;
-  /** As in the OpenAPI document, with its braces. */
+  /** The path as in the OpenAPI document, with parameters in braces. */
   readonly template: string;
   readonly path?: Readonly<Record<string, string>> | undefined;
   readonly query?: Readonly<Record<string, unknown>> | undefined;
@@ -51,10 +51,10 @@ export interface Outgoing {
   readonly timeoutMs?: number | undefined;
 }
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number;
   readonly headers: Headers;
-  /** Undefined where the answer has none. */
+  /** Undefined if the response has no body. */
   readonly body: unknown;
 }
 
@@ -64,7 +64,7 @@ interface Reply {
   readonly response: Response;
 }
 
-/** The client of openapi-fetch, without its types: `calls.ts` has simpler ones. */
+/** The client of openapi-fetch without its types; `calls.ts` has simpler ones. */
 type Requester = (method: string, template: string, init: object) => Promise<Reply>;
 
 export class Transport {
@@ -73,16 +73,16 @@ export class Transport {
   readonly #request: Requester;
   readonly #timeoutMs: number;
   readonly #retries: number;
-  readonly #longestWaitMs: number;
+  readonly #maxRetryAfterMs: number;
   readonly #timing: Timing;
 
-  /** @throws TypeError for an address or a key that cannot be one; it does not repeat them */
+  /** @throws TypeError for a malformed URL or key; the message does not repeat them */
   constructor(options: TransportOptions) {
     this.url = plainUrl(options.url);
     this.#key = options.apiKey === undefined ? undefined : plainKey(options.apiKey);
     this.#timeoutMs = options.timeoutMs ?? 30_000;
     this.#retries = options.retries ?? 3;
-    this.#longestWaitMs = options.longestWaitMs ?? 60_000;
+    this.#maxRetryAfterMs = options.maxRetryAfterMs ?? 60_000;
     this.#timing = options.timing ?? realTiming;
     const client = createClient({
       baseUrl: this.url,
@@ -90,27 +90,27 @@ export class Transport {
         ...(this.#key === undefined ? {} : { apikey: this.#key }),
         accept: "application/json, application/problem+json",
       },
-      // Asked for at each call, so that a fetch that is replaced later counts.
+      // Looked up at each call, so that a later replacement of the global fetch takes effect.
       fetch: options.fetch ?? ((request) => globalThis.fetch(request)),
-      // The key would go with a redirect, to whoever it names.
+      // A redirect would send the key to another server.
       redirect: "manual",
-      // With a key, the key alone says who calls; cookies have no part in it.
+      // With a key, cookies must not affect authentication.
       credentials: this.#key === undefined ? "same-origin" : "omit",
     });
-    // The paths are any that callers name: Gatehouse's own types have checked them.
+    // The generated types have already checked the paths.
     this.#request = client.request as unknown as Requester;
   }
 
   /**
-   * @throws GatehouseError, NoAnswerError or ForeignAnswerError; what the caller's signal was aborted with; TypeError
-   *   for an id that would lead to another path
+   * @throws GatehouseError, NoResponseError or UnexpectedResponseError; the reason of the caller's aborted signal;
+   * TypeError for an id that would lead to another path
    */
-  send(outgoing: Outgoing): Promise<Answer> {
+  send(outgoing: Outgoing): Promise<ApiResponse> {
     return this.#repeat(outgoing, async (limit) => {
       try {
         const reply = await this.#ask(outgoing, "text", limit);
         this.#requireSuccess(reply, outgoing);
-        return this.#answerOf(reply);
+        return this.#responseOf(reply);
       } finally {
         limit.end();
       }
@@ -118,10 +118,10 @@ export class Transport {
   }
 
   /**
-   * Every item of an array, as it comes; the time limit is for each wait. Nothing is asked for again once the answer has
-   * begun.
+   * Yields every item of an array as it arrives. The time limit applies to each wait. Nothing is retried after the
+   * response has started.
    *
-   * @throws as `send` does
+   * @throws the errors of `send`
    */
   async *items(outgoing: Outgoing): AsyncGenerator<unknown> {
     const { reply, limit } = await this.#repeat(outgoing, async (limit) => {
@@ -131,7 +131,7 @@ export class Transport {
     });
     const { response } = reply;
     const array = new ArrayReader();
-    if (response.body === null) throw this.#foreign(response, "not what Gatehouse answers");
+    if (response.body === null) throw this.#foreign(response, "not a Gatehouse response");
     const body = response.body.getReader();
     try {
       for (;;) {
@@ -139,12 +139,12 @@ export class Transport {
         if (done) break;
         yield* array.read(value);
       }
-      if (!array.isWhole) throw new NoAnswerError(this.url, "the answer ended before its time", false);
+      if (!array.isComplete) throw new NoResponseError(this.url, "the response ended early", false);
     } catch (error) {
-      throw error instanceof SyntaxError ? this.#foreign(response, "not what Gatehouse answers") : error;
+      throw error instanceof SyntaxError ? this.#foreign(response, "not a Gatehouse response") : error;
     } finally {
       limit.end();
-      // It may be over, or broken off: then there is nothing left to give up.
+      // The stream may have ended or failed already.
       body.cancel().catch(() => undefined);
     }
   }
@@ -160,7 +160,7 @@ export class Transport {
       } catch (error) {
         limit.end();
         if (!repeatable || failed >= this.#retries) throw error;
-        const delayMs = retryDelayMs(error, failed, this.#longestWaitMs, this.#timing.random());
+        const delayMs = retryDelayMs(error, failed, this.#maxRetryAfterMs, this.#timing.random());
         if (delayMs === undefined) throw error;
         await this.#timing.wait(delayMs, outgoing.signal);
       }
@@ -190,27 +190,27 @@ export class Transport {
     } catch (error) {
       outgoing.signal?.throwIfAborted();
       const seconds = (outgoing.timeoutMs ?? this.#timeoutMs) / 1_000;
-      const reason = limit.expired ? `no whole answer in ${seconds} seconds` : reasonOf(error);
-      throw new NoAnswerError(this.url, this.#withoutKey(reason), limit.expired);
+      const reason = limit.expired ? `no complete response within ${seconds} seconds` : reasonOf(error);
+      throw new NoResponseError(this.url, this.#withoutKey(reason), limit.expired);
     }
   }
 
-  /** @throws what an answer means that is not the success of an operation */
+  /** @throws the error for a response that is not a success */
   #requireSuccess({ error, response }: Reply, { template, path = {} }: Outgoing): void {
     const { status, headers } = response;
     if (response.type === "opaqueredirect" || (status >= 300 && status < 400)) {
       const called = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
       const redirectsTo = addressOf(headers.get("location"), this.url, called);
-      throw new ForeignAnswerError(this.url, status, "a redirect", { redirectsTo });
+      throw new UnexpectedResponseError(this.url, status, "a redirect", { redirectsTo });
     }
     if (response.ok) return;
     if (!isJson(response)) throw this.#foreign(response, "not JSON");
     const problem = this.#withoutKeyIn(error);
-    if (!isProblem(problem)) throw this.#foreign(response, "not what Gatehouse answers");
+    if (!isProblem(problem)) throw this.#foreign(response, "not a Gatehouse response");
     throw new GatehouseError(problem, this.#retryAfter(response));
   }
 
-  #answerOf({ data, response }: Reply): Answer {
+  #responseOf({ data, response }: Reply): ApiResponse {
     const { status, headers } = response;
     if (data === undefined || (data === "" && !isJson(response))) return { status, headers, body: undefined };
     if (!isJson(response) || typeof data !== "string") throw this.#foreign(response, "not JSON");
@@ -221,8 +221,10 @@ export class Transport {
     }
   }
 
-  #foreign(response: Response, found: string): ForeignAnswerError {
-    return new ForeignAnswerError(this.url, response.status, found, { retryAfterSeconds: this.#retryAfter(response) });
+  #foreign(response: Response, found: string): UnexpectedResponseError {
+    return new UnexpectedResponseError(this.url, response.status, found, {
+      retryAfterSeconds: this.#retryAfter(response),
+    });
   }
 
   #retryAfter(response: Response): number | undefined {
@@ -233,7 +235,7 @@ export class Transport {
     return this.#key === undefined ? text : text.replaceAll(this.#key, "<redacted>");
   }
 
-  /** Whatever answered knows the key, and may repeat it. */
+  /** Removes the key, because the server that responded knows the key and can repeat it. */
   #withoutKeyIn(value: unknown): unknown {
     if (value === undefined) return undefined;
     return JSON.parse(JSON.stringify(value), (_, part) => (typeof part === "string" ? this.#withoutKey(part) : part));
@@ -261,7 +263,7 @@ function plainUrl(text: string): string {
   const url = /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || /[@?#]/.test(text)) {
     throw new TypeError(
-      "url must be an address alone, such as https://gatehouse.example.com: without user name, password, ? and #.",
+      "url must be a base URL such as https://gatehouse.example.com, without user name, password, ? and #.",
     );
   }
   return url.href.replace(/\/+$/, "");
@@ -269,19 +271,19 @@ function plainUrl(text: string): string {
 
 function plainKey(text: string): string {
   if (!/^[\u0021-\u007e]+$/.test(text)) {
-    throw new TypeError("apiKey must be a key: printable characters without spaces, at least one.");
+    throw new TypeError("apiKey must be one or more printable ASCII characters without spaces.");
   }
   return text;
 }
 
-/** `.`, `..` and nothing at all are parts of a path that change where it leads. */
+/** Rejects `.`, `..` and the empty string, which would change the path. */
 function requireIds(path: Readonly<Record<string, string>> = {}): void {
   for (const [name, value] of Object.entries(path)) {
     if (/^\.{0,2}$/.test(value)) throw new TypeError(`${name} must be an id, not ${JSON.stringify(value)}.`);
   }
 }
 
-/** A header's value is handed over as bytes, each written as a character: those of UTF-8. */
+/** The UTF-8 bytes of the text, each as one character, as header values require. */
 function bytesOf(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
 }

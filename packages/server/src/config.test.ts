@@ -33,7 +33,7 @@ function settingsFile(content: string): string {
   return path;
 }
 
-test("without any setting, everything has its default", () => {
+test("without settings, every setting has its default", () => {
   expect(read({})).toEqual({
     host: "127.0.0.1",
     port: 8080,
@@ -61,7 +61,7 @@ test("without any setting, everything has its default", () => {
   });
 });
 
-test("every setting has a flag, a variable and a description, and no two share one", () => {
+test("every setting has a flag, a variable and a description, all unique", () => {
   expect(new Set(settingNames.map(flagOf)).size).toBe(settingNames.length);
   for (const name of settingNames) {
     expect(variableOf(name)).toMatch(/^GATEHOUSE_[A-Z_]+$/);
@@ -70,14 +70,14 @@ test("every setting has a flag, a variable and a description, and no two share o
   }
 });
 
-test("flags go before the environment, this before the file, that before the default", () => {
+test("flags take precedence over the environment, the file and the defaults, in this order", () => {
   const config = settingsFile('{"port": 1, "host": "192.0.2.1", "logLevel": "warn"}');
   const environment = { GATEHOUSE_PORT: "2", GATEHOUSE_HOST: "192.0.2.2", GATEHOUSE_CONFIG: config };
   expect(read({ flags: { port: "3" }, environment })).toMatchObject({ port: 3, host: "192.0.2.2", logLevel: "warn" });
   expect(read({ flags: { config } })).toMatchObject({ port: 1, host: "192.0.2.1", dataDir: settings.dataDir.default });
 });
 
-test("an empty variable is none, as compose files leave them", () => {
+test("an empty variable is ignored, as in compose files", () => {
   expect(read({ environment: { GATEHOUSE_DATABASE_URL: "", GATEHOUSE_CONFIG: "" } }).databaseUrl).toBeUndefined();
 });
 
@@ -95,15 +95,15 @@ test.each([
   ["GATEHOUSE_BOOTSTRAP_TENANT_NAME", "  Example Ltd ", { bootstrapTenantName: "Example Ltd" }],
   ["GATEHOUSE_TRUSTED_PROXIES", "192.0.2.1, 2001:db8::/32", { trustedProxies: ["192.0.2.1", "2001:db8::/32"] }],
   ["GATEHOUSE_DEMO", "true", { demo: true }],
-])("%s takes %s", (variable, text, expected) => {
+])("%s accepts %s", (variable, text, expected) => {
   expect(read({ environment: { [variable]: text } })).toMatchObject(expected);
 });
 
 test.each([
   ["a whole token", generateToken(tokenPrefixes.apiKey)],
-  ["one that fails our checksum", generateToken(tokenPrefixes.apiKey).slice(0, -1)],
-  ["one that only starts like ours", "gatehouse_op_chosen-by-somebody-else"],
-])("a key may start like ours: %s", (_what, chosen) => {
+  ["a token with a wrong checksum", generateToken(tokenPrefixes.apiKey).slice(0, -1)],
+  ["a text with a token prefix", "gatehouse_op_chosen-by-somebody-else"],
+])("a key can have a token prefix: %s", (_what, chosen) => {
   expect(read({ flags: { operatorKey: chosen } }).operatorKey).toBe(chosen);
   expect(read({ flags: { bootstrapApiKey: chosen } }).bootstrapApiKey).toBe(chosen);
 });
@@ -111,23 +111,19 @@ test.each([
 test.each([
   ["GATEHOUSE_HOST", "192.0.2.256", 'must be an IP address or a host name, without a port; it is "192.0.2.256".'],
   ["GATEHOUSE_HOST", "127.0.0.1:80", 'must be an IP address or a host name, without a port; it is "127.0.0.1:80".'],
-  ["GATEHOUSE_PORT", "65536", 'must be a whole number from 0 to 65535; it is "65536".'],
-  ["GATEHOUSE_PORT", "80a", 'must be a whole number from 0 to 65535; it is "80a".'],
-  ["GATEHOUSE_DATABASE_POOL_SIZE", "1", 'must be a whole number from 2 to 500; it is "1".'],
+  ["GATEHOUSE_PORT", "65536", 'must be an integer from 0 to 65535; it is "65536".'],
+  ["GATEHOUSE_PORT", "80a", 'must be an integer from 0 to 65535; it is "80a".'],
+  ["GATEHOUSE_DATABASE_POOL_SIZE", "1", 'must be an integer from 2 to 500; it is "1".'],
   ["GATEHOUSE_LOG_LEVEL", "loud", 'must be one of fatal, error, warn, info, debug, trace, silent; it is "loud".'],
   ["GATEHOUSE_DEMO", "yes", 'must be true or false; it is "yes".'],
-  [
-    "GATEHOUSE_BOOTSTRAP_TENANT_NAME",
-    "a\nb",
-    'must be 1 to 120 characters, none of them a control character; it is "a\\nb".',
-  ],
+  ["GATEHOUSE_BOOTSTRAP_TENANT_NAME", "a\nb", 'must be 1 to 120 characters without control characters; it is "a\\nb".'],
   ["GATEHOUSE_BOOTSTRAP_OWNER_EMAIL", "owner", 'must be an e-mail address; it is "owner".'],
   [
     "GATEHOUSE_TRUSTED_PROXIES",
     "192.0.2.7/24",
     /^must be IP addresses and CIDRs, separated by commas\. .*192\.0\.2\.7\/24/,
   ],
-])("%s=%s is named with what it must be", (variable, text, message) => {
+])("%s=%s is rejected with the expected format", (variable, text, message) => {
   const [problem = "", ...others] = problems({ environment: { [variable]: text } });
   expect(others).toEqual([]);
   expect(problem.startsWith(`${variable} `)).toBe(true);
@@ -141,13 +137,17 @@ test.each([
   [
     "masterKey",
     Buffer.alloc(32, 255).toString("base64url"),
-    "must be 32 bytes in base64; it is written in another alphabet.",
+    "must be 32 bytes in base64; it contains characters that are not base64.",
   ],
   ["operatorKey", "secret", "must be 32 to 200 printable characters without spaces; it has 6."],
-  ["bootstrapApiKey", "secret ".repeat(6), "must be 32 to 200 printable characters without spaces; it has a space or"],
+  [
+    "bootstrapApiKey",
+    "secret ".repeat(6),
+    "must be 32 to 200 printable characters without spaces; it contains a space or",
+  ],
   ["databaseUrl", "mysql://user:secret@db.example.com/g", "must be a URL such as"],
   ["databaseUrl", "postgres://user:secret@db.example.com:port/g", "must be a URL such as"],
-])("a wrong %s is named, and never shown", (name, secret, message) => {
+])("an invalid %s is named but not shown", (name, secret, message) => {
   const [problem = "", ...others] = problems({ flags: { [name]: secret } });
   expect(others).toEqual([]);
   expect(problem.startsWith(`${flagOf(name)} ${message}`)).toBe(true);
@@ -155,7 +155,7 @@ test.each([
   expect(problem).not.toContain(secret);
 });
 
-test.each(settingNames.filter((name) => settings[name].secret))("no wrong %s is ever shown", (name) => {
+test.each(settingNames.filter((name) => settings[name].secret))("an invalid %s is never shown", (name) => {
   for (const text of [
     "hidden-word",
     `hidden-word ${"x".repeat(40)}`,
@@ -175,7 +175,7 @@ test("the first tenant's key cannot be the operator's", () => {
   ]);
 });
 
-test("an unknown variable stops the start, with the one that was likely meant", () => {
+test("an unknown variable stops the start and suggests the likely one", () => {
   expect(problems({ environment: { GATEHOUSE_PROT: "1" } })).toEqual([
     "GATEHOUSE_PROT is not a setting. Did you mean GATEHOUSE_PORT?",
   ]);
@@ -184,12 +184,12 @@ test("an unknown variable stops the start, with the one that was likely meant", 
   ]);
 });
 
-test("variables of the client commands and of tests are none of the server's business", () => {
+test("variables of client commands and tests are ignored", () => {
   const environment = { GATEHOUSE_URL: "x", GATEHOUSE_API_KEY: "y", GATEHOUSE_TEST_DATABASE_URL: "z", PATH: "p" };
   expect(problems({ environment })).toEqual([]);
 });
 
-test("variables that Kubernetes makes for a Service called gatehouse are recognised", () => {
+test("variables that Kubernetes sets for a Service called gatehouse are recognized", () => {
   const found = problems({
     environment: { GATEHOUSE_PORT: "tcp://192.0.2.1:80", GATEHOUSE_SERVICE_HOST: "192.0.2.1" },
   });
@@ -197,13 +197,13 @@ test("variables that Kubernetes makes for a Service called gatehouse are recogni
   for (const problem of found) expect(problem).toContain("enableServiceLinks: false");
 });
 
-test("everything that is wrong is said at once", () => {
+test("all problems are reported at once", () => {
   expect(
     problems({ flags: { port: "x" }, environment: { GATEHOUSE_HOST: "?", GATEHOUSE_NONSENSE: "1" } }),
   ).toHaveLength(3);
 });
 
-test("a settings file may hold strings, numbers, booleans and lists of strings", () => {
+test("a settings file can contain strings, numbers, booleans and lists of strings", () => {
   const config = settingsFile('{"port": 9000, "demo": true, "trustedProxies": ["192.0.2.1", "192.0.2.2"]}');
   expect(read({ flags: { config } })).toMatchObject({
     port: 9000,
@@ -215,17 +215,17 @@ test("a settings file may hold strings, numbers, booleans and lists of strings",
 test.each([
   ['{"prot": 1}', /^"prot" in .* is not a setting\. Did you mean port\?$/],
   ['{"toString": "x"}', /^"toString" in .* is not a setting\./],
-  ['{"port": "eighty"}', /^"port" in .* must be a whole number from 0 to 65535; it is "eighty"\.$/],
+  ['{"port": "eighty"}', /^"port" in .* must be an integer from 0 to 65535; it is "eighty"\.$/],
   ['{"port": null}', /^"port" in .* must be a string, a number, true, false, or a list of strings\.$/],
   ["[1]", /must hold one JSON object/],
   ['{"operatorKey": "secret', /cannot be read: it is not JSON\.$/],
-])("a settings file with %s is refused", (content, message) => {
+])("a settings file with %s is rejected", (content, message) => {
   const found = problems({ flags: { config: settingsFile(content) } });
   expect(found).toEqual([expect.stringMatching(message)]);
   expect(found[0]).not.toContain("secret");
 });
 
-test("a settings file that is not there is named", () => {
+test("a missing settings file is named", () => {
   const config = join(folder, "missing.json");
   expect(problems({ environment: { GATEHOUSE_CONFIG: config } })).toEqual([
     expect.stringMatching(/^The settings file .*missing\.json cannot be read: ENOENT/),

@@ -43,27 +43,27 @@ async function get(path: string, key: string): Promise<unknown> {
   return response.json();
 }
 
-test("an external database without a master key is refused by name", async () => {
+test("an external database requires a configured master key", async () => {
   const config = readConfig({ flags: { databaseUrl: urlOf(database.connection) }, environment: {} });
   await expect(startGatehouse(config, log)).rejects.toThrow(ConfigError);
-  await expect(startGatehouse(config, log)).rejects.toThrow(/^GATEHOUSE_MASTER_KEY is needed/);
+  await expect(startGatehouse(config, log)).rejects.toThrow(/^GATEHOUSE_MASTER_KEY is required/);
 });
 
-test("keys are made at the first start, and told once", async () => {
-  const told: unknown[] = [];
-  running = await startGatehouse(configWith(), log, { keysMade: (installation) => told.push(installation) });
+test("keys are created at the first start and reported once", async () => {
+  const reported: unknown[] = [];
+  running = await startGatehouse(configWith(), log, { onKeysCreated: (installation) => reported.push(installation) });
   const { operatorKey = "", firstApiKey = "" } = running.installation;
-  expect(told).toEqual([running.installation]);
+  expect(reported).toEqual([running.installation]);
   await get("/tenants/resources", firstApiKey);
   await running.close();
 
-  running = await startGatehouse(configWith(), log, { keysMade: (installation) => told.push(installation) });
-  expect(told).toHaveLength(1);
+  running = await startGatehouse(configWith(), log, { onKeysCreated: (installation) => reported.push(installation) });
+  expect(reported).toHaveLength(1);
   await get("/operator/tenants", operatorKey);
   await get("/tenants/resources", firstApiKey);
 });
 
-test("configured keys are the keys, and no others are made", async () => {
+test("configured keys are used, and no others are created", async () => {
   const operatorKey = "configured-operator-key-0123456789";
   const bootstrapApiKey = "configured-first-api-key-0123456789";
   running = await startGatehouse(configWith({ operatorKey, bootstrapApiKey }), log);
@@ -72,7 +72,7 @@ test("configured keys are the keys, and no others are made", async () => {
   await get("/tenants/resources", bootstrapApiKey);
 });
 
-test("another master key than the data's is refused", async () => {
+test("a master key other than the data's is rejected", async () => {
   const first = await startGatehouse(configWith(), log);
   await first.close();
   await expect(startGatehouse(configWith({ masterKey: generateMasterKey() }), log)).rejects.toThrow(
@@ -83,7 +83,7 @@ test("another master key than the data's is refused", async () => {
   );
 });
 
-test("a port in use is named, and the keys that were made are told all the same", async () => {
+test("a port in use is named, and the created keys are still reported", async () => {
   const other = createServer();
   const port = await new Promise<number>((resolve) => {
     other.listen(0, "127.0.0.1", () => {
@@ -91,19 +91,21 @@ test("a port in use is named, and the keys that were made are told all the same"
       resolve(typeof address === "object" && address !== null ? address.port : 0);
     });
   });
-  const told: unknown[] = [];
-  const start = startGatehouse(configWith({ port: String(port) }), log, { keysMade: (made) => told.push(made) });
+  const reported: unknown[] = [];
+  const start = startGatehouse(configWith({ port: String(port) }), log, {
+    onKeysCreated: (created) => reported.push(created),
+  });
   await expect(start).rejects.toThrow(
     expect.objectContaining({
-      message: `Cannot listen on port ${port} on 127.0.0.1: another program does.`,
-      remedy: "Stop it, or choose another: --port 8080, or GATEHOUSE_PORT.",
+      message: `Cannot listen on port ${port} on 127.0.0.1: the port is in use.`,
+      remedy: "Stop the program that uses the port, or choose another port with --port 8080 or GATEHOUSE_PORT.",
     }),
   );
-  expect(told).toHaveLength(1);
+  expect(reported).toHaveLength(1);
   other.close();
 });
 
-test("metrics are served on a port of their own, and nowhere else", async () => {
+test("metrics are served only on their own port", async () => {
   running = await startGatehouse(configWith({ metricsPort: "0" }), log);
   const address = running.metricsAddress ?? "";
   expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/metrics$/);
@@ -118,13 +120,14 @@ test("metrics are served on a port of their own, and nowhere else", async () => 
   await expect(fetch(address)).rejects.toThrow();
 });
 
-test("a port for metrics that is in use is named, and nothing is left running", async () => {
+test("a metrics port in use is named, and nothing keeps running", async () => {
   running = await startGatehouse(configWith({ metricsPort: "0" }), log);
   const metricsPort = new URL(running.metricsAddress ?? "").port;
   await expect(startGatehouse(configWith({ metricsPort }), log)).rejects.toThrow(
     expect.objectContaining({
-      message: `Cannot listen on port ${metricsPort} on 127.0.0.1: another program does.`,
-      remedy: "Stop it, or choose another: --metrics-port 9464, or GATEHOUSE_METRICS_PORT.",
+      message: `Cannot listen on port ${metricsPort} on 127.0.0.1: the port is in use.`,
+      remedy:
+        "Stop the program that uses the port, or choose another port with --metrics-port 9464 or GATEHOUSE_METRICS_PORT.",
     }),
   );
 });
@@ -134,16 +137,16 @@ test("without a port there are no metrics", async () => {
   expect(running.metricsAddress).toBeUndefined();
 });
 
-test("a start that is not wanted any more leaves nothing running", async () => {
+test("an aborted start leaves nothing running", async () => {
   const wanted = new AbortController();
   const start = startGatehouse(configWith(), log, {
     signal: wanted.signal,
-    keysMade: () => wanted.abort(new Error("not wanted")),
+    onKeysCreated: () => wanted.abort(new Error("aborted")),
   });
-  await expect(start).rejects.toThrow("not wanted");
+  await expect(start).rejects.toThrow("aborted");
 });
 
-test("a database that cannot be reached is named without its password", async () => {
+test("an unreachable database is named without its password", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-test-"));
   const url = `postgres://user:hidden-word@/gatehouse?host=${encodeURIComponent(folder)}`;
   const error = await migrateWhenReachable(url, log, new AbortController().signal, 0).catch(

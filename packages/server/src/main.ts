@@ -1,4 +1,4 @@
-/** The composition root: a whole Gatehouse, from its settings to a port that answers, and back down again. */
+/** The composition root: starts a complete server from its settings, and stops it. */
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
@@ -8,45 +8,45 @@ import { type Composition, compose } from "./compose.ts";
 import { type Config, ConfigError, flagOf, type SettingName, settings, variableOf } from "./config.ts";
 import { fillDemoTenant } from "./demo/fill-demo-tenant.ts";
 import { type Installation, WrongMasterKeyError } from "./features/tenants/tenants.api.ts";
-import { waitingConnections } from "./http/app.ts";
+import { acceptQueueLength } from "./http/app.ts";
 import { createMetricsListener } from "./http/metrics-listener.ts";
 import { openDatabase } from "./open-database.ts";
 import type { Connection } from "./platform/db/database.ts";
 import type { Log } from "./platform/log.ts";
-import { readOrMakeMasterKey } from "./platform/secrets/master-key-file.ts";
+import { readOrCreateMasterKey } from "./platform/secrets/master-key-file.ts";
 import { StartError } from "./platform/start-error.ts";
 import { startTracing } from "./platform/telemetry/start-tracing.ts";
 
-/** How long requests may take to finish once the server stops, in milliseconds; then they are cut off. */
+/** How long requests can take to finish when the server stops, in milliseconds. Then they are aborted. */
 const drainMs = 10_000;
-/** Beside the server's own folder, whether that is of sources or of what was built. */
+/** Next to the server's folder, for both sources and builds. */
 const consoleFolder = fileURLToPath(new URL("../../console/dist", import.meta.url));
 const dayMs = 24 * 60 * 60 * 1000;
 
 export interface StartOptions {
   /**
-   * Told of keys that were made at this start and are never shown again. Called before the port opens, so that they are
-   * known even when it cannot be opened.
+   * Called with keys that were created at this start and are never shown again. Called before the port opens, so that
+   * the keys are known even if opening the port fails.
    */
-  readonly keysMade?: (installation: Installation) => void;
-  /** Aborted when the start is not wanted any more. */
+  readonly onKeysCreated?: (installation: Installation) => void;
+  /** Aborts the start. */
   readonly signal?: AbortSignal;
 }
 
 export interface Gatehouse {
-  /** Where it serves, such as http://127.0.0.1:8080. */
+  /** The base URL, such as http://127.0.0.1:8080. */
   readonly address: string;
-  /** Where it serves its metrics; undefined where it does not. */
+  /** The base URL of metrics; undefined if metrics are disabled. */
   readonly metricsAddress: string | undefined;
   readonly installation: Installation;
-  /** Finishes what is being answered, writes what is pending, and stops the database. */
+  /** Finishes running requests, writes pending data, and stops the database. */
   close(): Promise<void>;
 }
 
 /**
- * Starts everything.
+ * Starts the server.
  *
- * @throws ConfigError, StartError, EmbeddedPostgresError, MigrationError: each says what to do; nothing is left running
+ * @throws ConfigError, StartError, EmbeddedPostgresError, MigrationError: each states what to do; nothing keeps running
  */
 export async function startGatehouse(config: Config, log: Log, options: StartOptions = {}): Promise<Gatehouse> {
   const signal = options.signal ?? new AbortController().signal;
@@ -58,7 +58,7 @@ export async function startGatehouse(config: Config, log: Log, options: StartOpt
     try {
       const { installation } = composition;
       if (installation.operatorKey !== undefined || installation.firstApiKey !== undefined) {
-        options.keysMade?.(installation);
+        options.onKeysCreated?.(installation);
       }
       if (config.demo) await fillDemoTenant(composition);
       signal.throwIfAborted();
@@ -84,25 +84,28 @@ export async function startGatehouse(config: Config, log: Log, options: StartOpt
   }
 }
 
-/** Applies the migrations and stops again. Throws as startGatehouse does. */
+/** Applies the migrations and stops. Throws the errors of startGatehouse. */
 export async function migrateDatabase(config: Config, log: Log, signal: AbortSignal): Promise<readonly string[]> {
   const { applied, stop } = await openDatabase(config, log, signal);
   await stop();
   return applied;
 }
 
-/** A key that was lost with a data folder would take the secrets of a database elsewhere with it. */
+/**
+ * Requires a configured key for an external database: a key in the data folder could be lost, and the database's
+ * secrets with it.
+ */
 function requireMasterKey({ databaseUrl, masterKey }: Config): void {
   if (databaseUrl === undefined || masterKey !== undefined) return;
   throw new ConfigError([
-    `${variableOf("masterKey")} is needed with ${variableOf("databaseUrl")}: 32 bytes in base64. ` +
-      `Make one with: node -p "crypto.randomBytes(32).toString('base64')"`,
+    `${variableOf("masterKey")} is required with ${variableOf("databaseUrl")}: 32 bytes in base64. ` +
+      `Generate a key with: node -p "crypto.randomBytes(32).toString('base64')"`,
   ]);
 }
 
 async function composeWithMasterKey(config: Config, connection: Connection, log: Log): Promise<Composition> {
-  // Only now: starting PostgreSQL has made the data folder, and locked it.
-  const file = config.masterKey === undefined ? await readOrMakeMasterKey(config.dataDir, log) : undefined;
+  // Must follow the start of PostgreSQL, which creates and locks the data folder.
+  const file = config.masterKey === undefined ? await readOrCreateMasterKey(config.dataDir, log) : undefined;
   try {
     return await compose({
       connection,
@@ -132,16 +135,16 @@ async function composeWithMasterKey(config: Config, connection: Connection, log:
       },
     });
   } catch (error) {
-    // The right key was lost or is configured elsewhere; a new one in its place would only mislead.
-    if (error instanceof WrongMasterKeyError && file?.made === true) await rm(file.path);
+    // The correct key was lost or is configured elsewhere. A newly created key in its place would mislead.
+    if (error instanceof WrongMasterKeyError && file?.created === true) await rm(file.path);
     throw error;
   }
 }
 
 async function listen({ app }: Composition, { host, port }: Config): Promise<string> {
   try {
-    // Not every client takes the address that means all of them.
-    return (await app.listen({ host, port, backlog: waitingConnections })).replace("[::]", "[::1]");
+    // Not every client accepts the unspecified address.
+    return (await app.listen({ host, port, backlog: acceptQueueLength })).replace("[::]", "[::1]");
   } catch (error) {
     const other = port === settings.port.default ? port + 1 : settings.port.default;
     throw listenError(error, { host, port, hostSetting: "host", portSetting: "port", other });
@@ -161,7 +164,7 @@ async function listenForMetrics(
     const other = port === 9464 ? 9465 : 9464;
     throw listenError(error, { host, port, hostSetting: "metricsHost", portSetting: "metricsPort", other });
   }
-  const bound = server.address() as AddressInfo; // of a server that listens on TCP
+  const bound = server.address() as AddressInfo; // a server that listens on TCP has an address of this type
   return {
     address: `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}/metrics`,
     async close() {
@@ -178,7 +181,7 @@ interface ListenAttempt {
   readonly port: number;
   readonly hostSetting: SettingName;
   readonly portSetting: SettingName;
-  /** A port to try instead. */
+  /** An alternative port. */
   readonly other: number;
 }
 
@@ -186,18 +189,21 @@ function listenError(error: unknown, attempt: ListenAttempt): unknown {
   const { host, port, hostSetting, portSetting, other } = attempt;
   const code = systemErrorCode(error);
   const place = `port ${port} on ${host}`;
-  const otherPort = `choose another: ${flagOf(portSetting)} ${other}, or ${variableOf(portSetting)}`;
+  const otherPort = `choose another port with ${flagOf(portSetting)} ${other} or ${variableOf(portSetting)}`;
   if (code === "EADDRINUSE") {
-    return new StartError(`Cannot listen on ${place}: another program does.`, `Stop it, or ${otherPort}.`);
+    return new StartError(
+      `Cannot listen on ${place}: the port is in use.`,
+      `Stop the program that uses the port, or ${otherPort}.`,
+    );
   }
   if (code === "EACCES") {
     return new StartError(
-      `Cannot listen on ${place}: this user may not.`,
-      `Ports from 1024 on are free; ${otherPort}.`,
+      `Cannot listen on ${place}: permission denied.`,
+      `Ports below 1024 need privileges; ${otherPort}.`,
     );
   }
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
-    const remedy = `Set ${variableOf(hostSetting)} to an address of this machine, or to 0.0.0.0 or :: for all of them.`;
+    const remedy = `Set ${variableOf(hostSetting)} to an address of this machine, or to 0.0.0.0 or :: for all interfaces.`;
     return new StartError(`Cannot listen on ${host}: this machine does not have that address.`, remedy);
   }
   return error;

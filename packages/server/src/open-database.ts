@@ -1,4 +1,4 @@
-/** The database that the settings name: an administrator's own, or the embedded one, which is started. */
+/** Opens the configured database: an external one, or the embedded one, which is started. */
 import { DataFolderInUseError, runningPostgres, startEmbeddedPostgres } from "@gatehouse/embedded-postgres";
 import type { Config } from "./config.ts";
 import type { Connection } from "./platform/db/database.ts";
@@ -8,12 +8,12 @@ import type { Log } from "./platform/log.ts";
 
 export interface OpenDatabase {
   readonly connection: Connection;
-  /** The migrations that were applied now. */
+  /** The migrations that were applied at this start. */
   readonly applied: readonly string[];
   stop(): Promise<void>;
 }
 
-/** Opens the database and applies the migrations. Throws as startGatehouse does. */
+/** Opens the database and applies the migrations. Throws the errors of startGatehouse. */
 export async function openDatabase(config: Config, log: Log, signal: AbortSignal): Promise<OpenDatabase> {
   const { databaseUrl } = config;
   if (databaseUrl !== undefined) {
@@ -29,8 +29,8 @@ export async function openDatabase(config: Config, log: Log, signal: AbortSignal
   }
 }
 
-/** Opens the database as it is, for commands that only look at it, beside a server that runs as well as without one. */
-export async function openToLook(config: Config, log: Log): Promise<Pick<OpenDatabase, "connection" | "stop">> {
+/** Opens the database unchanged, for read-only commands, with or without a running server. */
+export async function openReadOnly(config: Config, log: Log): Promise<Pick<OpenDatabase, "connection" | "stop">> {
   try {
     return await openUnmigrated(config, log);
   } catch (error) {

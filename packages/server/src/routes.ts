@@ -1,4 +1,4 @@
-/** Every feature's routes. */
+/** The routes of all features. */
 import { accessRoutes } from "./features/access/access.routes.ts";
 import { accessTestRoutes } from "./features/access-tests/access-tests.routes.ts";
 import { addressRoutes } from "./features/addresses/addresses.routes.ts";

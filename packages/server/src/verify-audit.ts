@@ -1,6 +1,6 @@
-/** `gatehouse audit verify` over a live database: reads, changes nothing, beside a server or without one. */
+/** `gatehouse audit verify` on a live database, with or without a running server. Changes nothing. */
 import type { Config } from "./config.ts";
-import { openToLook } from "./open-database.ts";
+import { openReadOnly } from "./open-database.ts";
 import { AppError } from "./platform/app-error.ts";
 import { tenantsAfter } from "./platform/audit/checkpoints.queries.ts";
 import { AuditSigner, SignatureCheck } from "./platform/audit/signatures.ts";
@@ -16,9 +16,9 @@ const tenantsAtOnce = 500;
 const nilUuid = "00000000-0000-0000-0000-000000000000";
 
 export interface VerifyAuditOptions {
-  /** Only this tenant; undefined for all of them. */
+  /** The tenant to verify; undefined for all tenants. */
   readonly tenantId?: string | undefined;
-  /** What signatures are checked with; undefined derives it from the master key. */
+  /** The public key for signatures; undefined derives it from the master key. */
   readonly publicKey?: string | undefined;
   /** The hash of a seal that must be in the chain. */
   readonly expectHead?: string | undefined;
@@ -29,9 +29,11 @@ export interface TenantReport extends Report {
 }
 
 /**
+ * Verifies the tenants one after another.
+ *
  * @param signal stops between two tenants
- * @returns the key that signatures are checked with, and the reports, one tenant after the other
- * @throws StartError, EmbeddedPostgresError: each says what to do
+ * @returns the public key and the reports
+ * @throws StartError, EmbeddedPostgresError: each states what to do
  */
 export async function* verifyAudit(
   config: Config,
@@ -39,12 +41,12 @@ export async function* verifyAudit(
   signal: AbortSignal,
   options: VerifyAuditOptions,
 ): AsyncGenerator<TenantReport & { readonly publicKey: string }> {
-  const { connection, stop } = await openToLook(config, log);
+  const { connection, stop } = await openReadOnly(config, log);
   try {
     const publicKey = options.publicKey ?? (await publicKeyOf(config, log));
     const signatures = SignatureCheck.of(publicKey);
     if (signatures === undefined) {
-      throw new StartError("The public key cannot be read.", "It has 32 bytes in base64, as each export shows it.");
+      throw new StartError("The public key is not valid.", "Use 32 bytes in base64, as shown in exports.");
     }
     const database = new Database({ connection, poolSize: 2, statementTimeoutMs: 60_000 });
     try {
@@ -53,7 +55,10 @@ export async function* verifyAudit(
         const report = await verifyTenant(database, { ...options, tenantId, signatures });
         if (report !== undefined) yield { tenantId, publicKey, ...report };
         else if (options.tenantId !== undefined) {
-          throw new StartError(`There is no tenant ${tenantId}.`, "gatehouse tenant list shows which there are.");
+          throw new StartError(
+            `The tenant ${tenantId} does not exist.`,
+            "Run gatehouse tenant list for a list of tenants.",
+          );
         }
       }
     } catch (error) {
@@ -66,15 +71,17 @@ export async function* verifyAudit(
   }
 }
 
-/** The master key is the setting, or the data folder's: as for the server, but none is made. */
+/**
+ * The public key from the configured master key or the one in the data folder. Unlike the server, it creates no key.
+ */
 async function publicKeyOf(config: Config, log: Log): Promise<string> {
   const masterKey =
     config.masterKey ??
     (config.databaseUrl === undefined ? (await readMasterKey(config.dataDir, log))?.key : undefined);
   if (masterKey !== undefined) return new AuditSigner(masterKey).publicKey;
   throw new StartError(
-    "Without a key, signatures cannot be checked.",
-    "Give the public key that an export shows (--public-key), or the installation's GATEHOUSE_MASTER_KEY.",
+    "Signatures cannot be verified without a key.",
+    "Set --public-key to the public key shown in an export, or set the installation's GATEHOUSE_MASTER_KEY.",
   );
 }
 
@@ -99,13 +106,13 @@ function explained(error: unknown, { databaseUrl, dataDir }: Config): unknown {
     const cause = error.cause instanceof Error ? `: ${error.cause.message}` : "";
     const remedy =
       databaseUrl === undefined
-        ? `Run it as the user of the Gatehouse that serves from ${dataDir}, once that has started; or stop that one.`
-        : "Start it, or correct the host, port, user and name in GATEHOUSE_DATABASE_URL.";
-    return new StartError(`The database cannot be reached${cause}.`, remedy, { cause: error });
+        ? `Run the command as the user that runs the server on ${dataDir} after the server has started, or stop the server.`
+        : "Start the database, or correct the host, port, user and name in GATEHOUSE_DATABASE_URL.";
+    return new StartError(`Cannot connect to the database${cause}.`, remedy, { cause: error });
   }
   if (isOtherSchema(error)) {
-    const remedy = "Run gatehouse migrate of this version, or verify with the version that serves.";
-    return new StartError("The database has another version's schema.", remedy, { cause: error });
+    const remedy = "Run gatehouse migrate with this version, or verify with the version that the server runs.";
+    return new StartError("The database has the schema of another version.", remedy, { cause: error });
   }
   return error;
 }

@@ -28,7 +28,7 @@ async function store(fields: object) {
   expect(reply.status, reply.text).toBe(201);
 }
 
-test("preview tells who gains, who loses, and what would be broken", async () => {
+test("preview shows who gains, who loses, and which tests would fail", async () => {
   const subject = { type: "user", id: network.bob.id };
   await store({ name: "Bob stays out", enforced: true, subject, expected: "denied" });
   const { bob } = network;
@@ -40,13 +40,13 @@ Lost: nothing.
 + Git: never before, always after
     device Laptop of ${bob.email} of ${bob.email}
 
-These access tests would be broken:
+These access tests would fail:
   Bob stays out (enforced)
     ${bob.email} with Laptop of ${bob.email}: sometimes, by Engineers use Git
 `);
 });
 
-test("preview takes a file, and changes of the command line after it", async () => {
+test("preview combines the changes of a file and of the command line", async () => {
   const file = join(await mkdtemp(join(tmpdir(), "gatehouse-")), "changes.yaml");
   const path = `/tenants/policies/${network.allowing.id}`;
   await writeFile(file, `changes:\n  - method: PATCH\n    path: ${path}\n    body:\n      groups: []\n`);
@@ -60,36 +60,36 @@ test("preview takes a file, and changes of the command line after it", async () 
 });
 
 test.each([
-  [["preview"], 2, "Say what would change"],
+  [["preview"], 2, "The changes are missing"],
   [["preview", "--change", "GET /tenants/users"], 2, "must be a method"],
   [["preview", "--change", "PATCH /tenants/policies/x {"], 2, "has a body that is not JSON"],
   [["preview", "--change", "POST /tenants/nothing"], 1, "/changes/0  POST /tenants/nothing is no request"],
-])("a command line that says no change is refused: %j", async (args, expected, message) => {
+])("a command line without valid changes is rejected: %j", async (args, expected, message) => {
   const { code, errors } = await access(...args);
   expect(code).toBe(expected);
   expect(errors).toContain(message);
 });
 
-test("test tells how tests stand, and ends with 1 when one is broken", async () => {
+test("test shows results, and exits with 1 if a test fails", async () => {
   const subject = { type: "user", id: network.ann.id };
   expect((await access("test")).code).toBe(0);
   await store({ name: "Ann stays out", subject, expected: "denied" });
   const { code, output } = await access("test");
   expect(code).toBe(1);
   const { ann } = network;
-  expect(output).toBe(`holds    Bob stays out (enforced)
-broken   Ann stays out
+  expect(output).toBe(`passed   Bob stays out (enforced)
+failed   Ann stays out
     ${ann.email} with Laptop of ${ann.email}: sometimes, by Engineers use Git
-1 hold, 1 broken.
+1 passed, 1 failed.
 `);
   const enforced = await access("test", "--enforced");
-  expect([enforced.code, enforced.output]).toEqual([0, "holds    Bob stays out (enforced)\n1 hold, 0 broken.\n"]);
+  expect([enforced.code, enforced.output]).toEqual([0, "passed   Bob stays out (enforced)\n1 passed, 0 failed.\n"]);
   const json = await access("test", "--json");
   expect(json.code).toBe(1);
   expect(JSON.parse(json.output)).toMatchObject({ summary: { holding: 1, broken: 1, missing: 0 } });
 });
 
-test("apply says why tests may be broken, in any writing", async () => {
+test("apply sends the override reason in any script", async () => {
   const file = join(await mkdtemp(join(tmpdir(), "gatehouse-")), "gatehouse.yaml");
   const { policies } = (await tenant.client.get("/tenants/configuration")).body;
   const PRIVATE = policies.PRIVATE.filter(({ name }: { name: string }) => name === network.allowing.name);

@@ -1,15 +1,15 @@
-/** What changes would do to access, and whether access is as tests say. */
+/** The commands `access preview` and `access test`. */
 import type { AccessTestResult } from "@gatehouse/contract/records/access-test";
 import type { AccessCounts, EffectGroup } from "@gatehouse/contract/records/effect";
 import type { AccessPreview } from "@gatehouse/contract/records/preview";
 import type { Command } from "commander";
-import { isAccessPreview, isAccessTestReport } from "../answers.ts";
 import { readMappingFile } from "../configuration-file.ts";
-import { CommandEnd, CommandFailure, exitCodes } from "../failure.ts";
+import { CommandExit, CommandFailure, exitCodes } from "../failure.ts";
 import { writeJson, writeLines } from "../output.ts";
+import { isAccessPreview, isAccessTestReport } from "../response-checks.ts";
 import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
 
-/** Many changes take longer than one, in milliseconds. */
+/** The time limit in milliseconds. A preview can contain many changes. */
 const timeoutMs = 120_000;
 
 interface PreviewOptions extends ApiOptions {
@@ -32,12 +32,12 @@ interface Change {
 export function addAccessChangeCommands(access: Command): void {
   const preview = access
     .command("preview")
-    .description("Shows who would gain and who would lose access if requests were sent. Changes nothing.")
-    .argument("[file]", "a file in YAML or JSON with changes: a list of method, path and body; - for standard input")
-    .option("--change <request>", "A request: method, path, and JSON where it has a body. Repeatable.", collect)
-    .option("--from <address>", "The IP address that requests come from; absent: any.")
-    .option("--country <code>", "The country that they come from, such as DE; absent: any.")
-    .option("--at <time>", "The moment to decide for, such as 2026-03-04T10:00:00Z; absent: any.")
+    .description("Shows who would gain and lose access if requests were sent. Changes nothing.")
+    .argument("[file]", "a YAML or JSON file with changes, each with method, path and body; - for standard input")
+    .option("--change <request>", "A request: method, path, and a JSON body if needed. Can be repeated.", collect)
+    .option("--from <address>", "Source IP address of the requests (default: any).")
+    .option("--country <code>", "Source country of the requests, such as DE (default: any).")
+    .option("--at <time>", "Time of the requests, such as 2026-03-04T10:00:00Z (default: any).")
     .action(previewChanges)
     .addHelpText(
       "after",
@@ -48,8 +48,8 @@ Examples:
     );
   const test = access
     .command("test")
-    .description("Runs the access tests of the tenant. Exits with 1 when one is broken.")
-    .option("--enforced", "Only those that are enforced.")
+    .description("Runs the tenant's access tests. Exits with 1 if a test fails.")
+    .option("--enforced", "Run only enforced tests.")
     .action(runTests);
   for (const command of [preview, test]) addApiOptions(command, "apiKey");
 }
@@ -61,19 +61,19 @@ function collect(request: string, before: readonly string[] = []): readonly stri
 async function previewChanges(file: string | undefined, options: PreviewOptions): Promise<void> {
   const client = apiClient(options, "apiKey");
   const { change: requests = [], from: sourceIp, country, at: time } = options;
-  const given = file === undefined ? {} : (await readMappingFile(file, "changes: a list of requests")).document;
-  // Whether they are requests is for the other side to say.
+  const given = file === undefined ? {} : (await readMappingFile(file, "`changes`, a list of requests")).document;
+  // The server validates the requests.
   const inFile = "changes" in given && Array.isArray(given.changes) ? (given.changes as readonly Change[]) : [];
   const changes = [...inFile, ...requests.map(parseChange)];
   if (changes.length === 0) {
-    throw new CommandFailure("Say what would change: a file with changes, or --change.", {
+    throw new CommandFailure("The changes are missing. Give a file with changes, or use --change.", {
       exitCode: exitCodes.usage,
     });
   }
-  const asked = Object.entries({ sourceIp, country, time }).filter(([, value]) => value !== undefined);
-  const context = Object.fromEntries(asked) as Record<string, string>; // what is undefined was left out
-  const body = { ...given, changes, ...(asked.length === 0 ? {} : { context }) };
-  const found = await client.ask(
+  const circumstances = Object.entries({ sourceIp, country, time }).filter(([, value]) => value !== undefined);
+  const context = Object.fromEntries(circumstances) as Record<string, string>; // undefined values were removed
+  const body = { ...given, changes, ...(circumstances.length === 0 ? {} : { context }) };
+  const found = await client.call(
     (gatehouse) => gatehouse.post("/tenants/policies/preview", { body, timeoutMs }),
     isAccessPreview,
   );
@@ -86,9 +86,9 @@ function parseChange(request: string): Change {
   const wrong = (what: string) =>
     new CommandFailure(`--change ${what}: ${JSON.stringify(request.slice(0, 200))}.`, { exitCode: exitCodes.usage });
   if (method === undefined || path === undefined) {
-    throw wrong("must be a method (POST, PUT, PATCH or DELETE), a path, and JSON where there is a body");
+    throw wrong("must be a method (POST, PUT, PATCH or DELETE), a path, and optionally a JSON body");
   }
-  const change = { method: method as Change["method"], path }; // one of those
+  const change = { method: method as Change["method"], path }; // one of the methods in the pattern
   if (body === "") return change;
   try {
     return { ...change, body: JSON.parse(body) as unknown };
@@ -102,7 +102,7 @@ function previewLines({ gained, lost, groups, groupCount, brokenTests }: AccessP
   for (const group of groups) lines.push("", ...groupLines(group));
   if (groupCount > groups.length) lines.push("", `and ${groupCount - groups.length} more groups`);
   if (brokenTests.length === 0) return lines;
-  lines.push("", "These access tests would be broken:");
+  lines.push("", "These access tests would fail:");
   for (const { name, enforced, broken, brokenCount } of brokenTests) {
     lines.push(`  ${name}${enforced ? " (enforced)" : ""}`, ...breachLines(broken, brokenCount));
   }
@@ -135,35 +135,35 @@ function groupLines(group: EffectGroup): readonly string[] {
 
 async function runTests(options: TestOptions): Promise<void> {
   const client = apiClient(options, "apiKey");
-  const report = await client.ask(
+  const report = await client.call(
     (gatehouse) => gatehouse.post("/tenants/access-tests/check", { timeoutMs }),
     isAccessTestReport,
   );
   const tests = report.tests.filter(({ enforced }) => options.enforced !== true || enforced);
-  const count = (wanted: Standing) => tests.filter((test) => standingOf(test) === wanted).length;
-  const summary = { holding: count("holds"), broken: count("broken"), missing: count("missing") };
+  const count = (wanted: Outcome) => tests.filter((test) => outcomeOf(test) === wanted).length;
+  const summary = { holding: count("passed"), broken: count("failed"), missing: count("missing") };
   if (options.json === true) await writeJson({ ...report, summary, tests });
   else {
     const { holding, broken, missing } = summary;
-    const gone = missing === 0 ? "" : `, ${missing} about what is not there any more`;
-    await writeLines([...tests.flatMap(testLines), `${holding} hold, ${broken} broken${gone}.`]);
+    const gone = missing === 0 ? "" : `, ${missing} with deleted records`;
+    await writeLines([...tests.flatMap(testLines), `${holding} passed, ${broken} failed${gone}.`]);
   }
-  if (summary.broken > 0) throw new CommandEnd(exitCodes.failed);
+  if (summary.broken > 0) throw new CommandExit(exitCodes.failed);
 }
 
-type Standing = "holds" | "broken" | "missing";
+type Outcome = "passed" | "failed" | "missing";
 
-function standingOf({ state }: AccessTestResult): Standing {
+function outcomeOf({ state }: AccessTestResult): Outcome {
   if (state.missing !== undefined) return "missing";
-  return state.holds ? "holds" : "broken";
+  return state.holds ? "passed" : "failed";
 }
 
 function testLines(test: AccessTestResult): readonly string[] {
   const { name = "", enforced, state } = test;
-  const standing = standingOf(test);
-  const line = `${standing.padEnd(7)}  ${name}${enforced ? " (enforced)" : ""}`;
-  if (standing === "missing") return [`${line}: its ${state.missing} is not there any more`];
-  return standing === "holds" ? [line] : [line, ...breachLines(state.broken, state.brokenCount)];
+  const outcome = outcomeOf(test);
+  const line = `${outcome.padEnd(7)}  ${name}${enforced ? " (enforced)" : ""}`;
+  if (outcome === "missing") return [`${line}: its ${state.missing} was deleted`];
+  return outcome === "passed" ? [line] : [line, ...breachLines(state.broken, state.brokenCount)];
 }
 
 function breachLines(broken: AccessTestResult["state"]["broken"], count: number): readonly string[] {

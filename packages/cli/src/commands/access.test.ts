@@ -23,15 +23,15 @@ beforeAll(async () => {
   device = await make("devices", { name: "Laptop", userId: user, hardwareId: "SERIAL-1", publicKey, posture });
   const git = await make("resources", { name: "Git", type: "PRIVATE", addresses: [] });
   const rule = "device.posture.diskEncrypted == true &&\n  source.country == 'DE'";
-  const sound = await make("admission-rules", { name: "Sound", rule, hasTimeConstraint: false });
+  const strict = await make("admission-rules", { name: "Encrypted disk", rule, hasTimeConstraint: false });
   const policy = { name: "Engineers use Git", type: "PRIVATE", action: true };
-  await make("policies", { ...policy, groups: [engineers], resources: [git], rule: sound });
+  await make("policies", { ...policy, groups: [engineers], resources: [git], rule: strict });
 });
 
 const access = (...args: string[]) => runHere(["access", ...args, "--url", url, "--api-key", tenant.key]);
 const ann = ["--user", "ann@example.com"];
 
-test("explain tells a permission", async () => {
+test("explain shows an allowed request", async () => {
   const { code, output } = await access("explain", ...ann, "--device", device, "--resource", "Git", "--country", "DE");
   expect(code).toBe(0);
   expect(output).toBe(`Allowed: allowed by policy, no reachable gateway.
@@ -46,42 +46,42 @@ Policies, in order of evaluation:
 `);
 });
 
-test("explain tells a denial, and what would have to be so", async () => {
+test("explain shows a denied request and its nearest miss", async () => {
   const { output } = await access("explain", "--device", device, "--resource", "Git", "--country", "FR");
   expect(output).toMatch(/^Denied: no policy allows\.\n/);
   expect(output).toContain(`not met  source.country == 'DE'  [source.country is "FR"]`);
-  expect(output).toMatch(/\nEngineers use Git would allow it, were it so that:\n {2}source\.country == 'DE'\n$/);
+  expect(output).toMatch(/\n"Engineers use Git" would allow this if:\n {2}source\.country == 'DE'\n$/);
 });
 
-test("explain takes an address, a protocol and a time", async () => {
+test("explain accepts an address, a protocol and a time", async () => {
   const where = ["--address", "www.example.net", "--protocol", "TCP", "--port", "443"];
   const { output } = await access("explain", "--user", "owner@example.com", ...where, "--at", "2026-03-04T10:00Z");
   expect(output).toContain("Mode      LOCAL");
 });
 
-test("who-can and what-can list what is found", async () => {
+test("who-can and what-can list their results", async () => {
   const who = await access("who-can", "--resource", "Git", "--devices", "--country", "DE");
   expect(who.output).toMatch(/^DEVICE +POLICY +THROUGH +ID\nLaptop +Engineers use Git +\S+\n$/);
   const what = await access("what-can", "--device", device, "--country", "DE");
   expect(what.output).toMatch(/^RESOURCE +POLICY +THROUGH +ID\nGit +Engineers use Git +\S+\n$/);
-  expect((await access("what-can", ...ann)).output).toBe("Nothing was found.\n");
+  expect((await access("what-can", ...ann)).output).toBe("No results.\n");
   const json = await access("what-can", ...ann, "--device", device, "--country", "DE", "--json");
   expect(JSON.parse(json.output)).toMatchObject([{ name: "Git", reason: "allowed_by_policy" }]);
 });
 
-test("at lists what could be reached at a moment, however much it is", async () => {
+test("at lists past access across pages", async () => {
   const moment = new Date().toISOString();
   const found = await access("at", moment, "--user", "ann@example.com", "--country", "DE");
   expect(found.output).toMatch(
     /^USER +DEVICE +RESOURCE +POLICY +THROUGH *\nann@example.com +Laptop +Git +Engineers use Git *\n$/,
   );
-  expect((await access("at", moment, "--user", "ann@example.com")).output).toBe("Nothing was found.\n");
+  expect((await access("at", moment, "--user", "ann@example.com")).output).toBe("No results.\n");
   const json = await access("at", moment, "--resource", "Git", "--country", "DE", "--json");
   expect(JSON.parse(json.output)).toMatchObject([{ device: { id: device }, resource: { name: "Git" } }]);
   const early = await access("at", "2000-01-01T00:00Z", "--resource", "Git");
   expect(early.code).not.toBe(0);
   expect(early.errors).toContain("begins at");
-  // More than a page of a list without ids.
+  // More than one page of a list without ids.
   const resources: string[] = [];
   for (let index = 0; index < 120; index += 1) {
     const site = { name: `Site ${index}`, type: "SAAS", addresses: [] };
@@ -94,19 +94,19 @@ test("at lists what could be reached at a moment, however much it is", async () 
 });
 
 test.each([
-  [["explain", "--resource", "Git"], "Say who asks"],
-  [["explain", "--user", "x"], "Say what is asked for"],
-  [["at", "2026-03-04T10:00Z"], "Say whose access"],
-  [["explain", "--user", "x", "--resource", "Git", "--port", "22"], "belong to --address"],
+  [["explain", "--resource", "Git"], "The subject is missing"],
+  [["explain", "--user", "x"], "The destination is missing"],
+  [["at", "2026-03-04T10:00Z"], "The subject or the resource is missing"],
+  [["explain", "--user", "x", "--resource", "Git", "--port", "22"], "require --address"],
   [["who-can", "--address", "192.0.2.1", "--protocol", "TCP", "--port", "99999"], "from 1 to 65535"],
   [["who-can", "--resource", "Git", "--address", "192.0.2.1"], "cannot be used with"],
-])("a command line that says too little or too much is refused: %j", async (args, message) => {
+])("an incomplete or contradictory command line is rejected: %j", async (args, message) => {
   const { code, errors } = await access(...args);
   expect(code).toBe(2);
   expect(errors).toContain(message);
 });
 
-test("what the server refuses is told", async () => {
+test("an error of the server is shown", async () => {
   const { code, errors } = await access("what-can", ...ann, "--at", "tomorrow");
   expect(code).toBe(1);
   expect(errors).toContain("/context/time");

@@ -7,9 +7,9 @@ import type {
 } from "@gatehouse/contract/records/decision";
 import { transportProtocols } from "@gatehouse/contract/records/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type FoundPage, isAccessDecision, isFoundPage } from "../answers.ts";
 import { CommandFailure, exitCodes } from "../failure.ts";
 import { tableLines, writeJson, writeLines } from "../output.ts";
+import { type FoundPage, isAccessDecision, isFoundPage } from "../response-checks.ts";
 import { addAccessChangeCommands } from "./access-changes.ts";
 import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
 import { addPastAccessCommand } from "./past-access.ts";
@@ -33,11 +33,11 @@ interface DestinationOptions {
 }
 
 export function addAccessCommands(program: Command): void {
-  const access = program.command("access").description("Ask who may reach what, and why, with a key of the tenant.");
+  const access = program.command("access").description("Query who can access what, and why.");
 
   const explain = access
     .command("explain")
-    .description("Decides one request, and shows how the decision came about.")
+    .description("Evaluates one request and explains the decision.")
     .action(explainAccess)
     .addHelpText(
       "after",
@@ -49,30 +49,30 @@ Examples:
     );
   const whoCan = access
     .command("who-can")
-    .description("Lists the users who may reach something without a device; with --devices, the devices that may.")
-    .option("--devices", "Look for devices, each with its user, rather than for users alone.")
+    .description("Lists the users who can access a destination without a device; with --devices, the devices that can.")
+    .option("--devices", "List devices with their users instead of users without a device.")
     .action(findSubjects);
   const whatCan = access
     .command("what-can")
-    .description("Lists the resources that a user or a device may reach.")
+    .description("Lists the resources that a user or device can access.")
     .action(findResources);
   for (const command of [explain, whatCan]) {
     command
-      .option("--user <user>", "The user's id or e-mail address.")
-      .option("--device <id>", "The id of the device that asks; without --user, for its owner.");
+      .option("--user <user>", "Id or e-mail address of the user.")
+      .option("--device <id>", "Id of the device. Without --user, the device's owner is the user.");
   }
   for (const command of [explain, whoCan]) {
     command
-      .addOption(new Option("--resource <resource>", "The resource's id or name.").conflicts("address"))
-      .option("--address <address>", "An IP address or a host name.")
-      .addOption(new Option("--protocol <protocol>", "With --address.").choices(transportProtocols))
-      .option("--port <port>", "With --protocol.", parsePort);
+      .addOption(new Option("--resource <resource>", "Id or name of the resource.").conflicts("address"))
+      .option("--address <address>", "IP address or host name of the destination.")
+      .addOption(new Option("--protocol <protocol>", "Protocol. Requires --address.").choices(transportProtocols))
+      .option("--port <port>", "Port. Requires --protocol.", parsePort);
   }
   for (const command of [explain, whoCan, whatCan]) {
     command
-      .option("--from <address>", "The IP address that the request comes from.")
-      .option("--country <code>", "The country that it comes from, such as DE.")
-      .option("--at <time>", "The moment to decide for, such as 2026-03-04T10:00Z; absent: now.");
+      .option("--from <address>", "Source IP address of the request.")
+      .option("--country <code>", "Source country of the request, such as DE.")
+      .option("--at <time>", "Time of the request, such as 2026-03-04T10:00Z (default: now).");
     addApiOptions(command, "apiKey");
   }
   addPastAccessCommand(access);
@@ -86,7 +86,7 @@ async function explainAccess(options: CircumstanceOptions & SubjectOptions & Des
   const context = { ...contextOf(options), ...deviceId, explain: true };
   const body = { subject, action, resource: destinationOf(options), context };
   const client = apiClient(options, "apiKey");
-  const decided = await client.ask((gatehouse) => gatehouse.post("/access/v1/evaluation", { body }), isAccessDecision);
+  const decided = await client.call((gatehouse) => gatehouse.post("/access/v1/evaluation", { body }), isAccessDecision);
   await (options.json === true ? writeJson(decided) : writeLines(explanationLines(decided)));
 }
 
@@ -96,7 +96,7 @@ async function findSubjects(
   const type = options.devices === true ? "device" : "user";
   const body = { subject: { type }, action, resource: destinationOf(options), context: contextOf(options) };
   const found = await allPages(options, (client, page) =>
-    client.ask((gatehouse) => gatehouse.post("/access/v1/search/subject", { body: { ...body, page } }), isFoundPage),
+    client.call((gatehouse) => gatehouse.post("/access/v1/search/subject", { body: { ...body, page } }), isFoundPage),
   );
   await writeFound(found, options, type === "user" ? "USER" : "DEVICE");
 }
@@ -106,7 +106,7 @@ async function findResources(options: CircumstanceOptions & SubjectOptions): Pro
   const context = { ...contextOf(options), ...deviceId };
   const body = { subject, action, resource: { type: "resource" }, context };
   const found = await allPages(options, (client, page) =>
-    client.ask((gatehouse) => gatehouse.post("/access/v1/search/resource", { body: { ...body, page } }), isFoundPage),
+    client.call((gatehouse) => gatehouse.post("/access/v1/search/resource", { body: { ...body, page } }), isFoundPage),
   );
   await writeFound(found, options, "RESOURCE");
 }
@@ -133,7 +133,7 @@ async function allPages(
 
 async function writeFound(found: readonly FoundAccess[], { json }: ApiOptions, title: string): Promise<void> {
   if (json === true) return writeJson(found);
-  if (found.length === 0) return writeLines(["Nothing was found."]);
+  if (found.length === 0) return writeLines(["No results."]);
   const rows = found.map(({ id, name, policy, gateways = [], mode }) => [
     name,
     policy?.name ?? "",
@@ -151,7 +151,7 @@ function subjectOf({ user, device }: SubjectOptions): {
     return { subject: { type: "user", id: user }, deviceId: device === undefined ? {} : { deviceId: device } };
   }
   if (device !== undefined) return { subject: { type: "device", id: device }, deviceId: {} };
-  throw usage("Say who asks: --user, --device, or both.");
+  throw usage("The subject is missing. Use --user, --device, or both.");
 }
 
 function destinationOf({ resource, address, protocol, port }: DestinationOptions) {
@@ -159,8 +159,8 @@ function destinationOf({ resource, address, protocol, port }: DestinationOptions
     const properties = { ...(protocol === undefined ? {} : { protocol }), ...(port === undefined ? {} : { port }) };
     return { type: "address", id: address, properties };
   }
-  if (resource === undefined) throw usage("Say what is asked for: --resource, or --address.");
-  if (protocol !== undefined || port !== undefined) throw usage("--protocol and --port belong to --address.");
+  if (resource === undefined) throw usage("The destination is missing. Use --resource or --address.");
+  if (protocol !== undefined || port !== undefined) throw usage("--protocol and --port require --address.");
   return { type: "resource", id: resource };
 }
 
@@ -178,11 +178,11 @@ function usage(message: string): CommandFailure {
 
 function parsePort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (port < 1 || port > 65_535) throw new InvalidArgumentError("It must be a number from 1 to 65535.");
+  if (port < 1 || port > 65_535) throw new InvalidArgumentError("Use a number from 1 to 65535.");
   return port;
 }
 
-/** `no_policy_allows` as people write. */
+/** The code in words, such as "no policy allows". */
 function words(code: string): string {
   return code.replaceAll(/[_-]/g, " ");
 }
@@ -200,11 +200,11 @@ function explanationLines({ decision, context }: AccessDecision): readonly strin
   if (explanation === undefined) return lines;
   const { policies, otherPolicies, nearestMiss } = explanation;
   if (policies.length > 0) lines.push("", "Policies, in order of evaluation:", ...policies.flatMap(policyLines));
-  if (otherPolicies > 0) lines.push(`  and ${otherPolicies} more, about other destinations or later`);
+  if (otherPolicies > 0) lines.push(`  and ${otherPolicies} more, for other destinations or later in the order`);
   if (nearestMiss !== undefined) {
     const would =
-      nearestMiss.policy === undefined ? "It would be allowed" : `${nearestMiss.policy.name} would allow it`;
-    lines.push("", `${would}, were it so that:`, ...nearestMiss.missing.map((fact) => `  ${missingText(fact)}`));
+      nearestMiss.policy === undefined ? "This would be allowed" : `"${nearestMiss.policy.name}" would allow this`;
+    lines.push("", `${would} if:`, ...nearestMiss.missing.map((fact) => `  ${missingText(fact)}`));
   }
   return lines;
 }
@@ -220,9 +220,9 @@ function policyLines({ policy, action: allows, outcome, sourceMatches, rule }: C
 }
 
 function conditionText({ text, met, error, values }: RuleCondition): string {
-  const state = met === undefined ? "fails  " : met ? "met    " : "not met";
+  const state = met === undefined ? "error  " : met ? "met    " : "not met";
   const seen = values.map(({ name, value, error: missing }) =>
-    missing === undefined ? `${name} is ${value ?? "absent"}` : `${name}: ${missing}`,
+    missing === undefined ? `${name} is ${value ?? "missing"}` : `${name}: ${missing}`,
   );
   const why = met === undefined && error !== undefined && seen.length === 0 ? [error] : seen;
   return `${state}  ${onOneLine(text)}${why.length === 0 ? "" : `  [${why.join("; ")}]`}`;
@@ -233,18 +233,18 @@ function missingText(fact: MissingAccessFact): string {
   switch (fact.kind) {
     case "subject":
     case "destination":
-      return `not: ${words(fact.reason ?? "")}`;
+      return `not ${words(fact.reason ?? "")}`;
     case "denied-by":
-      return `${fact.policy?.name ?? "a policy"} did not deny it`;
+      return `${fact.policy === undefined ? "a policy" : `"${fact.policy.name}"`} did not deny this`;
     case "source": {
-      const ways = [
-        fact.anyGroup === true ? "the user is in some group" : "",
-        fact.anyDevice === true ? "a device asks" : "",
+      const alternatives = [
+        fact.anyGroup === true ? "the user is in any group" : "",
+        fact.anyDevice === true ? "the user has a device" : "",
         names(fact.groups) === "" ? "" : `the user is in ${names(fact.groups)}`,
         names(fact.users) === "" ? "" : `the user is ${names(fact.users)}`,
         names(fact.devices) === "" ? "" : `the device is ${names(fact.devices)}`,
       ];
-      return ways.filter((way) => way !== "").join(", or ");
+      return alternatives.filter((text) => text !== "").join(", or ");
     }
     case "source-address":
       return `the request comes from ${(fact.sourceIps ?? []).join(" or ")}`;
@@ -253,7 +253,7 @@ function missingText(fact: MissingAccessFact): string {
   }
 }
 
-/** Rules may hold line breaks, and whatever else a terminal would obey. */
+/** Replaces line breaks and control characters, which rules can contain. */
 function onOneLine(text: string): string {
   return text.replaceAll(/[\s\p{Cc}]+/gu, " ");
 }

@@ -13,7 +13,7 @@ export interface ApiOptions {
 type KeyOption = "operatorKey" | "apiKey";
 
 const keyOptions = {
-  operatorKey: { flag: "--operator-key", variable: "GATEHOUSE_OPERATOR_KEY", description: "The operator's key." },
+  operatorKey: { flag: "--operator-key", variable: "GATEHOUSE_OPERATOR_KEY", description: "The operator key." },
   apiKey: { flag: "--api-key", variable: "GATEHOUSE_API_KEY", description: "An API key of the tenant." },
 } as const;
 
@@ -21,34 +21,42 @@ export function addApiOptions(command: Command, key: KeyOption): Command {
   const { flag, variable, description } = keyOptions[key];
   return command
     .addOption(
-      new Option("--url <url>", "Where Gatehouse serves.").env("GATEHOUSE_URL").default("http://127.0.0.1:8080"),
+      new Option("--url <url>", "Base URL of the Gatehouse server.")
+        .env("GATEHOUSE_URL")
+        .default("http://127.0.0.1:8080"),
     )
     .addOption(new Option(`${flag} <key>`, description).env(variable))
     .option("--json", "Print JSON.");
 }
 
-/** @throws CommandFailure when there is no key, or no URL that can be called */
+/**
+ * Creates a client from the options of a command.
+ *
+ * @throws CommandFailure if the key is missing or the URL is malformed
+ */
 export function apiClient(options: ApiOptions, key: KeyOption): ApiClient {
   const { flag, variable } = keyOptions[key];
   const value = options[key];
   if (value === undefined || value === "") {
-    throw new CommandFailure(`A key is needed: ${flag}, or ${variable}.`, { exitCode: exitCodes.usage });
+    throw new CommandFailure(`The key is missing. Set ${flag} or ${variable}.`, { exitCode: exitCodes.usage });
   }
   if (!/^[\u0021-\u007e]+$/.test(value)) {
-    throw new CommandFailure(`${flag} holds a space or a character that no key has.`, { exitCode: exitCodes.usage });
+    throw new CommandFailure(`${flag} contains a space or another character that no key contains.`, {
+      exitCode: exitCodes.usage,
+    });
   }
   return new ApiClient(callableUrl(options.url), value);
 }
 
-/** What is wrong is said without the URL where that may hold a secret. */
+/** Validates the URL. The error omits the URL if it can contain a secret. */
 function callableUrl(text: string): string {
   const url = /^https?:\/\//.test(text) && URL.canParse(text) ? new URL(text) : undefined;
   if (/[@?#]/.test(text)) {
-    const message = `--url (or GATEHOUSE_URL) must be an address alone, such as http://127.0.0.1:8080: without user name, password, ? and #. The key goes into an option of its own.`;
+    const message = `--url (or GATEHOUSE_URL) must be a base URL such as http://127.0.0.1:8080, without user name, password, ? and #. Pass the key with its own option.`;
     throw new CommandFailure(message, { exitCode: exitCodes.usage });
   }
   if (url === undefined) {
-    const message = `--url must be a URL such as http://127.0.0.1:8080; it is ${JSON.stringify(text)}.`;
+    const message = `${JSON.stringify(text)} is not a valid --url. Use a URL such as http://127.0.0.1:8080.`;
     throw new CommandFailure(message, { exitCode: exitCodes.usage });
   }
   return url.href;

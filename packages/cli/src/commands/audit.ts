@@ -19,7 +19,7 @@ interface VerifyOptions {
   readonly json?: true;
 }
 
-/** What was verified: a tenant in the database, or an export. */
+/** A verified record: of a tenant in the database, or an export. */
 interface Verified extends Report {
   readonly tenantId: string;
   readonly publicKey: string;
@@ -27,17 +27,21 @@ interface Verified extends Report {
 }
 
 export function addAuditCommands(program: Command): void {
-  const audit = program.command("audit").summary("check the audit record").description("Check the audit record.");
+  const audit = program.command("audit").summary("verify the audit record").description("Verify the audit record.");
   const verify = audit
     .command("verify")
-    .summary("find any change, gap or reordering in audit records")
+    .summary("find changes, gaps and reordering in audit records")
     .description(
-      "Verifies the audit record: in the database, of all tenants or one, or in an NDJSON export. Finds entries that were changed, removed, inserted or moved, and says which. Reads only; ends with 1 when anything is wrong.",
+      "Verifies audit records: those of all tenants or of one tenant in the database, or an NDJSON export. Reports entries that were changed, removed, inserted or moved. Changes nothing. Exits with 1 if there is any problem.",
     )
-    .option("--file <path>", "An NDJSON export to verify in place of the database; - is standard input.")
-    .option("--tenant <id>", "Only this tenant of the database.", parseId)
-    .option("--public-key <base64>", "What signatures must be made with, as exports show it.")
-    .option("--expect-head <hash>", "The head of an earlier verification, which must be in the chain still.", parseHash)
+    .option("--file <path>", "NDJSON export to verify instead of the database; - for standard input.")
+    .option("--tenant <id>", "Verify only this tenant.", parseId)
+    .option("--public-key <base64>", "Public key that must verify the signatures, as shown in exports.")
+    .option(
+      "--expect-head <hash>",
+      "Head hash of an earlier verification, which must still be in the chain.",
+      parseHash,
+    )
     .option("--json", "Print JSON.")
     .action(({ file, tenant, publicKey, expectHead, json, ...flags }: VerifyOptions) =>
       verifyAll(
@@ -57,7 +61,7 @@ Examples:
 }
 
 function parseHash(text: string): string {
-  if (!/^[0-9a-f]{64}$/.test(text)) throw new InvalidArgumentError("It must be 64 hexadecimal digits in lower case.");
+  if (!/^[0-9a-f]{64}$/.test(text)) throw new InvalidArgumentError("Use 64 lower-case hexadecimal digits.");
   return text;
 }
 
@@ -66,7 +70,7 @@ async function* inDatabase(
   flags: Readonly<Record<string, string>>,
 ): AsyncGenerator<Verified> {
   if (options.expectHead !== undefined && options.tenantId === undefined) {
-    throw new CommandFailure("--expect-head is one tenant's: name it with --tenant.", { exitCode: exitCodes.usage });
+    throw new CommandFailure("--expect-head applies to one tenant. Add --tenant.", { exitCode: exitCodes.usage });
   }
   const config = readConfig({ flags, environment: process.env });
   const { verifyAudit } = await import("@gatehouse/server/verify-audit");
@@ -81,7 +85,7 @@ async function* inFile(path: string, options: VerifyExportOptions): AsyncGenerat
   } catch (error) {
     if (error instanceof NotAnExportError) throw new CommandFailure(error.message);
     if (error instanceof Error && "syscall" in error) {
-      throw new CommandFailure(`${path} cannot be read: ${error.message}.`);
+      throw new CommandFailure(`Cannot read ${path}: ${error.message}.`);
     }
     throw error;
   }
@@ -97,17 +101,17 @@ async function verifyAll(records: AsyncIterable<Verified>, json: boolean): Promi
   }
   if (json) await writeJson(all);
   if (problems > 0) {
-    const message = `The audit record is not as it was written: ${problems} ${problems === 1 ? "problem" : "problems"}.`;
+    const message = `The audit record was changed: ${problems} ${problems === 1 ? "problem" : "problems"} found.`;
     throw new CommandFailure(message, { body: { title: message, problems } });
   }
 }
 
 function linesOf(record: Verified): readonly string[] {
   const { tenantId, findings, problems, events, leftOut, prunedThrough, head, signedThrough, filters = [] } = record;
-  const lines = [`Tenant ${tenantId}: ${problems === 0 ? "in order" : "NOT IN ORDER"}`];
+  const lines = [`Tenant ${tenantId}: ${problems === 0 ? "intact" : "NOT INTACT"}`];
   lines.push(`  Entries      ${events}, through position ${head.position}`);
-  if (prunedThrough > 0) lines.push(`  Pruned       through position ${prunedThrough}, as a signed stub tells`);
-  if (filters.length > 0) lines.push(`  Filtered     ${filters.join("; ")}: ${leftOut} sealed entries were left out`);
+  if (prunedThrough > 0) lines.push(`  Pruned       through position ${prunedThrough}, according to a signed stub`);
+  if (filters.length > 0) lines.push(`  Filtered     ${filters.join("; ")}: ${leftOut} sealed entries omitted`);
   lines.push(`  Signed       through position ${signedThrough}`);
   lines.push(`  Public key   ${record.publicKey}`, `  Head         ${head.hash}`);
   if (problems === 0) return lines;

@@ -5,7 +5,6 @@ import {
   Configuration as Form,
 } from "@gatehouse/contract/records/configuration";
 import type { Command } from "commander";
-import { isConfiguration, isConfigurationPlan } from "../answers.ts";
 import type { ApiClient } from "../api-client.ts";
 import {
   type ConfigurationFile,
@@ -13,16 +12,17 @@ import {
   readConfigurationFile,
   standardInput,
 } from "../configuration-file.ts";
-import { CommandEnd, CommandFailure, exitCodes } from "../failure.ts";
+import { CommandExit, CommandFailure, exitCodes } from "../failure.ts";
 import { writeError, writeJson, writeLines, writeText } from "../output.ts";
 import { planLines, summaryText } from "../plan-lines.ts";
+import { isConfiguration, isConfigurationPlan } from "../response-checks.ts";
 import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
-import { ask } from "./ask.ts";
+import { prompt } from "./prompt.ts";
 import { enforcementLines, enforcementOf, waitOption, waitQuery } from "./wait.ts";
 
 const path = "/tenants/configuration";
 
-/** Thousands of records take longer than one, and gateways up to a minute, in milliseconds. */
+/** The time limit in milliseconds: thousands of records take long, and gateways up to a minute. */
 const timeoutMs = 180_000;
 
 interface PlanOptions extends ApiOptions {
@@ -39,33 +39,38 @@ export function addConfigurationCommands(program: Command): void {
   const exporting = program
     .command("export")
     .summary("write the tenant's configuration as YAML")
-    .description("Writes the tenant's configuration as YAML: names, not ids; no secrets.")
-    .option("--output <file>", "Where to write it; absent: to standard output.")
+    .description("Writes the tenant's configuration as YAML, with names instead of ids and without secrets.")
+    .option("--output <file>", "Output file (default: standard output).")
     .action(exportConfiguration);
   const planning = program
     .command("plan")
     .summary("show what applying a file would change")
     .description("Shows what applying a file would change. Changes nothing.")
     .argument("<file>", "a configuration in YAML; - for standard input")
-    .option("--detailed-exit-code", "Exit with 3 when there are changes.")
+    .option("--detailed-exit-code", "Exit with 3 if there are changes.")
     .action(planConfiguration);
   const applying = program
     .command("apply")
-    .summary("make the tenant as a file says")
-    .description("Makes the tenant as a file says: all or nothing. Shows the plan, and asks first.")
+    .summary("apply a configuration file to the tenant")
+    .description(
+      "Changes the tenant to match a configuration file, in one transaction. Shows the plan and asks for confirmation first.",
+    )
     .argument("<file>", "a configuration in YAML; - for standard input, with --yes")
-    .option("--yes", "Do not ask.")
-    .option("--override-reason <text>", "Why enforced access tests may be broken; it goes into the audit record.")
+    .option("--yes", "Apply without confirmation.")
+    .option(
+      "--override-reason <text>",
+      "Reason for overriding enforced access tests. It is stored in the audit record.",
+    )
     .addOption(waitOption())
     .action(applyConfiguration)
     .addHelpText(
       "after",
       `
-A section of the file is the whole truth about its kind: what it does not list is deleted. A section that is
-left out is left alone. What was shown is what is applied: if the tenant changes in between, nothing is done.
+A section of the file lists all records of its kind: records that it does not list are deleted. Records of an
+omitted section stay unchanged. If the tenant changes after the plan was shown, nothing is applied.
 
-With --wait the command ends when every gateway has said that it enforces the tenant as it is then, also where
-nothing had to be changed. It names those that have not, and exits with 4; what was applied stays applied.
+With --wait, the command waits until every gateway has confirmed that it enforces the tenant's current state, even
+if nothing had to be changed. Otherwise it lists the remaining gateways and exits with 4; the changes stay applied.
 
 Examples:
   gatehouse export --output gatehouse.yaml
@@ -78,8 +83,8 @@ Examples:
 
 async function exportConfiguration(options: ApiOptions & { output?: string }): Promise<void> {
   const client = apiClient(options, "apiKey");
-  const configuration = await client.ask((gatehouse) => gatehouse.get(path, { timeoutMs }), isConfiguration);
-  tellOfMissing(configuration);
+  const configuration = await client.call((gatehouse) => gatehouse.get(path, { timeoutMs }), isConfiguration);
+  reportOmittedSections(configuration);
   const text =
     options.json === true
       ? `${JSON.stringify(configuration, undefined, 2)}\n`
@@ -89,15 +94,15 @@ async function exportConfiguration(options: ApiOptions & { output?: string }): P
     await writeFile(options.output, text);
   } catch (error) {
     throw new CommandFailure(
-      `${options.output} cannot be written: ${error instanceof Error ? error.message : String(error)}.`,
+      `Cannot write ${options.output}: ${error instanceof Error ? error.message : String(error)}.`,
     );
   }
 }
 
-/** A section that the key may not read looks like one that nobody wanted. */
-function tellOfMissing(configuration: Configuration): void {
+/** Reports omitted sections. Otherwise a section that the key cannot read would look as if it had no records. */
+function reportOmittedSections(configuration: Configuration): void {
   const missing = Object.keys(Form.properties).filter((section) => !(section in configuration));
-  if (missing.length > 0) writeError(`Left out, since the key may not read them: ${missing.join(", ")}.\n`);
+  if (missing.length > 0) writeError(`Omitted sections that the key cannot read: ${missing.join(", ")}.\n`);
 }
 
 async function planConfiguration(name: string, options: PlanOptions): Promise<void> {
@@ -105,14 +110,17 @@ async function planConfiguration(name: string, options: PlanOptions): Promise<vo
   const plan = await planOf(client, await readConfigurationFile(name));
   if (options.json === true) await writeJson(plan);
   else await writeLines([...planLines(plan), planSummary(plan)]);
-  if (options.detailedExitCode === true && plan.changes.length > 0) throw new CommandEnd(exitCodes.changes);
+  if (options.detailedExitCode === true && plan.changes.length > 0) throw new CommandExit(exitCodes.changes);
 }
 
 async function applyConfiguration(name: string, options: ApplyOptions): Promise<void> {
   const client = apiClient(options, "apiKey");
-  const mayAsk = process.stdin.isTTY === true && name !== standardInput && options.json !== true;
-  if (options.yes !== true && !mayAsk) {
-    throw new CommandFailure("There is nobody to ask: confirm it with --yes.", { exitCode: exitCodes.usage });
+  const canConfirm = process.stdin.isTTY === true && name !== standardInput && options.json !== true;
+  if (options.yes !== true && !canConfirm) {
+    throw new CommandFailure(
+      "Confirmation requires a terminal and a file other than standard input. Use --yes to apply without confirmation.",
+      { exitCode: exitCodes.usage },
+    );
   }
   const file = await readConfigurationFile(name);
   const plan = await planOf(client, file);
@@ -125,16 +133,16 @@ async function applyConfiguration(name: string, options: ApplyOptions): Promise<
   if (
     plan.changes.length > 0 &&
     options.yes !== true &&
-    (await ask("Apply these changes? Only yes is taken for it: ")) !== "yes"
+    (await prompt("Apply these changes? Enter yes to confirm: ")) !== "yes"
   ) {
-    throw new CommandFailure("Nothing was changed.");
+    throw new CommandFailure("Cancelled. Nothing was changed.");
   }
   const body = asConfiguration(file);
   const ifMatch = `"${plan.generation}"`;
   const override = overrideReason === undefined ? {} : { overrideReason };
   const query = wait === undefined ? {} : { query: waitQuery(wait) };
-  const done = await located(file, () =>
-    client.ask(
+  const done = await withPositions(file, () =>
+    client.call(
       (gatehouse) => gatehouse.post(`${path}/apply`, { body, ifMatch, timeoutMs, ...query, ...override }),
       isConfigurationPlan,
     ),
@@ -146,36 +154,36 @@ async function applyConfiguration(name: string, options: ApplyOptions): Promise<
     const lines = done.changes.length === 0 ? [] : [applied];
     await writeLines([...lines, ...(enforcement === undefined ? [] : enforcementLines(enforcement))]);
   }
-  if (enforcement !== undefined && enforcement.state !== "applied") throw new CommandEnd(exitCodes.notEnforced);
+  if (enforcement !== undefined && enforcement.state !== "applied") throw new CommandExit(exitCodes.notEnforced);
 }
 
 function planOf(client: ApiClient, file: ConfigurationFile): Promise<ConfigurationPlan> {
   const body = asConfiguration(file);
-  return located(file, () =>
-    client.ask((gatehouse) => gatehouse.post(`${path}/plan`, { body, timeoutMs }), isConfigurationPlan),
+  return withPositions(file, () =>
+    client.call((gatehouse) => gatehouse.post(`${path}/plan`, { body, timeoutMs }), isConfigurationPlan),
   );
 }
 
-/** Whether it is one is for the other side to say, which knows the rules as well as the form. */
+/** The document as a configuration. The server validates it. */
 function asConfiguration({ document }: ConfigurationFile): Configuration {
   return document as Configuration;
 }
 
 function planSummary(plan: ConfigurationPlan): string {
-  if (plan.changes.length === 0) return "Nothing to change: the tenant is as the file says.";
+  if (plan.changes.length === 0) return "No changes. The tenant matches the file.";
   return `Plan: ${summaryText(plan, ["to create", "to change", "to delete"])}.`;
 }
 
-/** Runs a call, and says of what is wrong with the document where that stands in the file. */
-async function located<T>(file: ConfigurationFile, call: () => Promise<T>): Promise<T> {
+/** Runs a call, and adds file positions to errors about the document. */
+async function withPositions<T>(file: ConfigurationFile, call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
     if (!(error instanceof CommandFailure) || error.problem === undefined) throw error;
     const { problem } = error;
     if (problem.code === "precondition_failed") {
-      throw new CommandFailure("The tenant has changed since the plan was made: nothing was applied.", {
-        details: ["Run gatehouse plan again, and look at what it shows now."],
+      throw new CommandFailure("The tenant has changed since the plan was made. Nothing was applied.", {
+        details: ["Run gatehouse plan again and review the new plan."],
         body: problem,
       });
     }

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { DeviceFolder, Enrolment } from "@gatehouse/device/configuration/device-folder";
-import { isListedUser, isNewDevice, isNewDeviceToken } from "../answers.ts";
 import type { ApiClient } from "../api-client.ts";
 import { CommandFailure } from "../failure.ts";
+import { isListedUser, isNewDevice, isNewDeviceToken } from "../response-checks.ts";
 
-/** What a device is registered with. */
+/** The properties with which a device is registered. */
 export interface DeviceDescription {
   readonly name: string;
-  /** The user's id or e-mail address. */
+  /** Id or e-mail address of the user. */
   readonly user: string;
   readonly hardwareId: string;
   readonly os: string;
@@ -17,9 +17,9 @@ export interface DeviceDescription {
 }
 
 /**
- * Registers this machine and gets its token. Interrupted anywhere, it is completed by doing it again.
+ * Registers this machine and fetches its token. If it is interrupted, running it again completes it.
  *
- * @throws CommandFailure when Gatehouse says no
+ * @throws CommandFailure if the API returns an error
  */
 export async function enrolDevice(
   client: ApiClient,
@@ -29,7 +29,7 @@ export async function enrolDevice(
 ): Promise<Enrolment> {
   await folder.make();
   const registered = (await folder.enrolment()) ?? (await register(client, folder, url, await described()));
-  const { token } = await client.ask(
+  const { token } = await client.call(
     (gatehouse) => gatehouse.post("/tenants/devices/{id}/rotate-token", { path: { id: registered.device } }),
     isNewDeviceToken,
   );
@@ -48,11 +48,11 @@ async function register(
   const body = { ...description, userId, publicKey: await folder.publicKey() };
   const before = await folder.pendingEnrolment();
   const isSame = before?.url === url && isDeepStrictEqual(before.body, body);
-  // Asked for with the same key, a registration whose answer was lost is not made twice.
+  // With the same idempotency key, a registration whose response was lost is not repeated.
   const begun = isSame ? before : { url, idempotencyKey: randomUUID(), body };
   await folder.storePendingEnrolment(begun);
   const { idempotencyKey } = begun;
-  const made = await client.ask(
+  const made = await client.call(
     (gatehouse) => gatehouse.post("/tenants/devices", { body, idempotencyKey }),
     isNewDevice,
   );
@@ -71,6 +71,6 @@ async function userOf(client: ApiClient, user: string): Promise<{ readonly id: s
     if (email.toLowerCase() === user.toLowerCase()) return { id, label: email };
   }
   throw new CommandFailure(`No user has the e-mail address ${user}.`, {
-    details: ["Invite the user first, or give the user's id: --user."],
+    details: ["Invite the user first, or use the user's id with --user."],
   });
 }

@@ -1,4 +1,4 @@
-/** `gatehouse device` against a server that answers as Gatehouse does, and fails where a test wants it to. */
+/** `gatehouse device` against a fake server that can be made to fail. */
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -21,7 +21,7 @@ const gateway = {
 };
 const configuration = { device, ipv4: "100.64.0.1", ipv6: "fd64::1", gateways: [gateway] };
 
-interface Asked {
+interface SentRequest {
   readonly call: string;
   readonly key: string | undefined;
   readonly idempotencyKey: string | undefined;
@@ -33,14 +33,14 @@ describe("gatehouse device", () => {
   let state: string;
   let url: string;
   let server: Server;
-  let asked: Asked[];
-  /** Calls that fail, by their beginning. */
+  let requests: SentRequest[];
+  /** Prefixes of calls that fail. */
   let failing: string[];
 
   beforeEach(async () => {
     folder = await mkdtemp(path.join(tmpdir(), "gatehouse-device-"));
     state = path.join(folder, "state");
-    asked = [];
+    requests = [];
     failing = [];
     server = createServer(async (request, response) => {
       const [status, answer] = await answerTo(request);
@@ -61,13 +61,13 @@ describe("gatehouse device", () => {
     for await (const chunk of request) text += chunk;
     const call = `${request.method} ${decodeURIComponent(request.url ?? "")}`;
     const { apikey, "idempotency-key": idempotencyKey } = request.headers;
-    asked.push({
+    requests.push({
       call,
       key: typeof apikey === "string" ? apikey : undefined,
       idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined,
       body: text === "" ? undefined : JSON.parse(text),
     });
-    if (failing.some((beginning) => call.startsWith(beginning))) {
+    if (failing.some((prefix) => call.startsWith(prefix))) {
       const problem = { type: "about:blank", title: "Conflict", status: 409, detail: "Not today.", code: "conflict" };
       return [409, { ...problem, instance: "/", requestId: "r-1" }];
     }
@@ -75,7 +75,7 @@ describe("gatehouse device", () => {
       return [200, pageOf([{ id: user, email: "ann@example.com" }])];
     }
     if (call.startsWith("GET /tenants/users")) return [200, pageOf([])];
-    if (call === "POST /tenants/devices") return [201, { id: device, name: asked.at(-1)?.body?.name }];
+    if (call === "POST /tenants/devices") return [201, { id: device, name: requests.at(-1)?.body?.name }];
     if (call === `POST /tenants/devices/${device}/rotate-token`) return [200, { token: "gatehouse_device_secret" }];
     if (call === `GET /tenants/devices/${device}/configuration`) return [200, configuration];
     return [404, {}];
@@ -86,12 +86,12 @@ describe("gatehouse device", () => {
   const enrol = (...args: string[]) => runHere(["device", "enrol", ...args, ...withKey()]);
   const ann = ["--user", "ann@example.com", "--hardware-id", "SERIAL-1", "--name", "Laptop"];
 
-  test("enrol makes a key, registers it, takes the token, and keeps both for root alone", async () => {
+  test("enrol creates a key, registers it, fetches the token, and stores both for root only", async () => {
     const { code, output, errors } = await enrol(...ann);
     expect(code, errors).toBe(0);
     expect(output).toContain(`Enrolled as Laptop (${device}) of ann@example.com at ${url}.`);
     expect(output).toContain(`sudo gatehouse device run --state-folder ${state}`);
-    const [, registered] = asked;
+    const [, registered] = requests;
     expect(registered?.body).toMatchObject({ name: "Laptop", userId: user, hardwareId: "SERIAL-1" });
     expect(registered?.body?.publicKey).toBe(await new DeviceFolder(state).publicKey());
     expect(registered?.body).toHaveProperty("osVersion");
@@ -105,64 +105,64 @@ describe("gatehouse device", () => {
       user: "ann@example.com",
       token: "gatehouse_device_secret",
     });
-    // Neither the API key nor the private key went anywhere.
+    // Neither the API key nor the private key is stored, sent or shown.
     expect(kept + output).not.toContain("gatehouse_key_test");
     const privateKey = await new DeviceFolder(state).privateKey();
-    expect(JSON.stringify(asked) + output + kept).not.toContain(privateKey);
+    expect(JSON.stringify(requests) + output + kept).not.toContain(privateKey);
     expect(output).not.toContain("gatehouse_device_secret");
   });
 
-  test("enrol again says as what the machine is enrolled, and asks nobody", async () => {
+  test("enrol reports an existing enrolment without calling the API", async () => {
     await enrol(...ann);
-    const before = asked.length;
+    const before = requests.length;
     const { code, output } = await enrol("--user", "bob@example.com");
     expect(code).toBe(0);
-    expect(output).toContain(`This machine is enrolled already, as Laptop (${device}) of ann@example.com`);
-    expect(output).toContain("Enrol it anew:");
-    expect(asked).toHaveLength(before);
+    expect(output).toContain(`This machine is already enrolled as Laptop (${device}) of ann@example.com`);
+    expect(output).toContain("To enrol again:");
+    expect(requests).toHaveLength(before);
     const { output: json } = await enrol("--json");
     expect(JSON.parse(json)).toEqual({ url, device, name: "Laptop", user: "ann@example.com" });
   });
 
-  test("enrol completes what was interrupted before the token came", async () => {
+  test("enrol completes an enrolment that was interrupted before the token arrived", async () => {
     failing = [`POST /tenants/devices/${device}`];
     const first = await enrol(...ann);
     expect(first.code).toBe(1);
     expect(first.errors).toContain("Not today.");
     const running = await runHere(["device", "run", "--state-folder", state]);
-    expect(running.errors).toContain("not completed");
+    expect(running.errors).toContain("is incomplete");
     failing = [];
     const second = await runHere(["device", "enrol", "--api-key", "gatehouse_key_test", "--state-folder", state]);
     expect(second.code, second.errors).toBe(0);
-    expect(asked.filter(({ call }) => call === "POST /tenants/devices")).toHaveLength(1);
+    expect(requests.filter(({ call }) => call === "POST /tenants/devices")).toHaveLength(1);
   });
 
-  test("enrol repeats a registration whose answer was lost with the same key, and another one with another", async () => {
+  test("enrol repeats a registration with the same key if its response was lost, and uses another key for another registration", async () => {
     failing = ["POST /tenants/devices"];
     await enrol(...ann);
     await enrol(...ann);
     await enrol(...ann.with(5, "Other"));
-    const keys = asked.filter(({ call }) => call === "POST /tenants/devices").map((one) => one.idempotencyKey);
+    const keys = requests.filter(({ call }) => call === "POST /tenants/devices").map((one) => one.idempotencyKey);
     expect(keys).toHaveLength(3);
     expect(new Set(keys).size).toBe(2);
     expect(keys[0]).toBe(keys[1]);
   });
 
   test.each([
-    [["--hardware-id", "SERIAL-1"], 2, "Whose device is it?"],
+    [["--hardware-id", "SERIAL-1"], 2, "The user is missing."],
     [
       ["--user", "nobody@example.com", "--hardware-id", "SERIAL-1"],
       1,
       "No user has the e-mail address nobody@example.com.",
     ],
-  ])("enrol %j is refused", async (args, code, message) => {
+  ])("enrol %j is rejected", async (args, code, message) => {
     const ran = await enrol(...args);
     expect(ran.code).toBe(code);
     expect(ran.errors).toContain(message);
-    expect(asked.filter(({ call }) => call.startsWith("POST"))).toEqual([]);
+    expect(requests.filter(({ call }) => call.startsWith("POST"))).toEqual([]);
   });
 
-  test("config prints the present configuration of this device, with its private key", async () => {
+  test("config prints the current configuration of this device with its private key", async () => {
     await enrol(...ann);
     const { code, output, errors } = await runHere(["device", "config", "--api-key", "k", "--state-folder", state]);
     expect(code, errors).toBe(0);
@@ -170,20 +170,20 @@ describe("gatehouse device", () => {
     expect(output).toContain("Endpoint = 192.0.2.1:51820");
   });
 
-  test("config prints another device's without any, and needs a key for it", async () => {
+  test("config prints another device's configuration without a private key, and requires an API key", async () => {
     const { output } = await runHere(["device", "config", "--device", device, ...withKey()]);
     expect(output).toContain("# PrivateKey");
     expect(output).toContain("AllowedIPs = 100.64.255.1/32, fd64::ff:1/128, 10.80.0.0/24");
     const without = await runHere(["device", "config", "--device", device, "--url", url, "--state-folder", state]);
     expect(without.code).toBe(2);
-    expect(without.errors).toContain("A key is needed");
-    expect((await runHere(["device", "config", ...withKey()])).errors).toContain("give --device");
+    expect(without.errors).toContain("The key is missing.");
+    expect((await runHere(["device", "config", ...withKey()])).errors).toContain("Set --device");
   });
 
-  test("config prints what was used last where nobody can be asked", async () => {
+  test("config without an API key prints the last configuration", async () => {
     await enrol(...ann);
     const offline = ["device", "config", "--state-folder", state];
-    expect((await runHere(offline)).errors).toContain("not used any configuration yet");
+    expect((await runHere(offline)).errors).toContain("not received a configuration yet");
     await keep();
     const { code, output } = await runHere(offline);
     expect(code).toBe(0);
@@ -198,10 +198,10 @@ describe("gatehouse device", () => {
     await writeFile(path.join(state, "configuration.json"), JSON.stringify(kept), { mode: 0o600 });
   }
 
-  test("run says what it would do with --dry-run", async () => {
+  test("run --dry-run prints the commands", async () => {
     await enrol(...ann);
     const dry = ["device", "run", "--dry-run", "--interface", "gd0", "--state-folder", state];
-    expect((await runHere(dry)).output).toContain(`it would ask ${url} for one, as the device ${device}`);
+    expect((await runHere(dry)).output).toContain(`would request one from ${url} for the device ${device}`);
     await keep();
     const { output } = await runHere(dry);
     expect(output).toContain("ip link add dev gd0 type wireguard\n");
@@ -211,29 +211,29 @@ describe("gatehouse device", () => {
   });
 
   test.each([
-    [["--interface", "a; reboot"], 2, "A letter, then letters"],
-    [["--dns", "everywhere"], 2, "--dns must be an address"],
-  ])("run %j is refused", async (args, code, message) => {
+    [["--interface", "a; reboot"], 2, "Use a letter"],
+    [["--dns", "everywhere"], 2, "is not a valid --dns"],
+  ])("run %j is rejected", async (args, code, message) => {
     await enrol(...ann);
     const ran = await runHere(["device", "run", ...args, "--state-folder", state]);
     expect(ran.code).toBe(code);
     expect(ran.errors).toContain(message);
   });
 
-  test.each(["{", "[]"])("a state folder that says nothing is named, and what to do about it: %s", async (text) => {
+  test.each(["{", "[]"])("an invalid state folder is reported with a remedy: %s", async (text) => {
     await enrol(...ann);
     await writeFile(path.join(state, "enrolment.json"), text);
     for (const command of [["run"], ["config", "--api-key", "k"], ["enrol", "--api-key", "k"]]) {
       const { code, errors } = await runHere(["device", ...command, "--state-folder", state]);
       expect(code).toBe(1);
-      expect(errors).toContain(`${state} cannot be read: ${path.join(state, "enrolment.json")} `);
-      expect(errors).toContain(`delete the device at Gatehouse and empty ${state}`);
+      expect(errors).toContain(`Cannot read ${state}: ${path.join(state, "enrolment.json")} `);
+      expect(errors).toContain(`delete the device in Gatehouse and empty ${state}`);
       expect(errors).not.toContain("..");
       expect(errors).not.toContain("sudo");
     }
   });
 
-  test("run says how to enrol a machine that is not", async () => {
+  test("run explains how to enrol a machine that is not enrolled", async () => {
     const { code, errors } = await runHere(["device", "run", "--state-folder", state]);
     expect(code).toBe(1);
     expect(errors).toContain("gatehouse device enrol --user");

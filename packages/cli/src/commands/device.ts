@@ -3,9 +3,9 @@ import type { DeviceConfiguration } from "@gatehouse/contract/records/device-con
 import type { DeviceFolder, Enrolment } from "@gatehouse/device/configuration/device-folder";
 import { deviceInterfacePattern, machineFacts, runObstacle } from "@gatehouse/device/machine";
 import { type Command, InvalidArgumentError } from "commander";
-import { isDeviceConfiguration } from "../answers.ts";
 import { CommandFailure, exitCodes } from "../failure.ts";
 import { writeError, writeJson, writeLines, writeText } from "../output.ts";
+import { isDeviceConfiguration } from "../response-checks.ts";
 import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
 import { enrolDevice } from "./device-enrolment.ts";
 import { parseId } from "./parse-id.ts";
@@ -31,24 +31,24 @@ interface ConfigOptions extends ApiOptions, FolderOptions {
   readonly device?: string;
 }
 
-/** What Gatehouse is told. */
+/** The version that the device reports. */
 const agentVersion = "0.1.0";
 
 export function addDeviceCommands(program: Command): void {
   const device = program
     .command("device")
-    .summary("make this machine a device, and connect it")
-    .description("Makes this machine a device of a user, and connects it to what the user may reach.");
+    .summary("enrol this machine as a device and connect it")
+    .description("Enrols this machine as a user's device and connects it to the resources that the user can access.");
 
   const enrol = device
     .command("enrol")
     .summary("register this machine as a device")
     .description(
-      "Registers this machine as a device of a user, with a key of the tenant. The device's private key never leaves it; the API key is not kept. Interrupted, it is completed by running it again.",
+      "Registers this machine as a user's device. Requires an API key of the tenant, which is not stored. The device's private key never leaves the machine. If the command is interrupted, run it again.",
     )
-    .option("--user <user>", "The user's id or e-mail address.")
-    .option("--name <name>", "What the device is called; absent: the machine's host name.")
-    .option("--hardware-id <id>", "What identifies the machine; absent: /etc/machine-id.")
+    .option("--user <user>", "Id or e-mail address of the user.")
+    .option("--name <name>", "Name of the device (default: the host name).")
+    .option("--hardware-id <id>", "Identifier of the machine (default: the content of /etc/machine-id).")
     .action(enrolThisMachine)
     .addHelpText(
       "after",
@@ -61,21 +61,25 @@ Examples:
     );
   const running = device
     .command("run")
-    .summary("connect this device, and keep it so")
+    .summary("connect this device")
     .description(
-      "Connects this device with WireGuard, and follows every change. Linux; root, or CAP_NET_ADMIN. SIGINT and SIGTERM take the tunnel away and end it.",
+      "Connects this device with WireGuard and follows every configuration change. Runs on Linux as root or with CAP_NET_ADMIN. SIGINT and SIGTERM remove the tunnel and stop the command.",
     )
-    .option("--interface <name>", "Of WireGuard.", parseInterface, "gatehouse-dev0")
-    .option("--dns <place>", "Where names are answered, as address or address:port; off: nowhere.", "127.0.0.153")
-    .option("--dry-run", "Print what would be run for the kept configuration, and do nothing.")
+    .option("--interface <name>", "Name of the WireGuard interface.", parseInterface, "gatehouse-dev0")
+    .option(
+      "--dns <place>",
+      "Address or address:port of the DNS server on this device; off to disable it.",
+      "127.0.0.153",
+    )
+    .option("--dry-run", "Print the commands for the stored configuration without running them.")
     .action(runThisDevice);
   const config = device
     .command("config")
     .summary("print a device's configuration for wg-quick")
     .description(
-      "Prints a device's configuration as a file for wg-quick and other WireGuard programs: as it is now with an API key, else as this device used it last. It does not follow changes.",
+      "Prints a device's configuration in the format of wg-quick and other WireGuard programs. With an API key, prints the current configuration; otherwise, the last configuration of this device. The output does not follow later changes.",
     )
-    .option("--device <id>", "The device's id; absent: this machine's.", parseId)
+    .option("--device <id>", "Id of the device (default: this machine's device).", parseId)
     .action(printConfiguration)
     .addHelpText(
       "after",
@@ -87,7 +91,11 @@ Examples:
   addApiOptions(enrol, "apiKey");
   addApiOptions(config, "apiKey");
   for (const command of [enrol, running, config]) {
-    command.option("--state-folder <path>", "Keys and the last configuration.", "/var/lib/gatehouse-device");
+    command.option(
+      "--state-folder <path>",
+      "Folder with the keys and the last configuration.",
+      "/var/lib/gatehouse-device",
+    );
   }
 }
 
@@ -95,22 +103,22 @@ async function enrolThisMachine(options: EnrolOptions, command: Command): Promis
   const folder = await folderAt(options.stateFolder);
   const before = await enrolmentIn(folder);
   if (before?.token !== undefined) {
-    await told(options, before, [
-      `This machine is enrolled already, as ${enrolmentText(before)}.`,
+    await report(options, before, [
+      `This machine is already enrolled as ${enrolmentText(before)}.`,
       ...nextSteps(options, folder),
     ]);
     return;
   }
   if (before !== undefined && before.url !== options.url && isGiven(command, "url")) {
-    throw new CommandFailure(`Enrolling was begun at ${before.url}: complete it there, or empty ${folder.path}.`);
+    throw new CommandFailure(`Enrolment was started at ${before.url}. Complete it there, or empty ${folder.path}.`);
   }
   const url = before?.url ?? options.url;
   const client = apiClient({ ...options, url }, "apiKey");
   const enrolled = await enrolDevice(client, folder, url, () => descriptionOf(options));
-  await told(options, enrolled, [`Enrolled as ${enrolmentText(enrolled)}.`, ...nextSteps(options, folder)]);
+  await report(options, enrolled, [`Enrolled as ${enrolmentText(enrolled)}.`, ...nextSteps(options, folder)]);
 }
 
-/** Loaded late, as all that only devices need: other commands start without it. */
+/** Loaded on demand, like all modules that only devices need, so that other commands start faster. */
 async function folderAt(path: string): Promise<DeviceFolder> {
   const { DeviceFolder } = await import("@gatehouse/device/configuration/device-folder");
   return new DeviceFolder(resolve(path));
@@ -118,14 +126,14 @@ async function folderAt(path: string): Promise<DeviceFolder> {
 
 async function descriptionOf({ user, name, hardwareId }: EnrolOptions) {
   if (user === undefined || user === "") {
-    throw new CommandFailure("Whose device is it? Give --user, an e-mail address or an id.", {
+    throw new CommandFailure("The user is missing. Set --user to an e-mail address or an id.", {
       exitCode: exitCodes.usage,
     });
   }
   const facts = await machineFacts();
   const id = hardwareId ?? facts.hardwareId;
   if (id === undefined) {
-    throw new CommandFailure("This machine has no /etc/machine-id: say what identifies it with --hardware-id.", {
+    throw new CommandFailure("This machine has no /etc/machine-id. Set an identifier with --hardware-id.", {
       exitCode: exitCodes.usage,
     });
   }
@@ -133,8 +141,8 @@ async function descriptionOf({ user, name, hardwareId }: EnrolOptions) {
   return { user, name: name ?? facts.name, hardwareId: id, os, osVersion, appVersion: agentVersion };
 }
 
-/** The token is not shown: it is in the folder, and nobody needs it elsewhere. */
-function told({ json }: ApiOptions, { url, device, name, user }: Enrolment, lines: readonly string[]): Promise<void> {
+/** Reports an enrolment. The token stays in the folder, because no one needs it elsewhere. */
+function report({ json }: ApiOptions, { url, device, name, user }: Enrolment, lines: readonly string[]): Promise<void> {
   return json === true ? writeJson({ url, device, name, user }) : writeLines(lines);
 }
 
@@ -146,8 +154,8 @@ function nextSteps({ stateFolder }: FolderOptions, folder: DeviceFolder): readon
   const inFolder = stateFolder === "/var/lib/gatehouse-device" ? "" : ` --state-folder ${stateFolder}`;
   return [
     "",
-    `Connect it:       sudo gatehouse device run${inFolder}`,
-    `Enrol it anew:    delete the device at Gatehouse, empty ${folder.path}, and run this again.`,
+    `To connect:       sudo gatehouse device run${inFolder}`,
+    `To enrol again:   delete the device in Gatehouse, empty ${folder.path}, and run this command again.`,
   ];
 }
 
@@ -158,15 +166,18 @@ async function runThisDevice(options: RunOptions): Promise<void> {
   const { parseDnsAddress, printDryRun, runDevice } = await import("@gatehouse/device/run-device");
   const dns = options.dns === "off" ? undefined : parseDnsAddress(options.dns);
   if (dns === undefined && options.dns !== "off") {
-    throw new CommandFailure(`--dns must be an address, address:port, or off; it is ${JSON.stringify(options.dns)}.`, {
-      exitCode: exitCodes.usage,
-    });
+    throw new CommandFailure(
+      `${JSON.stringify(options.dns)} is not a valid --dns. Use an address, address:port, or off.`,
+      {
+        exitCode: exitCodes.usage,
+      },
+    );
   }
   if (options.dryRun === true) {
     const printed: string[] = [];
     if (await printDryRun(settings, (text) => printed.push(text))) return writeText(printed.join(""));
     return writeLines([
-      `No configuration is kept yet: it would ask ${enrolled.url} for one, as the device ${enrolled.device}.`,
+      `No configuration is stored yet. The agent would request one from ${enrolled.url} for the device ${enrolled.device}.`,
     ]);
   }
   const obstacle = await runObstacle();
@@ -183,14 +194,14 @@ function enrolmentIn(folder: DeviceFolder): Promise<Enrolment | undefined> {
 async function enrolledDevice(folder: DeviceFolder): Promise<Enrolment & { readonly token: string }> {
   const enrolment = await enrolmentIn(folder);
   if (enrolment === undefined) {
-    throw new CommandFailure(`This machine is not enrolled: there is nothing in ${folder.path}.`, {
-      details: ["Enrol it: gatehouse device enrol --user ann@example.com"],
+    throw new CommandFailure(`This machine is not enrolled: ${folder.path} has no enrolment.`, {
+      details: ["Run gatehouse device enrol --user ann@example.com first."],
     });
   }
   const { token } = enrolment;
   if (token !== undefined) return { ...enrolment, token };
-  throw new CommandFailure("Enrolling this machine was not completed.", {
-    details: ["Complete it: run gatehouse device enrol again."],
+  throw new CommandFailure("The enrolment of this machine is incomplete.", {
+    details: ["Run gatehouse device enrol again."],
   });
 }
 
@@ -202,7 +213,7 @@ async function printConfiguration(options: ConfigOptions, command: Command): Pro
   });
   const device = options.device ?? enrolment?.device;
   if (device === undefined) {
-    throw new CommandFailure("Of which device? This machine is not enrolled: give --device.", {
+    throw new CommandFailure("The device is missing, and this machine is not enrolled. Set --device.", {
       exitCode: exitCodes.usage,
     });
   }
@@ -210,29 +221,29 @@ async function printConfiguration(options: ConfigOptions, command: Command): Pro
   const isOwn = device === enrolment?.device;
   const privateKey = isOwn ? await folder.privateKey() : undefined;
   const hasKey = options.apiKey !== undefined && options.apiKey !== "";
-  if (!hasKey && !isOwn) apiClient(options, "apiKey"); // says that a key is needed
-  if (!hasKey) return printed(options, ...(await keptConfiguration(folder, privateKey)));
+  if (!hasKey && !isOwn) apiClient(options, "apiKey"); // throws because the key is missing
+  if (!hasKey) return printed(options, ...(await storedConfiguration(folder, privateKey)));
   const url = isOwn && enrolment !== undefined && !isGiven(command, "url") ? enrolment.url : options.url;
-  const current = await apiClient({ ...options, url }, "apiKey").ask(
+  const current = await apiClient({ ...options, url }, "apiKey").call(
     (gatehouse) => gatehouse.get("/tenants/devices/{id}/configuration", { path: { id: device } }),
     isDeviceConfiguration,
   );
   await printed(options, current, wgQuickText(current, { privateKey, asOf: Date.now(), expiresAt: undefined }));
 }
 
-async function keptConfiguration(
+async function storedConfiguration(
   folder: DeviceFolder,
   privateKey: string | undefined,
 ): Promise<[configuration: DeviceConfiguration, text: string]> {
   const { wgQuickText } = await import("@gatehouse/device/wg-quick");
-  const kept = await folder.configuration();
-  if (kept === undefined || !isDeviceConfiguration(kept.content)) {
-    throw new CommandFailure("This device has not used any configuration yet.", {
-      details: ["Give an API key with devices:read, --api-key, to ask Gatehouse for the present one."],
+  const stored = await folder.configuration();
+  if (stored === undefined || !isDeviceConfiguration(stored.content)) {
+    throw new CommandFailure("This device has not received a configuration yet.", {
+      details: ["To request the current configuration, set --api-key to a key with the permission devices:read."],
     });
   }
-  const { issuedAt: asOf, expiresAt } = kept.header;
-  return [kept.content, wgQuickText(kept.content, { privateKey, asOf, expiresAt })];
+  const { issuedAt: asOf, expiresAt } = stored.header;
+  return [stored.content, wgQuickText(stored.content, { privateKey, asOf, expiresAt })];
 }
 
 function printed({ json }: ApiOptions, configuration: DeviceConfiguration, text: string): Promise<void> {
@@ -247,15 +258,15 @@ function unreadable(error: unknown, folder: DeviceFolder): CommandFailure {
   const reason = error instanceof Error ? error.message : String(error);
   const isForbidden = error instanceof Error && "code" in error && error.code === "EACCES";
   const remedy = isForbidden
-    ? "Run it as root, with sudo."
-    : `To enrol this machine anew, delete the device at Gatehouse and empty ${folder.path}.`;
+    ? "Run the command as root, with sudo."
+    : `To enrol this machine again, delete the device in Gatehouse and empty ${folder.path}.`;
   const sentence = reason.endsWith(".") ? reason : `${reason}.`;
-  return new CommandFailure(`${folder.path} cannot be read: ${sentence}`, { details: [remedy] });
+  return new CommandFailure(`Cannot read ${folder.path}: ${sentence}`, { details: [remedy] });
 }
 
 function parseInterface(text: string): string {
   if (!deviceInterfacePattern.test(text)) {
-    throw new InvalidArgumentError("A letter, then letters, digits and hyphens, 15 at most.");
+    throw new InvalidArgumentError("Use a letter, followed by letters, digits and hyphens; at most 15 characters.");
   }
   return text;
 }

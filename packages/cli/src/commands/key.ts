@@ -1,7 +1,7 @@
 import { type Permission, permissions, type RoleType, roleTypes } from "@gatehouse/contract/permissions";
 import { type Command, Option } from "commander";
-import { isApiKey, isArrayOf, isNewApiKey, isNothing } from "../answers.ts";
 import { tableLines, writeJson, writeLines } from "../output.ts";
+import { isApiKey, isArrayOf, isNewApiKey, isNothing } from "../response-checks.ts";
 import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
 import { parseId } from "./parse-id.ts";
 import { shownOnce } from "./shown-once.ts";
@@ -16,18 +16,20 @@ interface CreateOptions extends ApiOptions {
 export function addKeyCommands(program: Command): void {
   const key = program
     .command("key")
-    .summary("make, list and revoke API keys of a tenant")
-    .description("Make, list and revoke API keys of a tenant, with one of its keys.");
+    .summary("create, list and revoke API keys of a tenant")
+    .description("Create, list and revoke API keys of a tenant.");
 
   const create = key
     .command("create")
-    .summary("make an API key, and show it")
-    .description("Makes an API key, and shows it, this once. It never grants more than the calling key holds.")
-    .argument("<name>", "what the key is for")
-    .addOption(new Option("--permission <permission...>", "What it may do.").choices([...permissions]))
-    .addOption(new Option("--role <role>", "What it may do, as a role.").choices(roleTypes).conflicts("permission"))
-    .option("--expires-at <time>", "When it stops working, such as 2030-01-31T12:00:00Z; absent: never.")
-    .option("--source-ip <address...>", "Addresses and CIDRs that it may be used from; absent: any.")
+    .summary("create an API key")
+    .description("Creates an API key and shows it once. The key cannot grant more than the calling key holds.")
+    .argument("<name>", "the key's name")
+    .addOption(new Option("--permission <permission...>", "Permissions of the key.").choices([...permissions]))
+    .addOption(
+      new Option("--role <role>", "Role whose permissions the key gets.").choices(roleTypes).conflicts("permission"),
+    )
+    .option("--expires-at <time>", "Expiry of the key, such as 2030-01-31T12:00:00Z (default: never).")
+    .option("--source-ip <address...>", "Addresses and CIDRs that the key can be used from (default: any).")
     .action(createKey)
     .addHelpText(
       "after",
@@ -44,8 +46,8 @@ Examples:
   const revoke = key
     .command("revoke")
     .summary("revoke an API key")
-    .description("Revokes an API key. It stops working within a second.")
-    .argument("<id>", "the key's id, as key list shows it", parseId)
+    .description("Revokes an API key. The key stops working within a second.")
+    .argument("<id>", "the key's id, as shown by key list", parseId)
     .action(revokeKey);
   for (const command of [create, list, revoke]) addApiOptions(command, "apiKey");
 }
@@ -60,24 +62,24 @@ async function createKey(name: string, options: CreateOptions): Promise<void> {
     ...(sourceIp === undefined ? {} : { sourceIps: sourceIp }),
   };
   const client = apiClient(options, "apiKey");
-  const made = await client.ask((gatehouse) => gatehouse.post("/tenants/api-keys", { body }), isNewApiKey);
+  const made = await client.call((gatehouse) => gatehouse.post("/tenants/api-keys", { body }), isNewApiKey);
   const lines = [
-    `Made the API key ${made.name}.`,
+    `Created the API key ${made.name}.`,
     "",
     `  Id       ${made.id}`,
     `  API key  ${made.key}`,
     "",
-    "Keep it: it is shown this once.",
+    "Save the key now. It will not be shown again.",
   ];
   await shownOnce(
     options.json === true ? writeJson(made) : writeLines(lines),
-    `revoke the key with gatehouse key revoke ${made.id}.`,
+    `Revoke the key with gatehouse key revoke ${made.id}.`,
   );
 }
 
 async function listKeys(options: ApiOptions): Promise<void> {
   const client = apiClient(options, "apiKey");
-  const keys = await client.ask((gatehouse) => gatehouse.get("/tenants/api-keys"), isArrayOf(isApiKey));
+  const keys = await client.call((gatehouse) => gatehouse.get("/tenants/api-keys"), isArrayOf(isApiKey));
   if (options.json === true) return writeJson(keys);
   const rows = keys.map((key) => [
     key.id,
@@ -90,7 +92,7 @@ async function listKeys(options: ApiOptions): Promise<void> {
   await writeLines(tableLines(["ID", "NAME", "KEY", "PERMISSIONS", "EXPIRES", "LAST USED"], rows));
 }
 
-/** Short enough for a column; --json has them all. */
+/** The permissions, short enough for a column; --json lists all of them. */
 function grantText(granted: readonly string[]): string {
   if (granted.length === permissions.length) return "all";
   return granted.length <= 2 ? granted.join(" ") : `${granted.length} permissions`;
@@ -98,7 +100,7 @@ function grantText(granted: readonly string[]): string {
 
 async function revokeKey(id: string, options: ApiOptions): Promise<void> {
   const client = apiClient(options, "apiKey");
-  await client.ask((gatehouse) => gatehouse.delete("/tenants/api-keys/{id}", { path: { id } }), isNothing);
+  await client.call((gatehouse) => gatehouse.delete("/tenants/api-keys/{id}", { path: { id } }), isNothing);
   if (options.json === true) await writeJson({ revoked: id });
   else await writeLines([`Revoked the API key ${id}.`]);
 }

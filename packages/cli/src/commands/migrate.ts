@@ -8,9 +8,9 @@ import { endInTime, untilStopped } from "./stop-signals.ts";
 export function addMigrateCommand(program: Command): void {
   const command = program
     .command("migrate")
-    .summary("bring the database to this version's schema")
+    .summary("migrate the database to this version's schema")
     .description(
-      "Brings the database to this version's schema and ends. serve does the same at each start; this is for those who want it as a step of its own.",
+      "Migrates the database to this version's schema. serve does the same at each start; use this command to run migrations as a separate step.",
     )
     .option("--json", "Print JSON.")
     .action(async ({ json, ...flags }: { json?: true }) => {

@@ -1,8 +1,8 @@
 import type { PastAccess } from "@gatehouse/contract/records/past-access";
 import type { Command } from "commander";
-import { isPastAccess } from "../answers.ts";
 import { CommandFailure, exitCodes } from "../failure.ts";
 import { tableLines, writeJson, writeLines } from "../output.ts";
+import { isPastAccess } from "../response-checks.ts";
 import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
 
 interface PastOptions extends ApiOptions {
@@ -16,13 +16,13 @@ interface PastOptions extends ApiOptions {
 export function addPastAccessCommand(access: Command): void {
   const past = access
     .command("at")
-    .description("Lists what could be reached at a moment, and by which policy, from the recorded history.")
-    .argument("<time>", "the moment, such as 2026-03-04T10:00Z")
-    .option("--user <user>", "The user's id or e-mail address, as it was then.")
-    .option("--device <id>", "The id of a device.")
-    .option("--resource <resource>", "The resource's id or name, as it was then.")
-    .option("--from <address>", "The IP address that the requests come from.")
-    .option("--country <code>", "The country that they come from, such as DE.")
+    .description("Lists who had access to what at a point in time, and by which policy, from the recorded history.")
+    .argument("<time>", "the point in time, such as 2026-03-04T10:00Z")
+    .option("--user <user>", "Id or e-mail address of the user, as it was then.")
+    .option("--device <id>", "Id of the device.")
+    .option("--resource <resource>", "Id or name of the resource, as it was then.")
+    .option("--from <address>", "Source IP address of the requests.")
+    .option("--country <code>", "Source country of the requests, such as DE.")
     .action(listPastAccess);
   addApiOptions(past, "apiKey");
 }
@@ -30,19 +30,19 @@ export function addPastAccessCommand(access: Command): void {
 async function listPastAccess(at: string, options: PastOptions): Promise<void> {
   const { user, device, resource, from: sourceIp, country } = options;
   if (user === undefined && device === undefined && resource === undefined) {
-    throw new CommandFailure("Say whose access, or access to what: --user, --device or --resource.", {
+    throw new CommandFailure("The subject or the resource is missing. Use --user, --device or --resource.", {
       exitCode: exitCodes.usage,
     });
   }
   const asked = { at, user, device, resource, sourceIp, country };
   const given = Object.entries(asked).filter(([, value]) => value !== undefined);
-  const query = Object.fromEntries(given) as Record<string, string>; // what is undefined was left out
+  const query = Object.fromEntries(given) as Record<string, string>; // undefined values were removed
   const found: PastAccess[] = [];
   const client = apiClient(options, "apiKey");
   const items = client.items((gatehouse) => gatehouse.list("/tenants/access", { query }), isPastAccess);
   for await (const item of items) found.push(item);
   if (options.json === true) return writeJson(found);
-  if (found.length === 0) return writeLines(["Nothing was found."]);
+  if (found.length === 0) return writeLines(["No results."]);
   const rows = found.map((one) => [
     one.user.name,
     one.device?.name ?? "",

@@ -5,20 +5,20 @@ import type { Command } from "commander";
 import { writeJsonLine, writeLines } from "../output.ts";
 import { addSettingOptions, givenFlags } from "./setting-options.ts";
 import { endInTime, untilStopped } from "./stop-signals.ts";
-import { addressLines, madeKeyLines, madeKeyObject } from "./welcome.ts";
+import { addressLines, createdKeyLines, createdKeyObject } from "./welcome.ts";
 
 interface ServeOptions {
   readonly json?: true;
 }
 
-const jsonHelp = "Print lines of JSON: the keys made at this start, if any, then the address.";
+const jsonHelp = "Print lines of JSON: the keys created at this start, if any, then the address.";
 
 export function addServeCommands(program: Command): void {
   const serveCommand = program
     .command("serve")
     .summary("serve the API")
     .description(
-      "Serves the API, with PostgreSQL of its own unless --database-url names another. SIGINT and SIGTERM stop it in good order; a second one ends it at once. Logs are JSON on standard error.",
+      "Serves the API and the console. Runs its own PostgreSQL unless --database-url is set. SIGINT and SIGTERM stop the server gracefully; a second signal stops it immediately. Logs are JSON on standard error.",
     )
     .option("--json", jsonHelp)
     .action(({ json, ...flags }: ServeOptions) => serve(givenFlags(flags), json === true));
@@ -32,7 +32,7 @@ Examples:
   const demoCommand = program
     .command("demo")
     .summary("serve the API with example records")
-    .description("Does what serve --demo does: fills the first tenant with example records, once, and serves.")
+    .description("The same as serve --demo: creates example records in the first tenant once, then serves.")
     .option("--json", jsonHelp)
     .action(({ json, ...flags }: ServeOptions) => serve(givenFlags({ ...flags, demo: true }), json === true));
   addSettingOptions(
@@ -50,26 +50,26 @@ async function serve(flags: Readonly<Record<string, string>>, json: boolean): Pr
     if (stopped.aborted) resolve();
     stopped.addEventListener("abort", () => resolve());
   });
-  if (!json) tell(writeLines(["Stopping …"]));
+  if (!json) print(writeLines(["Stopping …"]));
   await gatehouse.close();
 }
 
-/** @returns undefined when it was stopped before it had started */
+/** Starts the server. Returns undefined if it was stopped during the start. */
 async function start(config: Config, stopped: AbortSignal, json: boolean): Promise<Gatehouse | undefined> {
-  // Loaded late: no other command needs a server's worth of modules.
+  // Loaded on demand, because no other command needs the server's modules.
   const { startGatehouse } = await import("@gatehouse/server/main");
-  let keysMade = false;
+  let keysCreated = false;
   try {
     const gatehouse = await startGatehouse(config, createLog(config.logLevel), {
       signal: stopped,
-      keysMade(installation) {
-        keysMade = true;
-        if (!json) tell(writeLines(madeKeyLines(installation, config)));
-        else tell(writeJsonLine(madeKeyObject(installation, config)));
+      onKeysCreated(installation) {
+        keysCreated = true;
+        if (!json) print(writeLines(createdKeyLines(installation, config)));
+        else print(writeJsonLine(createdKeyObject(installation, config)));
       },
     });
-    if (json) tell(writeJsonLine({ address: gatehouse.address, documentation: `${gatehouse.address}/docs` }));
-    else tell(writeLines(addressLines(gatehouse, config, keysMade)));
+    if (json) print(writeJsonLine({ address: gatehouse.address, documentation: `${gatehouse.address}/docs` }));
+    else print(writeLines(addressLines(gatehouse, config, keysCreated)));
     return gatehouse;
   } catch (error) {
     if (stopped.aborted) return undefined;
@@ -77,7 +77,7 @@ async function start(config: Config, stopped: AbortSignal, json: boolean): Promi
   }
 }
 
-/** Whoever reads the output may go away, as `npm start | head` does; that is no reason to stop serving. */
-function tell(writing: Promise<void>): void {
+/** Ignores write errors: a reader that has gone, as in `npm start | head`, must not stop the server. */
+function print(writing: Promise<void>): void {
   writing.catch(() => {});
 }

@@ -1,15 +1,15 @@
 import { flagOf, type SettingName, settings, variableOf } from "@gatehouse/server/config";
 import { type Command, Option } from "commander";
 
-/** Gives a command a flag for each of these settings of the server, made from the one table of them. */
+/** Adds a flag to the command for each of these settings of the server. */
 export function addSettingOptions(command: Command, names: readonly SettingName[]): Command {
   command.option("--config <file>", 'JSON file with settings by name, such as {"port": 8080} (GATEHOUSE_CONFIG)');
   for (const name of names) command.addOption(settingOption(name));
   return command.addHelpText(
     "after",
     `
-Flags go before environment variables, these before the settings file, that before defaults. Secrets are better given
-in the environment or in the file: flags can be read in the machine's list of processes.`,
+Flags take precedence over environment variables, and these over the settings file. Set secrets in the environment
+or in the file: other users of the machine can see flags in the process list.`,
   );
 }
 
@@ -26,7 +26,7 @@ function shownDefault(name: SettingName): readonly string[] {
   return [`default ${name === "dataDir" ? "./gatehouse-data" : String(fallback)}`];
 }
 
-/** @returns the flags that were given, by the names of their settings, as the server reads them */
+/** The given flags by setting name, as the server reads them. */
 export function givenFlags(options: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(Object.entries(options).map(([name, value]) => [name, String(value)]));
 }

@@ -6,7 +6,7 @@ const never = new Promise<never>(() => {});
 beforeEach(() => {
   vi.useFakeTimers();
   vi.spyOn(process.stderr, "write").mockReturnValue(true);
-  // Its type says that it never returns; here it has to.
+  // The type says that exit never returns; the mock has to.
   vi.spyOn(process, "exit").mockImplementation((() => undefined) as () => never);
 });
 
@@ -15,7 +15,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test("work that does not come back once stopped is ended by force", () => {
+test("ends the process if aborted work does not end", () => {
   const stop = new AbortController();
   void endInTime(never, stop.signal);
   vi.advanceTimersByTime(60_000);
@@ -27,7 +27,7 @@ test("work that does not come back once stopped is ended by force", () => {
   expect(process.stderr.write).toHaveBeenCalledWith(expect.stringContaining("15 seconds"), expect.anything());
 });
 
-test("work that comes back is left alone, stopped before or after", async () => {
+test("leaves work alone that ends, whether it is aborted before or after", async () => {
   const stop = new AbortController();
   let comeBack = (_: string) => {};
   const work = new Promise<string>((resolve) => {

@@ -1,24 +1,26 @@
 import { exitCodes } from "../failure.ts";
 import { writeError } from "../output.ts";
 
-/** Signals closer together than this are one wish: npm passes on the Ctrl-C that the terminal sent already. In milliseconds. */
-const sameWishMs = 1_000;
+/** Signals within this time count as one: npm forwards a Ctrl-C that the terminal has already sent. In milliseconds. */
+const sameRequestMs = 1_000;
 
-/** The status that shells give to a program that an interrupt ended. */
+/** The exit status that shells report for a program that was interrupted. */
 const interrupted = 130;
 
-/** How long a start that was told to stop may take to come back, in milliseconds. */
+/** How long an aborted start may take to end, in milliseconds. */
 const stopMs = 15_000;
 
-/** @returns a signal that is aborted when this process is asked to stop; asking again ends the process at once */
+/**
+ * Returns a signal that is aborted when this process is asked to stop. A second request ends the process immediately.
+ */
 export function untilStopped(): AbortSignal {
   const controller = new AbortController();
-  let askedAt: number | undefined;
+  let stopRequestedAt: number | undefined;
   const stop = () => {
-    if (askedAt === undefined) {
-      askedAt = performance.now();
-      controller.abort(new Error("Stopped before it had started."));
-    } else if (performance.now() - askedAt > sameWishMs) {
+    if (stopRequestedAt === undefined) {
+      stopRequestedAt = performance.now();
+      controller.abort(new Error("Stopped during the start."));
+    } else if (performance.now() - stopRequestedAt > sameRequestMs) {
       process.exit(interrupted);
     }
   };
@@ -27,13 +29,13 @@ export function untilStopped(): AbortSignal {
 }
 
 /**
- * Waits for work that was given this signal, and ends the process when it does not come back once stopped: file systems
- * and databases can keep it for ever.
+ * Waits for work that received this signal, and ends the process if the work does not end after it was aborted: file
+ * systems and databases can block it forever.
  */
 export async function endInTime<T>(work: Promise<T>, stopped: AbortSignal): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const giveUp = () => {
-    writeError(`Told to stop ${stopMs / 1_000} seconds ago, and the start has not come back: ended by force.\n`);
+    writeError(`The start did not end within ${stopMs / 1_000} seconds of the stop request. Exiting.\n`);
     process.exit(exitCodes.failed);
   };
   const limit = () => {

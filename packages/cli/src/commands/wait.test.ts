@@ -1,4 +1,4 @@
-/** apply --wait against a server whose gateways are played by the test. */
+/** apply --wait against a server with simulated gateways. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,9 +42,9 @@ async function document(gateways: string): Promise<string> {
 const isNow = async (path: string, field: string, value: string) =>
   (await tenant.client.get(`/tenants/gateways/${gatewayId}${path}`)).body[field] === value;
 
-test("ends when gateways enforce it, and says so", async () => {
+test("waits until the gateways enforce the change, and reports it", async () => {
   await gateway.connect();
-  await until("the gateway enforces what it should", () => isNow("", "status", "ONLINE"));
+  await until("the gateway has applied its configuration", () => isNow("", "status", "ONLINE"));
   const changed = await document('- {name: North, wireguardPort: 51820, resolvers: ["10.80.0.53"]}');
   const { code, output, errors } = await gatehouse("apply", changed, "--yes", "--wait=30");
   expect({ code, errors }).toEqual({ code: 0, errors: "" });
@@ -52,21 +52,21 @@ test("ends when gateways enforce it, and says so", async () => {
   const again = await gatehouse("apply", changed, "--yes", "--wait");
   expect(again).toMatchObject({
     code: 0,
-    output: expect.stringMatching(/^Nothing to change.*\nEnforced by the gateway\.\n$/),
+    output: expect.stringMatching(/^No changes\. .*\nEnforced by the gateway\.\n$/),
   });
   const json = JSON.parse((await gatehouse("apply", changed, "--yes", "--wait", "--json")).output);
   expect(json).toMatchObject({ enforcement: { state: "applied", gateways: 1, missing: 0, notEnforced: [] } });
 });
 
-test("names the gateways that have not, and exits with 4; also a second time", async () => {
+test("lists the gateways that do not enforce the change, and exits with 4, also the second time", async () => {
   gateway.cut();
   const changed = await document('- {name: North, wireguardPort: 51820, resolvers: ["10.80.0.54"]}');
-  await until("that it is gone is noticed", () => isNow("/sync", "state", "offline"));
+  await until("the server notices that the gateway is gone", () => isNow("/sync", "state", "offline"));
   const { code, output } = await gatehouse("apply", changed, "--yes", "--wait=1");
   expect(code).toBe(4);
   expect(output).toMatch(
     new RegExp(
-      `Applied: none created, 1 changed, none deleted\\.\nNot enforced yet by 1 of 1 gateways:\n  North \\(${gatewayId}\\): it is not connected, and enforces what it had before\n$`,
+      `Applied: none created, 1 changed, none deleted\\.\nNot enforced yet by 1 of 1 gateways:\n  North \\(${gatewayId}\\): is not connected and enforces its previous configuration\n$`,
     ),
   );
   const json = await gatehouse("apply", changed, "--yes", "--wait=1", "--json");
@@ -77,7 +77,7 @@ test("names the gateways that have not, and exits with 4; also a second time", a
   });
 });
 
-test.each(["0", "61", "soon", "gateways.yaml"])("takes no time such as %s", async (text) => {
+test.each(["0", "61", "soon", "gateways.yaml"])("rejects the time %s", async (text) => {
   const { code, errors } = await gatehouse("apply", file, "--yes", `--wait=${text}`);
   expect({ code, errors }).toEqual({ code: 2, errors: expect.stringContaining("from 1 to 60") });
 });

@@ -1,4 +1,4 @@
-/** `--wait`: a command that changes access ends when gateways enforce the change, or says which do not. */
+/** The option `--wait`: the command waits until gateways enforce the change, or reports which gateways do not. */
 import { maxWaitSeconds } from "@gatehouse/contract/operation";
 import { type SyncState, syncStates } from "@gatehouse/contract/records/gateway-sync";
 import { InvalidArgumentError, Option } from "commander";
@@ -6,16 +6,16 @@ import type { ApiClient } from "../api-client.ts";
 import { CommandFailure } from "../failure.ts";
 
 export interface Enforcement {
-  /** `unknown`: what was asked for is done, but the server could not find out about gateways. */
+  /** `unknown`: the change was applied, but the server could not determine whether gateways enforce it. */
   readonly state: "applied" | "incomplete" | "unknown";
-  /** How many gateways the tenant has. */
+  /** Number of gateways in the tenant. */
   readonly gateways: number;
-  /** How many have not said that they enforce it. */
+  /** Number of gateways that have not confirmed the change. */
   readonly missing: number;
-  /** The first of those. */
+  /** The first of those gateways. */
   readonly notEnforced: readonly {
     readonly id: string;
-    /** Absent where the key may not read gateways. */
+    /** Omitted if the key cannot read gateways. */
     readonly name?: string;
     readonly state: SyncState;
   }[];
@@ -24,11 +24,11 @@ export interface Enforcement {
 export function waitOption(): Option {
   return new Option(
     "--wait [seconds]",
-    `Wait until gateways enforce it, as --wait=30: ${maxWaitSeconds} seconds at most, 10 where it does not say.`,
+    `Wait until gateways enforce the change, for example --wait=30 (default: 10 seconds, at most ${maxWaitSeconds}).`,
   ).argParser((text) => {
     const seconds = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
     if (seconds >= 1 && seconds <= maxWaitSeconds) return seconds;
-    throw new InvalidArgumentError(`Write --wait, or --wait=SECONDS with a number from 1 to ${maxWaitSeconds}.`);
+    throw new InvalidArgumentError(`Use --wait, or --wait=SECONDS with a number from 1 to ${maxWaitSeconds}.`);
   });
 }
 
@@ -37,9 +37,9 @@ export function waitQuery(wait: number | true): { readonly wait: "applied"; read
 }
 
 /**
- * What the last answer said about gateways.
+ * The state of gateways according to the last response.
  *
- * @throws CommandFailure where the server is one that does not know of waiting
+ * @throws CommandFailure if the server does not support waiting
  */
 export async function enforcementOf(client: ApiClient): Promise<Enforcement> {
   const [state = "", ...counts] = (client.headers.get("gatehouse-enforced") ?? "").split(";");
@@ -49,7 +49,7 @@ export async function enforcementOf(client: ApiClient): Promise<Enforcement> {
   const gateways = countOf("gateways");
   const missing = countOf("missing");
   if ((state !== "applied" && state !== "incomplete") || Number.isNaN(gateways + missing)) {
-    throw new CommandFailure("It is done, but the answer does not say whether gateways enforce it.");
+    throw new CommandFailure("The change was applied, but the response does not state whether gateways enforce it.");
   }
   const listed = (client.headers.get("gatehouse-not-enforced") ?? "").matchAll(/"([0-9a-f-]{36})";state=([a-z-]+)/g);
   const found = Array.from(listed, ([, id = "", how]) => ({
@@ -64,7 +64,7 @@ export async function enforcementOf(client: ApiClient): Promise<Enforcement> {
   return { state, gateways, missing, notEnforced };
 }
 
-/** None where the key may not read them: their ids are told all the same. */
+/** The gateways' names; empty if the key cannot read them. Then only ids are shown. */
 async function namesOfGateways(client: ApiClient): Promise<ReadonlyMap<string, string>> {
   const names = new Map<string, string>();
   try {
@@ -83,20 +83,20 @@ function isNamed(value: unknown): value is { readonly id: string; readonly name:
 }
 
 const reasons: Readonly<Record<SyncState, string>> = {
-  applied: "it enforces it",
-  sent: "it has been told, and has not answered yet",
-  pending: "it has not been told yet",
-  failed: "it refused it, and enforces what it had before",
-  offline: "it is not connected, and enforces what it had before",
-  "nothing-enforced": "it enforces nothing",
+  applied: "has applied the change",
+  sent: "has received the change but not confirmed it yet",
+  pending: "has not received the change yet",
+  failed: "rejected the change and enforces its previous configuration",
+  offline: "is not connected and enforces its previous configuration",
+  "nothing-enforced": "has no configuration and forwards nothing",
 };
 
 export function enforcementLines({ state, gateways, missing, notEnforced }: Enforcement): readonly string[] {
-  if (state === "unknown") return ["Whether gateways enforce it could not be found out."];
+  if (state === "unknown") return ["Could not determine whether gateways enforce the change."];
   if (state === "applied") {
     return [
       gateways === 0
-        ? "There are no gateways."
+        ? "The tenant has no gateways."
         : `Enforced by ${gateways === 1 ? "the gateway" : `all ${gateways} gateways`}.`,
     ];
   }

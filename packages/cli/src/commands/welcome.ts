@@ -1,9 +1,9 @@
-/** What `serve` tells the person who started it. */
+/** The output of `serve` after the start. */
 import { type Config, variableOf } from "@gatehouse/server/config";
 import type { Gatehouse } from "@gatehouse/server/main";
 
-/** The keys that were made at this start; the ones that configuration sets are not repeated. */
-export function madeKeyLines(
+/** Lines with the keys created at this start, except those that the configuration sets. */
+export function createdKeyLines(
   { operatorKey, firstApiKey }: Gatehouse["installation"],
   config: Config,
 ): readonly string[] {
@@ -12,11 +12,11 @@ export function madeKeyLines(
     firstApiKey === undefined || config.bootstrapApiKey !== undefined ? [] : [`  API key       ${firstApiKey}`],
   ].flat();
   if (lines.length === 0) return [];
-  return ["Keep these keys: they are shown this once, and stored as hashes only.", "", ...lines, ""];
+  return ["Save these keys now. They will not be shown again, since only their hashes are stored.", "", ...lines, ""];
 }
 
-/** The same for a program; undefined where there is none to tell. */
-export function madeKeyObject(
+/** The created keys as an object; undefined if there are none. */
+export function createdKeyObject(
   { operatorKey, firstApiKey }: Gatehouse["installation"],
   config: Config,
 ): object | undefined {
@@ -25,11 +25,11 @@ export function madeKeyObject(
   return { ...(operatorKey === undefined ? {} : { operatorKey }), ...(apiKey === undefined ? {} : { apiKey }) };
 }
 
-/** Where it serves, and a first request that works as it stands. */
+/** Lines with the address and a first request that works as printed. */
 export function addressLines(
   { address, installation }: Gatehouse,
   config: Config,
-  keysMade: boolean,
+  keysCreated: boolean,
 ): readonly string[] {
   const lines = [
     `Gatehouse serves on ${address}, its documentation on ${address}/docs.`,
@@ -37,10 +37,10 @@ export function addressLines(
   ];
   const key = firstKeyText(installation, config);
   if (key !== undefined) lines.push("Try:", "", `  curl -H ${key} ${address}/tenants/resources`, "");
-  else if (!keysMade) {
+  else if (!keysCreated) {
     lines.push(
-      "The keys were shown at the first start. An API key makes more of them (gatehouse key create --help); a lost",
-      `operator key is replaced by setting ${variableOf("operatorKey")}.`,
+      "The keys were shown at the first start. Create more API keys with gatehouse key create. To replace a lost",
+      `operator key, set ${variableOf("operatorKey")}.`,
     );
   }
   return lines;

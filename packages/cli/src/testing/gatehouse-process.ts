@@ -1,9 +1,9 @@
-/** The real command in a process of its own, run from the sources. */
+/** The real command in its own process, run from the sources. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-/** What Node takes to run the command from the sources, before the command line. */
+/** Arguments with which Node runs the command from the sources, before the command line. */
 export const fromSource = [
   "--conditions=gatehouse-source",
   fileURLToPath(new URL("./gatehouse-from-source.mjs", import.meta.url)),
@@ -16,8 +16,9 @@ export class GatehouseProcess {
   readonly #ended: Promise<number>;
 
   /**
-   * @param args the command line, after `gatehouse`
-   * @param transpiledFolder an existing folder that the processes of a test share, which makes all but the first quick
+   * @param args the command line after `gatehouse`
+   * @param transpiledFolder an existing folder that the processes of a test share, so that only the first one
+   *   transpiles
    */
   constructor(args: readonly string[], transpiledFolder: string) {
     const settingsOutside = ([name]: [string, unknown]) => !name.startsWith("GATEHOUSE_");
@@ -37,7 +38,7 @@ export class GatehouseProcess {
     this.#ended = once(this.#child, "close").then(([code]) => Number(code));
   }
 
-  /** @returns the address, once it serves */
+  /** Waits until the server runs, and returns its address. */
   async serving(): Promise<string> {
     for (;;) {
       const address = /serves on (http:\S+),/.exec(this.output)?.[1];

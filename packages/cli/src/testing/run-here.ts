@@ -1,4 +1,4 @@
-/** Runs a command in the process of the test. */
+/** Runs a command in the test's own process. */
 import { vi } from "vitest";
 import { run } from "../run.ts";
 
@@ -10,7 +10,7 @@ export interface Ran {
 
 type Written = (error?: Error) => void;
 
-/** @param outputError the system's code that writing to standard output fails with, such as ENOSPC */
+/** @param outputError the system error code with which writes to standard output fail, such as ENOSPC */
 export async function runHere(args: readonly string[], outputError?: string): Promise<Ran> {
   const written = { output: "", errors: "" };
   const failure = outputError === undefined ? undefined : Object.assign(new Error(outputError), { code: outputError });
@@ -18,7 +18,7 @@ export async function runHere(args: readonly string[], outputError?: string): Pr
     (to: keyof typeof written, error?: Error) =>
     (text: string | Uint8Array, ...rest: unknown[]) => {
       if (error === undefined) written[to] += String(text);
-      // write(text, encoding?, written?): the type of the spy knows only one of the two
+      // write(text, encoding?, callback?): the spy's type knows only one overload
       const done = rest.at(-1) as Written | undefined;
       process.nextTick(() => done?.(error));
       return true;

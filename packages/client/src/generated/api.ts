@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * List policies
-         * @description Needs a key with the permission `policies:read`.
+         * @description Requires a key with the permission `policies:read`.
          */
         readonly get: operations["listPolicies"];
         readonly put?: never;
@@ -21,7 +21,7 @@ export interface paths {
          * Create a policy
          * @description The policy is added last among the policies of its type, before the default policy.
          *
-         *     Needs a key with the permission `policies:write`.
+         *     Requires a key with the permission `policies:write`.
          */
         readonly post: operations["createPolicy"];
         readonly delete?: never;
@@ -39,14 +39,14 @@ export interface paths {
         };
         /**
          * Read a policy
-         * @description Needs a key with the permission `policies:read`.
+         * @description Requires a key with the permission `policies:read`.
          */
         readonly get: operations["readPolicy"];
         readonly put?: never;
         readonly post?: never;
         /**
          * Delete a policy
-         * @description Needs a key with the permission `policies:write`.
+         * @description Requires a key with the permission `policies:write`.
          */
         readonly delete: operations["deletePolicy"];
         readonly options?: never;
@@ -55,7 +55,7 @@ export interface paths {
          * Update a policy
          * @description Omitted fields stay unchanged; lists are replaced as a whole. The type cannot be changed.
          *
-         *     Needs a key with the permission `policies:write`.
+         *     Requires a key with the permission `policies:write`.
          */
         readonly patch: operations["updatePolicy"];
         readonly trace?: never;
@@ -77,7 +77,7 @@ export interface paths {
          * Deactivate a policy
          * @description An inactive policy is not evaluated and does not prevent deleting its resources. Idempotent.
          *
-         *     Needs a key with the permission `policies:write`.
+         *     Requires a key with the permission `policies:write`.
          */
         readonly patch: operations["deactivatePolicy"];
         readonly trace?: never;
@@ -93,7 +93,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Reactivate a policy
-         * @description Needs a key with the permission `policies:write`.
+         * @description Requires a key with the permission `policies:write`.
          */
         readonly post: operations["reactivatePolicy"];
         readonly delete?: never;
@@ -115,7 +115,7 @@ export interface paths {
          * Reorder the policies of a type
          * @description Requires the complete list of policies of the type. The default policy is either last or omitted.
          *
-         *     Needs a key with the permission `policies:write`.
+         *     Requires a key with the permission `policies:write`.
          */
         readonly post: operations["reorderPolicies"];
         readonly delete?: never;
@@ -137,7 +137,7 @@ export interface paths {
          * Preview the access impact of changes
          * @description Returns who would gain and lose access, and which access tests would fail, if these requests were sent one after another. The requests are subject to the same rules and permissions as real ones. The first request that would be rejected determines the error response, with a pointer into `/changes`. Nothing is stored. A request cannot refer to a record that an earlier request would create, because the record has no id yet; applying a configuration can. Circumstances that `context` omits are left open, so that access is never, sometimes or always allowed.
          *
-         *     Needs a key with the permission `decisions:read`.
+         *     Requires a key with the permission `decisions:read`.
          */
         readonly post: operations["previewAccess"];
         readonly delete?: never;
@@ -159,7 +159,7 @@ export interface paths {
          * Evaluate one access request
          * @description Access Evaluation API of OpenID AuthZEN Authorization API 1.0. A denial also has status 200, with `decision` false and a reason.
          *
-         *     Needs a key with the permission `decisions:read`.
+         *     Requires a key with the permission `decisions:read`.
          */
         readonly post: operations["evaluateAccess"];
         readonly delete?: never;
@@ -181,7 +181,7 @@ export interface paths {
          * Evaluate a batch of access requests
          * @description Access Evaluations API of OpenID AuthZEN Authorization API 1.0. Fields beside `evaluations` are defaults for every evaluation. Without `evaluations`, the response is a single decision. A batch can have at most 1000 evaluations, of which 10 can be explained. All are decided by the same state of the tenant.
          *
-         *     Needs a key with the permission `decisions:read`.
+         *     Requires a key with the permission `decisions:read`.
          */
         readonly post: operations["evaluateAccessBatch"];
         readonly delete?: never;
@@ -203,7 +203,7 @@ export interface paths {
          * Search for subjects that can access a resource
          * @description Subject Search API of OpenID AuthZEN Authorization API 1.0. Results are ordered by id.
          *
-         *     Needs a key with the permission `decisions:read`.
+         *     Requires a key with the permission `decisions:read`.
          */
         readonly post: operations["searchSubjects"];
         readonly delete?: never;
@@ -225,7 +225,7 @@ export interface paths {
          * Search for resources that a subject can access
          * @description Resource Search API of OpenID AuthZEN Authorization API 1.0. Results are ordered by id.
          *
-         *     Needs a key with the permission `decisions:read`.
+         *     Requires a key with the permission `decisions:read`.
          */
         readonly post: operations["searchResources"];
         readonly delete?: never;
@@ -247,7 +247,7 @@ export interface paths {
          * Search for actions that a subject can perform on a resource
          * @description Action Search API of OpenID AuthZEN Authorization API 1.0. The result is `connect` or empty.
          *
-         *     Needs a key with the permission `decisions:read`.
+         *     Requires a key with the permission `decisions:read`.
          */
         readonly post: operations["searchActions"];
         readonly delete?: never;
@@ -267,7 +267,7 @@ export interface paths {
          * List access at a point in time
          * @description Evaluates the tenant's records as they were at that time. The results are the resources that a user (with and without each device) or a device could reach, or everyone who could reach a resource. At least one of `user`, `device` and `resource` is required. Results are ordered by user, device and resource. To read more than one page, set `at`.
          *
-         *     Needs a key with the permission `decisions:read`.
+         *     Requires a key with the permission `decisions:read`.
          */
         readonly get: operations["listPastAccess"];
         readonly put?: never;
@@ -289,7 +289,7 @@ export interface paths {
          * Find unreachable resources and policies without effect
          * @description Evaluates the tenant's current records. Every finding is certain, but the list can be incomplete if the cause is a combination of several policies. Resources of type INTERNET and default policies are not examined.
          *
-         *     Needs a key with the permission `decisions:read`.
+         *     Requires a key with the permission `decisions:read`.
          */
         readonly get: operations["findAccessFindings"];
         readonly put?: never;
@@ -309,7 +309,7 @@ export interface paths {
         };
         /**
          * List access tests
-         * @description Needs a key with the permission `access-tests:read`.
+         * @description Requires a key with the permission `access-tests:read`.
          */
         readonly get: operations["listAccessTests"];
         readonly put?: never;
@@ -317,7 +317,7 @@ export interface paths {
          * Create an access test
          * @description States an expectation, for example that contractors can never reach a resource. A tenant can have at most 1,000 tests. If a record that the test refers to is deleted later, the test checks nothing. An `enforced` test must pass when it is created.
          *
-         *     Needs a key with the permission `access-tests:write`.
+         *     Requires a key with the permission `access-tests:write`.
          */
         readonly post: operations["createAccessTest"];
         readonly delete?: never;
@@ -335,20 +335,20 @@ export interface paths {
         };
         /**
          * Read an access test
-         * @description Needs a key with the permission `access-tests:read`.
+         * @description Requires a key with the permission `access-tests:read`.
          */
         readonly get: operations["readAccessTest"];
         /**
          * Update an access test
          * @description Omitted fields stay unchanged; a field that is present is replaced as a whole, so that `{}` as `context` leaves all circumstances open. `""` clears the description.
          *
-         *     Needs a key with the permission `access-tests:write`.
+         *     Requires a key with the permission `access-tests:write`.
          */
         readonly put: operations["updateAccessTest"];
         readonly post?: never;
         /**
          * Delete an access test
-         * @description Needs a key with the permission `access-tests:write`.
+         * @description Requires a key with the permission `access-tests:write`.
          */
         readonly delete: operations["deleteAccessTest"];
         readonly options?: never;
@@ -369,7 +369,7 @@ export interface paths {
          * Check access tests
          * @description Checks all tests, the tests in `ids` in that order, or a `test` that is not stored. Requires a key that also holds `decisions:read`. Stores nothing. Failing tests are reported with status 200, because the check itself succeeded.
          *
-         *     Needs a key with the permission `access-tests:read`.
+         *     Requires a key with the permission `access-tests:read`.
          */
         readonly post: operations["checkAccessTests"];
         readonly delete?: never;
@@ -387,7 +387,7 @@ export interface paths {
         };
         /**
          * List users
-         * @description Needs a key with the permission `users:read`.
+         * @description Requires a key with the permission `users:read`.
          */
         readonly get: operations["listUsers"];
         readonly put?: never;
@@ -395,7 +395,7 @@ export interface paths {
          * Invite one user or up to 100 users
          * @description An array is created in one transaction, and the response is an array in the same order.
          *
-         *     Needs a key with the permission `users:write`.
+         *     Requires a key with the permission `users:write`.
          */
         readonly post: operations["createUsers"];
         readonly delete?: never;
@@ -413,14 +413,14 @@ export interface paths {
         };
         /**
          * Read a user
-         * @description Needs a key with the permission `users:read`.
+         * @description Requires a key with the permission `users:read`.
          */
         readonly get: operations["readUser"];
         /**
          * Update a user's profile
          * @description Changes the first name, last name and image. Omitted fields stay unchanged; `""` clears a field.
          *
-         *     Needs a key with the permission `users:write`.
+         *     Requires a key with the permission `users:write`.
          */
         readonly put: operations["updateUserProfile"];
         readonly post?: never;
@@ -428,7 +428,7 @@ export interface paths {
          * Delete a user
          * @description The user's devices are deactivated and remain as records without a user. This cannot be undone.
          *
-         *     Needs a key with the permission `users:write`.
+         *     Requires a key with the permission `users:write`.
          */
         readonly delete: operations["deleteUser"];
         readonly options?: never;
@@ -437,7 +437,7 @@ export interface paths {
          * Update a user's device limit and attributes
          * @description `attributes` replaces all attributes. If `maxDevices` is null, the limit of the user's groups applies.
          *
-         *     Needs a key with the permission `users:write`.
+         *     Requires a key with the permission `users:write`.
          */
         readonly patch: operations["updateUserSettings"];
         readonly trace?: never;
@@ -459,7 +459,7 @@ export interface paths {
          * Deactivate a user
          * @description Cuts off the user and all of the user's devices. Data and settings remain, and reactivating the user restores the previous status. Idempotent.
          *
-         *     Needs a key with the permission `users:write`.
+         *     Requires a key with the permission `users:write`.
          */
         readonly patch: operations["deactivateUser"];
         readonly trace?: never;
@@ -475,7 +475,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Reactivate a user
-         * @description Needs a key with the permission `users:write`.
+         * @description Requires a key with the permission `users:write`.
          */
         readonly post: operations["reactivateUser"];
         readonly delete?: never;
@@ -497,7 +497,7 @@ export interface paths {
          * Renew a pending user's invitation
          * @description The user can accept the invitation within seven days from now.
          *
-         *     Needs a key with the permission `users:write`.
+         *     Requires a key with the permission `users:write`.
          */
         readonly post: operations["inviteUser"];
         readonly delete?: never;
@@ -519,7 +519,7 @@ export interface paths {
          * Transfer the tenant's ownership to a user
          * @description Moves the owner role from the current owner to the user, who must be active. Requires a key that holds every permission.
          *
-         *     Needs a key with the permission `users:write`.
+         *     Requires a key with the permission `users:write`.
          */
         readonly post: operations["transferOwnership"];
         readonly delete?: never;
@@ -539,7 +539,7 @@ export interface paths {
          * List a user's roles
          * @description Returns directly assigned and inherited roles, each once, the most privileged first. With both flags, returns roles that are both assigned directly and inherited.
          *
-         *     Needs a key with the permission `users:read`.
+         *     Requires a key with the permission `users:read`.
          */
         readonly get: operations["listUserRoles"];
         readonly put?: never;
@@ -551,7 +551,7 @@ export interface paths {
          * Update a user's roles
          * @description Changes the directly assigned roles. Adding a role that the user already has, or removing a role that the user does not have, changes nothing. An inherited role cannot be removed here. The owner role can be neither added nor removed.
          *
-         *     Needs a key with the permission `users:write`.
+         *     Requires a key with the permission `users:write`.
          */
         readonly patch: operations["updateUserRoles"];
         readonly trace?: never;
@@ -569,7 +569,7 @@ export interface paths {
          * Add a user to a group
          * @description Changes nothing if the user is already in the group.
          *
-         *     Needs a key with the permission `users:write`.
+         *     Requires a key with the permission `users:write`.
          */
         readonly post: operations["addUserToGroup"];
         readonly delete?: never;
@@ -592,7 +592,7 @@ export interface paths {
          * Remove a user from a group
          * @description A user must stay in at least one group. `If-Match` takes the user's ETag.
          *
-         *     Needs a key with the permission `users:write`.
+         *     Requires a key with the permission `users:write`.
          */
         readonly delete: operations["removeUserFromGroup"];
         readonly options?: never;
@@ -609,13 +609,13 @@ export interface paths {
         };
         /**
          * List groups
-         * @description Needs a key with the permission `groups:read`.
+         * @description Requires a key with the permission `groups:read`.
          */
         readonly get: operations["listGroups"];
         readonly put?: never;
         /**
          * Create a group
-         * @description Needs a key with the permission `groups:write`.
+         * @description Requires a key with the permission `groups:write`.
          */
         readonly post: operations["createGroup"];
         readonly delete?: never;
@@ -633,14 +633,14 @@ export interface paths {
         };
         /**
          * Read a group
-         * @description Needs a key with the permission `groups:read`.
+         * @description Requires a key with the permission `groups:read`.
          */
         readonly get: operations["readGroup"];
         /**
          * Update a group
          * @description Omitted fields stay unchanged; `""` clears the description. A tenant always has exactly one SAML default group: setting `isSamlDefaultGroup` on a group clears it on the previous one, and it cannot be cleared otherwise.
          *
-         *     Needs a key with the permission `groups:write`.
+         *     Requires a key with the permission `groups:write`.
          */
         readonly put: operations["updateGroup"];
         readonly post?: never;
@@ -648,7 +648,7 @@ export interface paths {
          * Delete a group
          * @description Removes the group from its members and from all policies. A default group, or the only group of a user, cannot be deleted.
          *
-         *     Needs a key with the permission `groups:write`.
+         *     Requires a key with the permission `groups:write`.
          */
         readonly delete: operations["deleteGroup"];
         readonly options?: never;
@@ -665,7 +665,7 @@ export interface paths {
         };
         /**
          * List roles
-         * @description Needs a key with the permission `roles:read`.
+         * @description Requires a key with the permission `roles:read`.
          */
         readonly get: operations["listRoles"];
         readonly put?: never;
@@ -685,7 +685,7 @@ export interface paths {
         };
         /**
          * Read a role
-         * @description Needs a key with the permission `roles:read`.
+         * @description Requires a key with the permission `roles:read`.
          */
         readonly get: operations["readRole"];
         readonly put?: never;
@@ -705,7 +705,7 @@ export interface paths {
         };
         /**
          * List the users who hold a role
-         * @description Needs a key with the permission `roles:read`.
+         * @description Requires a key with the permission `roles:read`.
          */
         readonly get: operations["listRoleUsers"];
         readonly put?: never;
@@ -730,7 +730,7 @@ export interface paths {
          * Remove a role from a user
          * @description Removes only a directly assigned role; inherited roles stay while the user is in the group. `If-Match` takes the user's ETag.
          *
-         *     Needs a key with the permission `roles:write`.
+         *     Requires a key with the permission `roles:write`.
          */
         readonly delete: operations["removeRoleFromUser"];
         readonly options?: never;
@@ -747,7 +747,7 @@ export interface paths {
         };
         /**
          * List devices
-         * @description Needs a key with the permission `devices:read`.
+         * @description Requires a key with the permission `devices:read`.
          */
         readonly get: operations["listDevices"];
         readonly put?: never;
@@ -755,7 +755,7 @@ export interface paths {
          * Enrol a device of a user
          * @description A pending user becomes active when the first device is enrolled.
          *
-         *     Needs a key with the permission `devices:write`.
+         *     Requires a key with the permission `devices:write`.
          */
         readonly post: operations["enrolDevice"];
         readonly delete?: never;
@@ -773,7 +773,7 @@ export interface paths {
         };
         /**
          * Read a device
-         * @description Needs a key with the permission `devices:read`.
+         * @description Requires a key with the permission `devices:read`.
          */
         readonly get: operations["readDevice"];
         readonly put?: never;
@@ -782,7 +782,7 @@ export interface paths {
          * Delete a device
          * @description Removes the device from every policy that refers to it. The user can then enrol another device.
          *
-         *     Needs a key with the permission `devices:write`.
+         *     Requires a key with the permission `devices:write`.
          */
         readonly delete: operations["deleteDevice"];
         readonly options?: never;
@@ -807,7 +807,7 @@ export interface paths {
          * Deactivate a device
          * @description Cuts the device off. The record and the policies that refer to it remain, and the device still counts against the user's device limit. Idempotent.
          *
-         *     Needs a key with the permission `devices:write`.
+         *     Requires a key with the permission `devices:write`.
          */
         readonly patch: operations["deactivateDevice"];
         readonly trace?: never;
@@ -825,7 +825,7 @@ export interface paths {
          * Reactivate a device
          * @description The device stays cut off while its user is deactivated.
          *
-         *     Needs a key with the permission `devices:write`.
+         *     Requires a key with the permission `devices:write`.
          */
         readonly post: operations["reactivateDevice"];
         readonly delete?: never;
@@ -846,7 +846,7 @@ export interface paths {
          * Replace a device's posture
          * @description The body is the complete posture. Entries that the body does not contain are removed.
          *
-         *     Needs a key with the permission `devices:write`.
+         *     Requires a key with the permission `devices:write`.
          */
         readonly put: operations["replaceDevicePosture"];
         readonly post?: never;
@@ -869,7 +869,7 @@ export interface paths {
          * Rotate a device's token
          * @description The device's agent authenticates its link with the token, which is shown only once. The previous token is revoked immediately, and the link that was opened with it is closed.
          *
-         *     Needs a key with the permission `devices:write`.
+         *     Requires a key with the permission `devices:write`.
          */
         readonly post: operations["rotateDeviceToken"];
         readonly delete?: never;
@@ -889,7 +889,7 @@ export interface paths {
          * Read a device's routing configuration
          * @description The configuration that the device's agent receives: gateways as WireGuard peers with the traffic routed through each, and the names that they resolve. A device without access has no gateways. The report has no version, because it follows each change. Until `validUntil` (milliseconds since 1970), it does not change through the passage of time alone.
          *
-         *     Needs a key with the permission `devices:read`.
+         *     Requires a key with the permission `devices:read`.
          */
         readonly get: operations["readDeviceConfiguration"];
         readonly put?: never;
@@ -909,13 +909,13 @@ export interface paths {
         };
         /**
          * List gateways
-         * @description Needs a key with the permission `gateways:read`.
+         * @description Requires a key with the permission `gateways:read`.
          */
         readonly get: operations["listGateways"];
         readonly put?: never;
         /**
          * Create a gateway
-         * @description Needs a key with the permission `gateways:write`.
+         * @description Requires a key with the permission `gateways:write`.
          */
         readonly post: operations["createGateway"];
         readonly delete?: never;
@@ -933,20 +933,20 @@ export interface paths {
         };
         /**
          * Read a gateway
-         * @description Needs a key with the permission `gateways:read`.
+         * @description Requires a key with the permission `gateways:read`.
          */
         readonly get: operations["readGateway"];
         /**
          * Update a gateway
          * @description Omitted fields stay unchanged; `""` clears an optional field.
          *
-         *     Needs a key with the permission `gateways:write`.
+         *     Requires a key with the permission `gateways:write`.
          */
         readonly put: operations["updateGateway"];
         readonly post?: never;
         /**
          * Delete a gateway
-         * @description Needs a key with the permission `gateways:write`.
+         * @description Requires a key with the permission `gateways:write`.
          */
         readonly delete: operations["deleteGateway"];
         readonly options?: never;
@@ -965,14 +965,14 @@ export interface paths {
          * Read a gateway's settings: resolvers, networks and relay port
          * @description The ETag is the gateway's.
          *
-         *     Needs a key with the permission `gateways:read`.
+         *     Requires a key with the permission `gateways:read`.
          */
         readonly get: operations["readGatewaySettings"];
         /**
          * Update a gateway's settings: resolvers, networks and relay port
          * @description Omitted fields stay unchanged; lists are replaced as a whole. The `networks` of two gateways cannot overlap. A `relayPort` belongs to one gateway of the tenant, and no other gateway can listen on it. `If-Match` takes the gateway's ETag.
          *
-         *     Needs a key with the permission `gateways:write`.
+         *     Requires a key with the permission `gateways:write`.
          */
         readonly put: operations["replaceGatewaySettings"];
         readonly post?: never;
@@ -995,7 +995,7 @@ export interface paths {
          * Enable relaying on a gateway
          * @description Idempotent.
          *
-         *     Needs a key with the permission `gateways:write`.
+         *     Requires a key with the permission `gateways:write`.
          */
         readonly post: operations["enableGatewayRelay"];
         readonly delete?: never;
@@ -1017,7 +1017,7 @@ export interface paths {
          * Disable relaying on a gateway
          * @description Idempotent.
          *
-         *     Needs a key with the permission `gateways:write`.
+         *     Requires a key with the permission `gateways:write`.
          */
         readonly post: operations["disableGatewayRelay"];
         readonly delete?: never;
@@ -1039,7 +1039,7 @@ export interface paths {
          * Put a gateway into maintenance
          * @description The gateway's status is MAINTENANCE until it leaves maintenance, and no traffic is sent through it. Idempotent.
          *
-         *     Needs a key with the permission `gateways:write`.
+         *     Requires a key with the permission `gateways:write`.
          */
         readonly post: operations["enterGatewayMaintenance"];
         readonly delete?: never;
@@ -1061,7 +1061,7 @@ export interface paths {
          * Take a gateway out of maintenance
          * @description The gateway's status then follows its heartbeat. Idempotent.
          *
-         *     Needs a key with the permission `gateways:write`.
+         *     Requires a key with the permission `gateways:write`.
          */
         readonly post: operations["exitGatewayMaintenance"];
         readonly delete?: never;
@@ -1083,7 +1083,7 @@ export interface paths {
          * Rotate a gateway's token
          * @description The previous tokens stay valid for `graceSeconds`, but not longer than they would have otherwise; 0 revokes them immediately. API keys with the permission `gateways:token` can read the new token now and later.
          *
-         *     Needs a key with the permission `gateways:write`.
+         *     Requires a key with the permission `gateways:write`.
          */
         readonly post: operations["rotateGatewayToken"];
         readonly delete?: never;
@@ -1103,7 +1103,7 @@ export interface paths {
          * Read whether a gateway has applied its configuration
          * @description The tenant's generations that the gateway should enforce, that were sent to it, and that it reported as applied. A generation that does not change the gateway's configuration is not sent to it.
          *
-         *     Needs a key with the permission `gateways:read`.
+         *     Requires a key with the permission `gateways:read`.
          */
         readonly get: operations["readGatewaySync"];
         readonly put?: never;
@@ -1127,7 +1127,7 @@ export interface paths {
          * Check a gateway's state
          * @description Evaluates the gateway's last heartbeat and reports; changes nothing. UNRECOGNIZED means that no agent has applied a configuration of this gateway yet.
          *
-         *     Needs a key with the permission `gateways:write`.
+         *     Requires a key with the permission `gateways:write`.
          */
         readonly post: operations["testGatewayConfiguration"];
         readonly delete?: never;
@@ -1145,13 +1145,13 @@ export interface paths {
         };
         /**
          * List resources
-         * @description Needs a key with the permission `resources:read`.
+         * @description Requires a key with the permission `resources:read`.
          */
         readonly get: operations["listResources"];
         readonly put?: never;
         /**
          * Create a resource
-         * @description Needs a key with the permission `resources:write`.
+         * @description Requires a key with the permission `resources:write`.
          */
         readonly post: operations["createResource"];
         readonly delete?: never;
@@ -1169,7 +1169,7 @@ export interface paths {
         };
         /**
          * Read a resource
-         * @description Needs a key with the permission `resources:read`.
+         * @description Requires a key with the permission `resources:read`.
          */
         readonly get: operations["readResource"];
         readonly put?: never;
@@ -1178,14 +1178,14 @@ export interface paths {
          * Delete a resource
          * @description Fails while an active policy refers to the resource. Gateways are disconnected from the resource.
          *
-         *     Needs a key with the permission `resources:write`.
+         *     Requires a key with the permission `resources:write`.
          */
         readonly delete: operations["deleteResource"];
         readonly options?: never;
         readonly head?: never;
         /**
          * Update a resource's name and description
-         * @description Needs a key with the permission `resources:write`.
+         * @description Requires a key with the permission `resources:write`.
          */
         readonly patch: operations["updateResource"];
         readonly trace?: never;
@@ -1203,7 +1203,7 @@ export interface paths {
          * Configure a resource's load balancing
          * @description Replaces the ordered list of gateways. For MANUAL, the order is the priority.
          *
-         *     Needs a key with the permission `resources:write`.
+         *     Requires a key with the permission `resources:write`.
          */
         readonly post: operations["configureLoadBalancing"];
         readonly delete?: never;
@@ -1225,7 +1225,7 @@ export interface paths {
          * Add an address to a resource
          * @description Increments the resource's version. `ETag` and `Location` are the new address's; `If-Match` takes the resource's ETag.
          *
-         *     Needs a key with the permission `resources:write`.
+         *     Requires a key with the permission `resources:write`.
          */
         readonly post: operations["addResourceAddress"];
         readonly delete?: never;
@@ -1248,7 +1248,7 @@ export interface paths {
          * Remove an address from a resource
          * @description Deletes the address. `If-Match` takes the resource's ETag.
          *
-         *     Needs a key with the permission `resources:write`.
+         *     Requires a key with the permission `resources:write`.
          */
         readonly delete: operations["removeResourceAddress"];
         readonly options?: never;
@@ -1268,7 +1268,7 @@ export interface paths {
          * Connect a gateway to a resource
          * @description A newly connected gateway gets the lowest priority. Idempotent.
          *
-         *     Needs a key with the permission `resources:write`.
+         *     Requires a key with the permission `resources:write`.
          */
         readonly put: operations["connectGateway"];
         readonly post?: never;
@@ -1276,7 +1276,7 @@ export interface paths {
          * Disconnect a gateway from a resource
          * @description The remaining gateways keep their order. Returns 404 if the gateway is not connected.
          *
-         *     Needs a key with the permission `resources:write`.
+         *     Requires a key with the permission `resources:write`.
          */
         readonly delete: operations["disconnectGateway"];
         readonly options?: never;
@@ -1293,7 +1293,7 @@ export interface paths {
         };
         /**
          * List the addresses of all resources
-         * @description Needs a key with the permission `addresses:read`.
+         * @description Requires a key with the permission `addresses:read`.
          */
         readonly get: operations["listAddresses"];
         readonly put?: never;
@@ -1313,12 +1313,12 @@ export interface paths {
         };
         /**
          * Read an address
-         * @description Needs a key with the permission `addresses:read`.
+         * @description Requires a key with the permission `addresses:read`.
          */
         readonly get: operations["readAddress"];
         /**
          * Replace an address and its protocols
-         * @description Needs a key with the permission `addresses:write`.
+         * @description Requires a key with the permission `addresses:write`.
          */
         readonly put: operations["updateAddress"];
         readonly post?: never;
@@ -1326,7 +1326,7 @@ export interface paths {
          * Delete an address
          * @description Removes the address from every resource that uses it.
          *
-         *     Needs a key with the permission `addresses:write`.
+         *     Requires a key with the permission `addresses:write`.
          */
         readonly delete: operations["deleteAddress"];
         readonly options?: never;
@@ -1343,7 +1343,7 @@ export interface paths {
         };
         /**
          * List the gateways that serve an address
-         * @description Needs a key with the permission `addresses:read`.
+         * @description Requires a key with the permission `addresses:read`.
          */
         readonly get: operations["listAddressGateways"];
         readonly put?: never;
@@ -1363,7 +1363,7 @@ export interface paths {
         };
         /**
          * List protocols
-         * @description Needs a key with the permission `protocols:read`.
+         * @description Requires a key with the permission `protocols:read`.
          */
         readonly get: operations["listProtocols"];
         readonly put?: never;
@@ -1371,7 +1371,7 @@ export interface paths {
          * Create a protocol
          * @description Without a name, Gatehouse derives one from the content, such as "TCP/8443".
          *
-         *     Needs a key with the permission `protocols:write`.
+         *     Requires a key with the permission `protocols:write`.
          */
         readonly post: operations["createProtocol"];
         readonly delete?: never;
@@ -1389,14 +1389,14 @@ export interface paths {
         };
         /**
          * Read a protocol
-         * @description Needs a key with the permission `protocols:read`.
+         * @description Requires a key with the permission `protocols:read`.
          */
         readonly get: operations["readProtocol"];
         readonly put?: never;
         readonly post?: never;
         /**
          * Delete a protocol
-         * @description Needs a key with the permission `protocols:write`.
+         * @description Requires a key with the permission `protocols:write`.
          */
         readonly delete: operations["deleteProtocol"];
         readonly options?: never;
@@ -1413,13 +1413,13 @@ export interface paths {
         };
         /**
          * List admission rules
-         * @description Needs a key with the permission `admission-rules:read`.
+         * @description Requires a key with the permission `admission-rules:read`.
          */
         readonly get: operations["listAdmissionRules"];
         readonly put?: never;
         /**
          * Create an admission rule
-         * @description Needs a key with the permission `admission-rules:write`.
+         * @description Requires a key with the permission `admission-rules:write`.
          */
         readonly post: operations["createAdmissionRule"];
         readonly delete?: never;
@@ -1437,20 +1437,20 @@ export interface paths {
         };
         /**
          * Read an admission rule
-         * @description Needs a key with the permission `admission-rules:read`.
+         * @description Requires a key with the permission `admission-rules:read`.
          */
         readonly get: operations["readAdmissionRule"];
         /**
          * Update an admission rule
          * @description Omitted fields stay unchanged.
          *
-         *     Needs a key with the permission `admission-rules:write`.
+         *     Requires a key with the permission `admission-rules:write`.
          */
         readonly put: operations["updateAdmissionRule"];
         readonly post?: never;
         /**
          * Delete an admission rule
-         * @description Needs a key with the permission `admission-rules:write`.
+         * @description Requires a key with the permission `admission-rules:write`.
          */
         readonly delete: operations["deleteAdmissionRule"];
         readonly options?: never;
@@ -1471,7 +1471,7 @@ export interface paths {
          * Check the text of an admission rule
          * @description Stores nothing. An invalid rule is reported with status 200, because the check itself succeeded.
          *
-         *     Needs a key with the permission `admission-rules:read`.
+         *     Requires a key with the permission `admission-rules:read`.
          */
         readonly post: operations["checkAdmissionRule"];
         readonly delete?: never;
@@ -1489,7 +1489,7 @@ export interface paths {
         };
         /**
          * List API keys
-         * @description Needs a key with the permission `api-keys:read`.
+         * @description Requires a key with the permission `api-keys:read`.
          */
         readonly get: operations["listApiKeys"];
         readonly put?: never;
@@ -1497,7 +1497,7 @@ export interface paths {
          * Create an API key
          * @description Requires either `permissions` or a `role` whose permissions the key gets. The new key cannot grant more than the calling key holds.
          *
-         *     Needs a key with the permission `api-keys:write`.
+         *     Requires a key with the permission `api-keys:write`.
          */
         readonly post: operations["createApiKey"];
         readonly delete?: never;
@@ -1515,7 +1515,7 @@ export interface paths {
         };
         /**
          * Read an API key
-         * @description Needs a key with the permission `api-keys:read`.
+         * @description Requires a key with the permission `api-keys:read`.
          */
         readonly get: operations["readApiKey"];
         readonly put?: never;
@@ -1524,7 +1524,7 @@ export interface paths {
          * Revoke an API key
          * @description The key stops working within a second on every replica.
          *
-         *     Needs a key with the permission `api-keys:write`.
+         *     Requires a key with the permission `api-keys:write`.
          */
         readonly delete: operations["deleteApiKey"];
         readonly options?: never;
@@ -1545,7 +1545,7 @@ export interface paths {
          * Rotate an API key
          * @description Creates a new key with the same permissions. The previous key stays valid for `graceSeconds`, so that its users can switch over.
          *
-         *     Needs a key with the permission `api-keys:write`.
+         *     Requires a key with the permission `api-keys:write`.
          */
         readonly post: operations["rotateApiKey"];
         readonly delete?: never;
@@ -1565,7 +1565,7 @@ export interface paths {
          * Export the tenant's configuration as one document
          * @description Records refer to each other by name, not by id. Sections that the key cannot read are omitted. The ETag is the tenant's generation, which every command in the tenant increments.
          *
-         *     Needs a key with the permission `configuration:read`.
+         *     Requires a key with the permission `configuration:read`.
          */
         readonly get: operations["readConfiguration"];
         readonly put?: never;
@@ -1589,7 +1589,7 @@ export interface paths {
          * Plan a configuration
          * @description Returns the changes that applying the document would make. Stores nothing. Requires read permission for each kind of record in the document. The body can have at most 32 MiB.
          *
-         *     Needs a key with the permission `configuration:read`.
+         *     Requires a key with the permission `configuration:read`.
          */
         readonly post: operations["planConfiguration"];
         readonly delete?: never;
@@ -1611,7 +1611,7 @@ export interface paths {
          * Apply a configuration
          * @description Changes the tenant's records to match the document, in one transaction. Requires write permission for each kind of record that changes. `If-Match` takes the ETag of a plan or an export, and ensures that nothing has changed since. The body can have at most 32 MiB.
          *
-         *     Needs a key with the permission `configuration:write`.
+         *     Requires a key with the permission `configuration:write`.
          */
         readonly post: operations["applyConfiguration"];
         readonly delete?: never;
@@ -1631,7 +1631,7 @@ export interface paths {
          * List the tenant's audit record
          * @description Every change with its actor, target, states before and after, request id and source address. Ordered from oldest to newest; `sort=-position` reverses the order.
          *
-         *     Needs a key with the permission `events:read`.
+         *     Requires a key with the permission `events:read`.
          */
         readonly get: operations["listEvents"];
         readonly put?: never;
@@ -1653,7 +1653,7 @@ export interface paths {
          * Export the tenant's audit record
          * @description NDJSON contains everything that `gatehouse audit verify --file` needs to verify the record elsewhere: entries, the seals that chain them, signed checkpoints, and a signature over the whole export. With filters, it contains the matching entries and every seal between the first and the last of them. CSV is meant for spreadsheets and contains only entries. Values that a spreadsheet would interpret as a formula are prefixed with an apostrophe.
          *
-         *     Needs a key with the permission `events:read`.
+         *     Requires a key with the permission `events:read`.
          */
         readonly get: operations["exportEvents"];
         readonly put?: never;
@@ -1675,7 +1675,7 @@ export interface paths {
          * Stream new entries of the audit record
          * @description Server-sent events: each new entry as it is written, with its position as `id`, the event type `event`, and the entry as JSON in `data`. `Last-Event-ID`, which clients send automatically when they reconnect, resumes after that position. Without it, the stream starts with the next entry. If entries after that position were pruned, the stream contains an event of type `pruned`. The stream ends when the key is revoked or expires.
          *
-         *     Needs a key with the permission `events:read`.
+         *     Requires a key with the permission `events:read`.
          */
         readonly get: operations["streamEvents"];
         readonly put?: never;
@@ -1697,7 +1697,7 @@ export interface paths {
          * Read the access impact of an event
          * @description The access gained and lost through the command that the entry belongs to. The impact is computed and stored when the command runs. The header `Gatehouse-Event` of a write has the entry's id. Returns 404 for commands that cannot change access, and for commands that ran before impacts were stored.
          *
-         *     Needs a key with the permission `events:read`.
+         *     Requires a key with the permission `events:read`.
          */
         readonly get: operations["readEventEffect"];
         readonly put?: never;
@@ -1719,7 +1719,7 @@ export interface paths {
          * Read the public key of the audit record's signatures
          * @description Store the key outside Gatehouse and pass it to `gatehouse audit verify --public-key`.
          *
-         *     Needs a key with the permission `events:read`.
+         *     Requires a key with the permission `events:read`.
          */
         readonly get: operations["readSigningKey"];
         readonly put?: never;
@@ -1739,7 +1739,7 @@ export interface paths {
         };
         /**
          * List webhooks
-         * @description Needs a key with the permission `webhooks:read`.
+         * @description Requires a key with the permission `webhooks:read`.
          */
         readonly get: operations["listWebhooks"];
         readonly put?: never;
@@ -1747,7 +1747,7 @@ export interface paths {
          * Create a webhook
          * @description Each new event that matches `events` is posted to the URL. Messages are signed as in the Standard Webhooks specification, with the `secret` that is shown only once. Without a name, the webhook is named after the URL's host.
          *
-         *     Needs a key with the permission `webhooks:write`.
+         *     Requires a key with the permission `webhooks:write`.
          */
         readonly post: operations["createWebhook"];
         readonly delete?: never;
@@ -1765,14 +1765,14 @@ export interface paths {
         };
         /**
          * Read a webhook
-         * @description Needs a key with the permission `webhooks:read`.
+         * @description Requires a key with the permission `webhooks:read`.
          */
         readonly get: operations["readWebhook"];
         /**
          * Update a webhook
          * @description Omitted fields stay unchanged; `""` clears the description. Setting `active` to false discards undelivered messages; a webhook that becomes active again starts with new events.
          *
-         *     Needs a key with the permission `webhooks:write`.
+         *     Requires a key with the permission `webhooks:write`.
          */
         readonly put: operations["updateWebhook"];
         readonly post?: never;
@@ -1780,7 +1780,7 @@ export interface paths {
          * Delete a webhook
          * @description Deletes the webhook and its delivery log. Undelivered messages are discarded.
          *
-         *     Needs a key with the permission `webhooks:write`.
+         *     Requires a key with the permission `webhooks:write`.
          */
         readonly delete: operations["deleteWebhook"];
         readonly options?: never;
@@ -1789,7 +1789,7 @@ export interface paths {
          * Update a webhook
          * @description Omitted fields stay unchanged; `""` clears the description. Setting `active` to false discards undelivered messages; a webhook that becomes active again starts with new events.
          *
-         *     Needs a key with the permission `webhooks:write`.
+         *     Requires a key with the permission `webhooks:write`.
          */
         readonly patch: operations["patchWebhook"];
         readonly trace?: never;
@@ -1807,7 +1807,7 @@ export interface paths {
          * Rotate a webhook's secret
          * @description The previous secret also signs messages for `graceSeconds`, so that receivers can switch over: the header then contains two signatures. A secret from an earlier rotation stops signing immediately.
          *
-         *     Needs a key with the permission `webhooks:write`.
+         *     Requires a key with the permission `webhooks:write`.
          */
         readonly post: operations["rotateWebhookSecret"];
         readonly delete?: never;
@@ -1829,7 +1829,7 @@ export interface paths {
          * Send a test message
          * @description Sends a message of type `webhook.test`, regardless of `events`. The result appears in the delivery log.
          *
-         *     Needs a key with the permission `webhooks:write`.
+         *     Requires a key with the permission `webhooks:write`.
          */
         readonly post: operations["testWebhook"];
         readonly delete?: never;
@@ -1849,7 +1849,7 @@ export interface paths {
          * List a webhook's deliveries
          * @description The delivery log of the last 30 days, ordered from oldest to newest; see `sort`.
          *
-         *     Needs a key with the permission `webhooks:read`.
+         *     Requires a key with the permission `webhooks:read`.
          */
         readonly get: operations["listWebhookDeliveries"];
         readonly put?: never;
@@ -1869,7 +1869,7 @@ export interface paths {
         };
         /**
          * Read a delivery
-         * @description Needs a key with the permission `webhooks:read`.
+         * @description Requires a key with the permission `webhooks:read`.
          */
         readonly get: operations["readWebhookDelivery"];
         readonly put?: never;
@@ -1893,7 +1893,7 @@ export interface paths {
          * Redeliver a message
          * @description Sends the message again immediately, with the same `webhook-id`, regardless of earlier results. Retries start over.
          *
-         *     Needs a key with the permission `webhooks:write`.
+         *     Requires a key with the permission `webhooks:write`.
          */
         readonly post: operations["redeliverWebhook"];
         readonly delete?: never;
@@ -1911,7 +1911,7 @@ export interface paths {
         };
         /**
          * List tenants
-         * @description Takes the operator's key.
+         * @description Requires the operator key.
          */
         readonly get: operations["listTenants"];
         readonly put?: never;
@@ -1919,7 +1919,7 @@ export interface paths {
          * Create a tenant
          * @description Creates the tenant with its owner, default group, system roles, built-in admission rules, predefined protocols, default internet policy and a first API key.
          *
-         *     Takes the operator's key.
+         *     Requires the operator key.
          */
         readonly post: operations["createTenant"];
         readonly delete?: never;
@@ -1937,7 +1937,7 @@ export interface paths {
         };
         /**
          * Read a tenant
-         * @description Takes the operator's key.
+         * @description Requires the operator key.
          */
         readonly get: operations["readTenant"];
         readonly put?: never;
@@ -1946,7 +1946,7 @@ export interface paths {
          * Delete a tenant and all its records
          * @description This cannot be undone. The operator's audit record of the tenant remains.
          *
-         *     Takes the operator's key.
+         *     Requires the operator key.
          */
         readonly delete: operations["deleteTenant"];
         readonly options?: never;
@@ -3475,38 +3475,38 @@ export interface components {
     };
     responses: never;
     parameters: {
-        /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+        /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
         readonly IfMatch: string;
-        /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+        /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
         readonly OverrideReason: string;
-        /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+        /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
         readonly IdempotencyKey: string;
     };
     requestBodies: never;
     headers: {
         /** @description The record's version, for If-Match. */
         readonly ETag: string;
-        /** @description The id of the audit entry of a write that can change access: its effect is at `/tenants/events/{id}/effect`. Absent where nothing was changed. */
+        /** @description Id of the audit entry of a write that can change access. Its access impact is at `/tenants/events/{id}/effect`. Omitted if nothing was changed. */
         readonly "Gatehouse-Event": string;
-        /** @description With `?wait=applied`: `applied` where every gateway of the tenant enforces the change or enforces nothing, else `incomplete`; with the tenant's generation, how many gateways there are, and of how many it is missing. `unknown` where it could not be found out. */
+        /** @description With `?wait=applied`: `applied` if every gateway of the tenant enforces the change or enforces nothing, otherwise `incomplete`; followed by the tenant's generation, the number of gateways, and the number of gateways that have not confirmed the change. `unknown` if the state could not be determined. */
         readonly "Gatehouse-Enforced": string;
-        /** @description With `?wait=applied`: the ids of up to 50 gateways that have not said that they enforce the change, each with its state as in `/tenants/gateways/{id}/sync`. */
+        /** @description With `?wait=applied`: the ids of up to 50 gateways that have not confirmed the change, each with its state as in `/tenants/gateways/{id}/sync`. */
         readonly "Gatehouse-Not-Enforced": string;
-        /** @description `true` where the request was done before, under the same Idempotency-Key, and is answered again. */
+        /** @description `true` if the request was performed before with the same Idempotency-Key, and this is the stored response. */
         readonly "Idempotent-Replayed": "true";
-        /** @description The path of what was created. */
+        /** @description The path of the created record. */
         readonly Location: string;
-        /** @description Requests that the key may make in a minute. */
+        /** @description Requests per minute that the key can make. */
         readonly "RateLimit-Limit": number;
-        /** @description How many of them are left. */
+        /** @description Remaining requests in this minute. */
         readonly "RateLimit-Remaining": number;
-        /** @description Seconds until the count starts anew. */
+        /** @description Seconds until the count restarts. */
         readonly "RateLimit-Reset": number;
-        /** @description Seconds after which trying again makes sense. */
+        /** @description Seconds to wait before a retry. */
         readonly "Retry-After": number;
-        /** @description How to authenticate. */
+        /** @description The authentication scheme. */
         readonly "WWW-Authenticate": string;
-        /** @description Finds the request in the log and the audit record. */
+        /** @description Id of the request, as in the log and the audit record. */
         readonly "X-Request-Id": string;
     };
     pathItems: never;
@@ -3516,9 +3516,9 @@ export interface operations {
     readonly listPolicies: {
         readonly parameters: {
             readonly query?: {
-                /** @description Items on a page; above 100 it is taken for 100. */
+                /** @description The most items on a page; values above 100 are reduced to 100. */
                 readonly limit?: number;
-                /** @description Items to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
@@ -3526,23 +3526,23 @@ export interface operations {
                 readonly "page[offset]"?: number;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name, order, createdAt. */
                 readonly sort?: readonly string[];
-                /** @description Equal to. `filter[id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[id]"?: string;
-                /** @description Equal to. `filter[name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[name]"?: string;
-                /** @description Equal to. `filter[type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[type]"?: "PRIVATE" | "SAAS" | "INTERNET" | "SITETOSITE";
-                /** @description Equal to. `filter[active][operator]` compares by eq, ne, in, nin. */
+                /** @description Matches equal values. `filter[active][operator]` supports the operators eq, ne, in, nin. */
                 readonly "filter[active]"?: boolean;
-                /** @description Equal to. `filter[action][operator]` compares by eq, ne, in, nin. */
+                /** @description Matches equal values. `filter[action][operator]` supports the operators eq, ne, in, nin. */
                 readonly "filter[action]"?: boolean;
-                /** @description Equal to. `filter[resources.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[resources.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[resources.id]"?: string;
-                /** @description Equal to. `filter[groups.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[groups.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[groups.id]"?: string;
-                /** @description Equal to. `filter[users.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[users.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[users.id]"?: string;
-                /** @description Equal to. `filter[rule.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[rule.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[rule.id]"?: string;
             };
             readonly header?: never;
@@ -3551,7 +3551,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description A page. */
+            /** @description A page of the list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3579,15 +3579,15 @@ export interface operations {
     readonly createPolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -3686,15 +3686,15 @@ export interface operations {
     readonly deletePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -3704,7 +3704,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3723,15 +3723,15 @@ export interface operations {
     readonly updatePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -3802,15 +3802,15 @@ export interface operations {
     readonly deactivatePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -3842,17 +3842,17 @@ export interface operations {
     readonly reactivatePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -3885,15 +3885,15 @@ export interface operations {
     readonly reorderPolicies: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -3910,7 +3910,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3931,7 +3931,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -3947,7 +3947,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was found. */
+            /** @description The result. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3967,7 +3967,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -3986,7 +3986,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was found. */
+            /** @description The result. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4006,7 +4006,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -4042,7 +4042,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was found. */
+            /** @description The result. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4062,7 +4062,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -4095,7 +4095,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was found. */
+            /** @description The result. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4119,7 +4119,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -4144,7 +4144,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was found. */
+            /** @description The result. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4168,7 +4168,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -4187,7 +4187,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was found. */
+            /** @description The result. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4221,9 +4221,9 @@ export interface operations {
                 readonly sourceIp?: string;
                 /** @description Source country of the requests, such as DE; none by default. */
                 readonly country?: string;
-                /** @description Items on a page; above 100 it is taken for 100. */
+                /** @description The most items on a page; values above 100 are reduced to 100. */
                 readonly limit?: number;
-                /** @description Items to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
@@ -4238,7 +4238,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description A page. */
+            /** @description A page of the list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4272,7 +4272,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description What was found. */
+            /** @description The result. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4290,9 +4290,9 @@ export interface operations {
     readonly listAccessTests: {
         readonly parameters: {
             readonly query?: {
-                /** @description Items on a page; above 100 it is taken for 100. */
+                /** @description The most items on a page; values above 100 are reduced to 100. */
                 readonly limit?: number;
-                /** @description Items to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
@@ -4300,19 +4300,19 @@ export interface operations {
                 readonly "page[offset]"?: number;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name, createdAt. */
                 readonly sort?: readonly string[];
-                /** @description Equal to. `filter[id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[id]"?: string;
-                /** @description Equal to. `filter[name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[name]"?: string;
-                /** @description Equal to. `filter[enforced][operator]` compares by eq, ne, in, nin. */
+                /** @description Matches equal values. `filter[enforced][operator]` supports the operators eq, ne, in, nin. */
                 readonly "filter[enforced]"?: boolean;
-                /** @description Equal to. `filter[expected][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[expected][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[expected]"?: "allowed" | "denied";
-                /** @description Equal to. `filter[subject.type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[subject.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[subject.type]"?: "everyone" | "group" | "user" | "device";
-                /** @description Equal to. `filter[subject.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[subject.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[subject.id]"?: string;
-                /** @description Equal to. `filter[resource.id][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[resource.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[resource.id]"?: string;
             };
             readonly header?: never;
@@ -4321,7 +4321,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description A page. */
+            /** @description A page of the list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4350,9 +4350,9 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -4424,9 +4424,9 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4471,7 +4471,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
             };
             readonly path: {
@@ -4481,7 +4481,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4498,7 +4498,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -4514,7 +4514,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was found. */
+            /** @description The result. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4533,9 +4533,9 @@ export interface operations {
     readonly listUsers: {
         readonly parameters: {
             readonly query?: {
-                /** @description Items on a page; above 100 it is taken for 100. */
+                /** @description The most items on a page; values above 100 are reduced to 100. */
                 readonly limit?: number;
-                /** @description Items to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
@@ -4543,15 +4543,15 @@ export interface operations {
                 readonly "page[offset]"?: number;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, email, firstName, lastName, createdAt, lastConnection. */
                 readonly sort?: readonly string[];
-                /** @description Equal to. `filter[id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[id]"?: string;
-                /** @description Equal to. `filter[status][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[status][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[status]"?: "pending" | "active" | "inactive";
-                /** @description Equal to. `filter[email][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[email][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[email]"?: string;
-                /** @description Equal to. `filter[groups.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[groups.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[groups.id]"?: string;
-                /** @description Equal to. `filter[roles.type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[roles.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[roles.type]"?: "OWNER" | "ADMIN" | "DEFAULT" | "BASIC" | "BILLING" | "AUDITOR" | "SUPPORT";
             };
             readonly header?: never;
@@ -4560,7 +4560,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description A page. */
+            /** @description A page of the list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4588,15 +4588,15 @@ export interface operations {
     readonly createUsers: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -4608,7 +4608,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description One record, with ETag and Location; or, where an array was sent, an array without them. */
+            /** @description The record, with ETag and Location; for an array, an array without these headers. */
             readonly 201: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4659,15 +4659,15 @@ export interface operations {
     readonly updateUserProfile: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4708,15 +4708,15 @@ export interface operations {
     readonly deleteUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4726,7 +4726,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4745,15 +4745,15 @@ export interface operations {
     readonly updateUserSettings: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4795,15 +4795,15 @@ export interface operations {
     readonly deactivateUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4835,17 +4835,17 @@ export interface operations {
     readonly reactivateUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4878,17 +4878,17 @@ export interface operations {
     readonly inviteUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4898,7 +4898,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4919,17 +4919,17 @@ export interface operations {
     readonly transferOwnership: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -4939,7 +4939,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4973,7 +4973,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description All of them. */
+            /** @description The complete list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4991,15 +4991,15 @@ export interface operations {
     readonly updateUserRoles: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5018,7 +5018,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5038,17 +5038,17 @@ export interface operations {
     readonly addUserToGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5088,15 +5088,15 @@ export interface operations {
     readonly removeUserFromGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5107,7 +5107,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5126,9 +5126,9 @@ export interface operations {
     readonly listGroups: {
         readonly parameters: {
             readonly query?: {
-                /** @description Items on a page; above 100 it is taken for 100. */
+                /** @description The most items on a page; values above 100 are reduced to 100. */
                 readonly limit?: number;
-                /** @description Items to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
@@ -5136,13 +5136,13 @@ export interface operations {
                 readonly "page[offset]"?: number;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name, createdAt. */
                 readonly sort?: readonly string[];
-                /** @description Equal to. `filter[id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[id]"?: string;
-                /** @description Equal to. `filter[name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[name]"?: string;
-                /** @description Equal to. `filter[isSamlDefaultGroup][operator]` compares by eq, ne, in, nin. */
+                /** @description Matches equal values. `filter[isSamlDefaultGroup][operator]` supports the operators eq, ne, in, nin. */
                 readonly "filter[isSamlDefaultGroup]"?: boolean;
-                /** @description Equal to. `filter[users.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[users.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[users.id]"?: string;
             };
             readonly header?: never;
@@ -5151,7 +5151,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description A page. */
+            /** @description A page of the list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5179,15 +5179,15 @@ export interface operations {
     readonly createGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -5261,15 +5261,15 @@ export interface operations {
     readonly updateGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5316,15 +5316,15 @@ export interface operations {
     readonly deleteGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5334,7 +5334,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5359,7 +5359,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description All of them. */
+            /** @description The complete list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5415,7 +5415,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description All of them. */
+            /** @description The complete list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5433,15 +5433,15 @@ export interface operations {
     readonly removeRoleFromUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5452,7 +5452,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5471,9 +5471,9 @@ export interface operations {
     readonly listDevices: {
         readonly parameters: {
             readonly query?: {
-                /** @description Items on a page; above 100 it is taken for 100. */
+                /** @description The most items on a page; values above 100 are reduced to 100. */
                 readonly limit?: number;
-                /** @description Items to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
@@ -5481,15 +5481,15 @@ export interface operations {
                 readonly "page[offset]"?: number;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name, createdAt, lastConnection. */
                 readonly sort?: readonly string[];
-                /** @description Equal to. `filter[id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[id]"?: string;
-                /** @description Equal to. `filter[name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[name]"?: string;
-                /** @description Equal to. `filter[hardwareId][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[hardwareId][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[hardwareId]"?: string;
-                /** @description Equal to. `filter[active][operator]` compares by eq, ne, in, nin. */
+                /** @description Matches equal values. `filter[active][operator]` supports the operators eq, ne, in, nin. */
                 readonly "filter[active]"?: boolean;
-                /** @description Equal to. `filter[user.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[user.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[user.id]"?: string;
             };
             readonly header?: never;
@@ -5498,7 +5498,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description A page. */
+            /** @description A page of the list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5526,15 +5526,15 @@ export interface operations {
     readonly enrolDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -5612,15 +5612,15 @@ export interface operations {
     readonly deleteDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5630,7 +5630,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5649,15 +5649,15 @@ export interface operations {
     readonly deactivateDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5689,17 +5689,17 @@ export interface operations {
     readonly reactivateDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5732,15 +5732,15 @@ export interface operations {
     readonly replaceDevicePosture: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5778,17 +5778,17 @@ export interface operations {
     readonly rotateDeviceToken: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -5829,7 +5829,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description What was found. */
+            /** @description The result. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5871,7 +5871,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description All of them. */
+            /** @description The complete list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5889,15 +5889,15 @@ export interface operations {
     readonly createGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -5967,15 +5967,15 @@ export interface operations {
     readonly updateGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6018,15 +6018,15 @@ export interface operations {
     readonly deleteGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6036,7 +6036,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6082,15 +6082,15 @@ export interface operations {
     readonly replaceGatewaySettings: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6135,17 +6135,17 @@ export interface operations {
     readonly enableGatewayRelay: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6178,17 +6178,17 @@ export interface operations {
     readonly disableGatewayRelay: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6221,17 +6221,17 @@ export interface operations {
     readonly enterGatewayMaintenance: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6264,17 +6264,17 @@ export interface operations {
     readonly exitGatewayMaintenance: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6307,17 +6307,17 @@ export interface operations {
     readonly rotateGatewayToken: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6368,7 +6368,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description What was found. */
+            /** @description The result. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6387,9 +6387,9 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6399,7 +6399,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description What was found. */
+            /** @description The result. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6418,9 +6418,9 @@ export interface operations {
     readonly listResources: {
         readonly parameters: {
             readonly query?: {
-                /** @description Items on a page; above 100 it is taken for 100. */
+                /** @description The most items on a page; values above 100 are reduced to 100. */
                 readonly limit?: number;
-                /** @description Items to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
@@ -6428,17 +6428,17 @@ export interface operations {
                 readonly "page[offset]"?: number;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name. */
                 readonly sort?: readonly string[];
-                /** @description Equal to. `filter[policies.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[policies.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[policies.id]"?: string;
-                /** @description Equal to. `filter[gateways.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[gateways.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[gateways.id]"?: string;
-                /** @description Equal to. `filter[addresses.protocols.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[addresses.protocols.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[addresses.protocols.id]"?: string;
-                /** @description Equal to. `filter[type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[type]"?: "PRIVATE" | "SAAS" | "INTERNET";
-                /** @description Equal to. `filter[name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[name]"?: string;
-                /** @description Equal to. `filter[id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[id]"?: string;
             };
             readonly header?: never;
@@ -6447,7 +6447,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description A page. */
+            /** @description A page of the list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6475,15 +6475,15 @@ export interface operations {
     readonly createResource: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -6552,15 +6552,15 @@ export interface operations {
     readonly deleteResource: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6570,7 +6570,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6589,15 +6589,15 @@ export interface operations {
     readonly updateResource: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6614,7 +6614,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6634,17 +6634,17 @@ export interface operations {
     readonly configureLoadBalancing: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6666,7 +6666,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6687,17 +6687,17 @@ export interface operations {
     readonly addResourceAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6735,15 +6735,15 @@ export interface operations {
     readonly removeResourceAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6754,7 +6754,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6773,15 +6773,15 @@ export interface operations {
     readonly connectGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6792,7 +6792,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6812,15 +6812,15 @@ export interface operations {
     readonly disconnectGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6831,7 +6831,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6856,7 +6856,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description All of them. */
+            /** @description The complete list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6901,15 +6901,15 @@ export interface operations {
     readonly updateAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6950,15 +6950,15 @@ export interface operations {
     readonly deleteAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -6968,7 +6968,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6995,7 +6995,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description All of them. */
+            /** @description The complete list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7019,7 +7019,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description All of them. */
+            /** @description The complete list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7038,7 +7038,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7102,7 +7102,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
             };
             readonly path: {
@@ -7112,7 +7112,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7134,7 +7134,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description All of them. */
+            /** @description The complete list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7152,15 +7152,15 @@ export interface operations {
     readonly createAdmissionRule: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -7229,15 +7229,15 @@ export interface operations {
     readonly updateAdmissionRule: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -7279,15 +7279,15 @@ export interface operations {
     readonly deleteAdmissionRule: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
@@ -7297,7 +7297,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7317,7 +7317,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7332,7 +7332,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was found. */
+            /** @description The result. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7357,7 +7357,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description All of them. */
+            /** @description The complete list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7376,7 +7376,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7446,7 +7446,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
             };
             readonly path: {
@@ -7456,7 +7456,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7473,9 +7473,9 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -7541,7 +7541,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7553,7 +7553,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was found. */
+            /** @description The result. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7572,17 +7572,17 @@ export interface operations {
     readonly applyConfiguration: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
-                /** @description How long `wait` may take, in seconds. */
+                /** @description The longest wait in seconds. */
                 readonly timeout?: number;
             };
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -7617,9 +7617,9 @@ export interface operations {
     readonly listEvents: {
         readonly parameters: {
             readonly query?: {
-                /** @description Items on a page; above 100 it is taken for 100. */
+                /** @description The most items on a page; values above 100 are reduced to 100. */
                 readonly limit?: number;
-                /** @description Items to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
@@ -7627,31 +7627,31 @@ export interface operations {
                 readonly "page[offset]"?: number;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, position, createdAt. */
                 readonly sort?: readonly string[];
-                /** @description Equal to. `filter[id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[id]"?: string;
-                /** @description Equal to. `filter[position][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[position][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[position]"?: number;
-                /** @description Equal to. `filter[createdAt][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[createdAt][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[createdAt]"?: string;
-                /** @description Equal to. `filter[generation][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[generation][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[generation]"?: number;
-                /** @description Equal to. `filter[operation][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[operation][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[operation]"?: string;
-                /** @description Equal to. `filter[requestId][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[requestId][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[requestId]"?: string;
-                /** @description Equal to. `filter[sourceAddress][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[sourceAddress][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[sourceAddress]"?: string;
-                /** @description Equal to. `filter[actor.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[actor.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[actor.id]"?: string;
-                /** @description Equal to. `filter[actor.type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[actor.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[actor.type]"?: "api-key" | "operator" | "system";
-                /** @description Equal to. `filter[actor.name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[actor.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[actor.name]"?: string;
-                /** @description Equal to. `filter[target.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[target.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[target.id]"?: string;
-                /** @description Equal to. `filter[target.type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[target.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[target.type]"?: string;
-                /** @description Equal to. `filter[target.name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[target.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[target.name]"?: string;
             };
             readonly header?: never;
@@ -7660,7 +7660,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description A page. */
+            /** @description A page of the list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7690,31 +7690,31 @@ export interface operations {
             readonly query?: {
                 /** @description Format of the export. */
                 readonly format?: "ndjson" | "csv";
-                /** @description Equal to. `filter[id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[id]"?: string;
-                /** @description Equal to. `filter[position][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[position][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[position]"?: number;
-                /** @description Equal to. `filter[createdAt][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[createdAt][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[createdAt]"?: string;
-                /** @description Equal to. `filter[generation][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[generation][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[generation]"?: number;
-                /** @description Equal to. `filter[operation][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[operation][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[operation]"?: string;
-                /** @description Equal to. `filter[requestId][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[requestId][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[requestId]"?: string;
-                /** @description Equal to. `filter[sourceAddress][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[sourceAddress][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[sourceAddress]"?: string;
-                /** @description Equal to. `filter[actor.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[actor.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[actor.id]"?: string;
-                /** @description Equal to. `filter[actor.type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[actor.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[actor.type]"?: "api-key" | "operator" | "system";
-                /** @description Equal to. `filter[actor.name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[actor.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[actor.name]"?: string;
-                /** @description Equal to. `filter[target.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[target.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[target.id]"?: string;
-                /** @description Equal to. `filter[target.type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[target.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[target.type]"?: string;
-                /** @description Equal to. `filter[target.name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[target.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[target.name]"?: string;
             };
             readonly header?: never;
@@ -7744,35 +7744,35 @@ export interface operations {
             readonly query?: {
                 /** @description The position to resume after, if the header `Last-Event-ID` cannot be sent. */
                 readonly lastEventId?: number;
-                /** @description Equal to. `filter[id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[id]"?: string;
-                /** @description Equal to. `filter[position][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[position][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[position]"?: number;
-                /** @description Equal to. `filter[createdAt][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[createdAt][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[createdAt]"?: string;
-                /** @description Equal to. `filter[generation][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[generation][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[generation]"?: number;
-                /** @description Equal to. `filter[operation][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[operation][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[operation]"?: string;
-                /** @description Equal to. `filter[requestId][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[requestId][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[requestId]"?: string;
-                /** @description Equal to. `filter[sourceAddress][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[sourceAddress][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[sourceAddress]"?: string;
-                /** @description Equal to. `filter[actor.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[actor.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[actor.id]"?: string;
-                /** @description Equal to. `filter[actor.type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[actor.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[actor.type]"?: "api-key" | "operator" | "system";
-                /** @description Equal to. `filter[actor.name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[actor.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[actor.name]"?: string;
-                /** @description Equal to. `filter[target.id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[target.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[target.id]"?: string;
-                /** @description Equal to. `filter[target.type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[target.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[target.type]"?: string;
-                /** @description Equal to. `filter[target.name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[target.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[target.name]"?: string;
             };
             readonly header?: {
-                /** @description The position to go on after. */
+                /** @description The position to resume after. */
                 readonly "Last-Event-ID"?: number;
             };
             readonly path?: never;
@@ -7806,7 +7806,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description What was found. */
+            /** @description The result. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7855,7 +7855,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description All of them. */
+            /** @description The complete list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7874,7 +7874,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7943,7 +7943,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
             };
             readonly path: {
@@ -7985,7 +7985,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
             };
             readonly path: {
@@ -7995,7 +7995,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8012,7 +8012,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
             };
             readonly path: {
@@ -8054,9 +8054,9 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -8097,9 +8097,9 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -8129,9 +8129,9 @@ export interface operations {
     readonly listWebhookDeliveries: {
         readonly parameters: {
             readonly query?: {
-                /** @description Items on a page; above 100 it is taken for 100. */
+                /** @description The most items on a page; values above 100 are reduced to 100. */
                 readonly limit?: number;
-                /** @description Items to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
@@ -8139,15 +8139,15 @@ export interface operations {
                 readonly "page[offset]"?: number;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, createdAt, updatedAt. */
                 readonly sort?: readonly string[];
-                /** @description Equal to. `filter[id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[id]"?: string;
-                /** @description Equal to. `filter[createdAt][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[createdAt][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[createdAt]"?: string;
-                /** @description Equal to. `filter[status][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[status][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[status]"?: "PENDING" | "DELIVERED" | "FAILED";
-                /** @description Equal to. `filter[type][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[type]"?: string;
-                /** @description Equal to. `filter[eventId][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[eventId][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[eventId]"?: string;
             };
             readonly header?: never;
@@ -8158,7 +8158,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description A page. */
+            /** @description A page of the list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8215,9 +8215,9 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -8248,9 +8248,9 @@ export interface operations {
     readonly listTenants: {
         readonly parameters: {
             readonly query?: {
-                /** @description Items on a page; above 100 it is taken for 100. */
+                /** @description The most items on a page; values above 100 are reduced to 100. */
                 readonly limit?: number;
-                /** @description Items to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
@@ -8258,11 +8258,11 @@ export interface operations {
                 readonly "page[offset]"?: number;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name, createdAt. */
                 readonly sort?: readonly string[];
-                /** @description Equal to. `filter[id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
+                /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[id]"?: string;
-                /** @description Equal to. `filter[name][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[name]"?: string;
-                /** @description Equal to. `filter[ownerEmail][operator]` compares by eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                /** @description Matches equal values. `filter[ownerEmail][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[ownerEmail]"?: string;
             };
             readonly header?: never;
@@ -8271,7 +8271,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description A page. */
+            /** @description A page of the list. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8300,9 +8300,9 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Makes the request safe to send again for 24 hours: it is done once and answered the same. */
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters. */
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
                 readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
@@ -8368,7 +8368,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description The ETag of the version that the change is meant for; another one is refused with 412. */
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
             };
             readonly path: {
@@ -8378,7 +8378,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to show. */
+            /** @description Done, without a body. */
             readonly 204: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];

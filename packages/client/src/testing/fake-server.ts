@@ -1,4 +1,4 @@
-/** A fetch that answers from a list, and time that passes at once. */
+/** A fetch that responds from a list, and a clock whose waits end at once. */
 import { createGatehouse, type Gatehouse, type GatehouseOptions } from "../gatehouse.ts";
 
 export interface SentRequest {
@@ -14,12 +14,12 @@ export const url = "https://gatehouse.example.com";
 
 export class FakeServer {
   readonly requests: SentRequest[] = [];
-  /** What was waited between attempts, in milliseconds. */
+  /** The waits between attempts, in milliseconds. */
   readonly waits: number[] = [];
   readonly gatehouse: Gatehouse;
   readonly #answers: (() => Response | Promise<Response>)[];
 
-  /** @param answers one for each request, in their order; one more request fails */
+  /** @param responses one for each request, in order; further requests fail */
   constructor(answers: readonly (() => Response | Promise<Response>)[], options: Partial<GatehouseOptions> = {}) {
     this.#answers = [...answers];
     this.gatehouse = createGatehouse({
@@ -34,7 +34,7 @@ export class FakeServer {
           body: await request.text(),
         });
         const answer = this.#answers.shift();
-        if (answer === undefined) throw new Error("one request more than there are answers");
+        if (answer === undefined) throw new Error("more requests than responses");
         return answer();
       },
       timing: {
@@ -73,7 +73,7 @@ export const problem = (status: number, code: string, headers: Record<string, st
 
 export const empty = (status: number) => () => new Response(null, { status });
 
-/** As fetch fails without a connection. */
+/** Fails like fetch without a connection. */
 export const unreachable = (reason: string) => (): never => {
   throw new TypeError("fetch failed", { cause: new Error(reason) });
 };

@@ -1,5 +1,5 @@
 /** An error notice with the request id, which identifies the request in the server's log. */
-import { GatehouseError, NoAnswerError } from "@gatehouse/client/errors";
+import { GatehouseError, NoResponseError } from "@gatehouse/client/errors";
 import { Alert, Anchor, Button, Code, CopyButton, Group, Text } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
 import { t } from "../messages/i18n.ts";
@@ -15,7 +15,7 @@ export function describeProblem(error: unknown): Description {
     const detail = error.problem.detail.replace(/^(?:POST|PUT|PATCH|DELETE) \/tenants\/\S+: /, "");
     return { title: error.problem.title, detail };
   }
-  if (error instanceof NoAnswerError) {
+  if (error instanceof NoResponseError) {
     return {
       title: t("app.problem.noResponse"),
       detail: error.timedOut ? t("app.problem.timedOut") : t("app.problem.connectionFailed"),

@@ -8,7 +8,7 @@ export interface DemoRule {
   readonly hasTimeConstraint: boolean;
 }
 
-/** Other records are named, users by their e-mail address. */
+/** A policy that refers to other records by name, and to users by e-mail address. */
 export interface DemoPolicy {
   readonly name: string;
   readonly type: PolicyType;
@@ -60,7 +60,7 @@ export const demoPolicies: readonly DemoPolicy[] = [
     name: "Contractors stay out of production",
     type: "PRIVATE",
     action: false,
-    description: "First, so that no later policy lets them in.",
+    description: "First, so that no later policy allows contractors.",
     users: contractors,
     resources: ["Kubernetes production", "Production databases", "Jump hosts"],
   },
@@ -68,7 +68,7 @@ export const demoPolicies: readonly DemoPolicy[] = [
     name: "Production for operations",
     type: "PRIVATE",
     action: true,
-    description: "Only through the gateways beside it, from a device in order.",
+    description: "Only through the nearby gateways, and only from a compliant device.",
     groups: ["Operations"],
     resources: ["Kubernetes production", "Production databases", "Jump hosts"],
     gateways: ["Cloud", "Frankfurt 1"],
@@ -78,7 +78,7 @@ export const demoPolicies: readonly DemoPolicy[] = [
     name: "Tools of engineering",
     type: "PRIVATE",
     action: true,
-    description: "What it takes to build and to test.",
+    description: "Access for building and testing.",
     groups: ["Engineering", "Operations"],
     resources: ["Source code", "Build servers", "Kubernetes staging", "Staging databases", "Monitoring", "Logs"],
     rule: soundDevice,
@@ -87,7 +87,7 @@ export const demoPolicies: readonly DemoPolicy[] = [
     name: "Books in office hours",
     type: "PRIVATE",
     action: true,
-    description: "Money moves while somebody watches.",
+    description: "Payments only during office hours.",
     groups: ["Finance"],
     resources: ["Accounting", "Payroll"],
     rule: officeHours,
@@ -96,7 +96,7 @@ export const demoPolicies: readonly DemoPolicy[] = [
     name: "Personnel files",
     type: "PRIVATE",
     action: true,
-    description: "For those who keep them.",
+    description: "For the team that maintains them.",
     groups: ["People"],
     resources: ["Personnel files", "Payroll"],
     rule: staff,
@@ -105,7 +105,7 @@ export const demoPolicies: readonly DemoPolicy[] = [
     name: "Office systems",
     type: "PRIVATE",
     action: true,
-    description: "For those who work with the warehouse and by telephone.",
+    description: "For staff who use the warehouse and telephone systems.",
     groups: ["Sales", "Support", "Operations"],
     resources: ["Warehouse terminals", "Telephone system", "Dublin office network"],
   },
@@ -113,7 +113,7 @@ export const demoPolicies: readonly DemoPolicy[] = [
     name: "Intranet for everybody",
     type: "PRIVATE",
     action: true,
-    description: "What every employee needs on the first day.",
+    description: "Access for every employee from the first day.",
     allUsers: true,
     resources: ["Wiki", "File shares", "Internal DNS"],
   },
@@ -121,7 +121,7 @@ export const demoPolicies: readonly DemoPolicy[] = [
     name: "Contractors share no files",
     type: "SAAS",
     action: false,
-    description: "First, so that no later policy lets them.",
+    description: "First, so that no later policy allows it.",
     users: contractors,
     resources: ["File sharing sites"],
   },
@@ -146,7 +146,7 @@ export const demoPolicies: readonly DemoPolicy[] = [
     name: "Internet through Frankfurt",
     type: "INTERNET",
     action: true,
-    description: "Finance and People browse from an address that banks and authorities know.",
+    description: "Finance and People browse from an address that banks and authorities recognize.",
     mode: "INTERNET_ACCESS_POINT",
     groups: ["Finance", "People"],
     gateways: ["Frankfurt 1", "Frankfurt 2"],
@@ -155,7 +155,7 @@ export const demoPolicies: readonly DemoPolicy[] = [
     name: "Dublin to the data centre",
     type: "SITETOSITE",
     action: true,
-    description: "Machines in the office that have no user.",
+    description: "Office machines without a user.",
     sourceIps: ["10.40.0.0/16"],
     resources: ["File shares", "Internal DNS"],
   },

@@ -3,14 +3,14 @@ import type { Composition } from "../compose.ts";
 
 const paginated = new Set<string>(operations.filter(({ success }) => success.kind === "page").map(({ path }) => path));
 
-/** A record as far as filling needs it. */
+/** The fields of a record that the example records need. */
 export interface NamedRecord {
   readonly id: string;
   readonly name?: string;
   readonly email?: string;
 }
 
-/** Calls the API inside this process, as a client with a key would from outside. */
+/** Calls the API inside this process like an external client with a key. */
 export class DemoApi {
   readonly #app: Composition["app"];
   readonly #key: string;
@@ -20,7 +20,7 @@ export class DemoApi {
     this.#key = key;
   }
 
-  /** @throws when the API refuses: the example records are ours, so that is a fault of theirs */
+  /** @throws if the API returns an error, which is a bug in the example records */
   async call<T>(method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: object): Promise<T> {
     const response = await this.#app.inject({
       method,
@@ -29,12 +29,12 @@ export class DemoApi {
       ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
     });
     if (response.statusCode >= 400) {
-      throw new Error(`The example records could not be made: ${method} ${path} answered ${response.body}`);
+      throw new Error(`Failed to create the example records: ${method} ${path} returned ${response.body}`);
     }
     return (response.body === "" ? undefined : response.json()) as T; // as the operation declares
   }
 
-  /** All records of a kind. */
+  /** Lists all records of a kind. */
   async list(path: string): Promise<readonly NamedRecord[]> {
     if (!paginated.has(path)) return this.call("GET", path);
     const records: NamedRecord[] = [];

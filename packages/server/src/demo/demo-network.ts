@@ -19,14 +19,14 @@ export interface DemoResource {
   readonly name: string;
   readonly type: ResourceType;
   readonly description: string;
-  /** Each with the names of its protocols. */
+  /** Addresses with the names of their protocols. */
   readonly addresses: readonly { readonly address: string; readonly protocols: readonly string[] }[];
   readonly loadBalancingMode: LoadBalancingMode;
-  /** Names, in order of priority. */
+  /** Names of gateways in order of priority. */
   readonly gateways: readonly string[];
 }
 
-/** The gateway that is being worked on. */
+/** The gateway in maintenance. */
 export const demoGatewayInMaintenance = "Dublin office";
 
 export const demoGateways: readonly DemoGateway[] = [
@@ -40,7 +40,7 @@ function gateway(name: string, host: string, description: string): DemoGateway {
   return { name, wireguardPort: "51820", endpoint: `${host}.gateways.example.com`, description };
 }
 
-/** Beside the predefined ones. */
+/** Protocols in addition to the predefined ones. */
 export const demoProtocols: readonly DemoProtocol[] = [
   { name: "Kubernetes", networkProtocols: [{ protocol: "TCP", port: "6443" }] },
   { name: "Dashboards", networkProtocols: [{ protocol: "TCP", port: "3000" }] },
@@ -83,15 +83,8 @@ export const demoResources: readonly DemoResource[] = [
   hosted("Staging databases", "Made-up data.", ["PostgreSQL", "MySQL"], cloud, "10.31.8.0/28"),
   hosted("Monitoring", "Metrics and alerts.", ["Dashboards", "HTTPS"], spread, "monitoring.corp.example.com"),
   hosted("Logs", "Logs of all services.", ["HTTPS"], spread, "logs.corp.example.com"),
-  hosted(
-    "Jump hosts",
-    "The way to machines without a service.",
-    ["SSH", "RDP"],
-    dataCentre,
-    "10.20.1.10",
-    "10.20.1.11",
-  ),
-  hosted("Wiki", "What everybody should know.", ["HTTP/HTTPS"], spread, "wiki.corp.example.com"),
+  hosted("Jump hosts", "Access to machines without a service.", ["SSH", "RDP"], dataCentre, "10.20.1.10", "10.20.1.11"),
+  hosted("Wiki", "Company news and guides.", ["HTTP/HTTPS"], spread, "wiki.corp.example.com"),
   hosted("File shares", "Shared folders of the departments.", ["SMB"], dataCentre, "files.corp.example.com"),
   hosted("Internal DNS", "Names of corp.example.com.", ["DNS"], dataCentre, "10.20.0.53", "10.20.1.53"),
   hosted("Accounting", "Ledger and invoices.", ["HTTPS"], dataCentre, "accounting.corp.example.com"),

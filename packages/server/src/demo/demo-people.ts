@@ -1,4 +1,4 @@
-/** The groups, users and devices of the example tenant. Nobody in it is a person: they are called after what they do. */
+/** The groups, users and devices of the example tenant. The users are fictional and named after their work. */
 import { createHash } from "node:crypto";
 
 export interface DemoGroup {
@@ -31,11 +31,11 @@ export interface DemoDevice {
 }
 
 interface Department extends DemoGroup {
-  /** What a member is called, and what its address begins with. */
+  /** The name of a member, with which the e-mail address starts. */
   readonly member: string;
   readonly titles: readonly [string, ...string[]];
   readonly size: number;
-  /** Every n-th member works on contract; 0 for none. */
+  /** Every n-th member is a contractor; 0 for none. */
   readonly contractorEvery: number;
 }
 
@@ -120,9 +120,9 @@ const computers = [
   { os: "Ubuntu", osVersion: "24.04" },
 ] as const;
 
-/** Users that were invited and have not come yet: they have no device. */
+/** Invited users without a device. */
 const pendingUsers = 4;
-/** Users with a telephone beside their computer. */
+/** Users with a phone in addition to their computer. */
 const phoneOwners = 24;
 
 const enrolled = demoUsers.filter((_user, index) => index % 10 !== 9 || index >= 10 * pendingUsers);
@@ -132,7 +132,7 @@ export const demoDevices: readonly DemoDevice[] = [
   ...enrolled.slice(0, phoneOwners).map((user, index) => phoneOf(user, index)),
 ];
 
-/** The telephone that was reported as lost. */
+/** The phone that was reported as lost. */
 export const demoLostDevice = "engineer-03-phone";
 
 function computerOf(user: DemoUser, index: number): DemoDevice {
@@ -143,7 +143,7 @@ function computerOf(user: DemoUser, index: number): DemoDevice {
     os,
     osVersion,
     posture: {
-      // A few fall short, so that the rules of the policies have something to refuse.
+      // A few devices are not compliant, so that the policies' rules deny some requests.
       diskEncrypted: index % 11 !== 4,
       osUpToDate: index % 7 !== 3,
       firewallEnabled: true,
@@ -170,7 +170,7 @@ function identityOf(name: string, user: DemoUser) {
     name,
     userEmail: user.email,
     hardwareId: `EX-${digest.toString("hex", 0, 6).toUpperCase()}`,
-    // Any 32 bytes are a Curve25519 public key; nobody holds the private one.
+    // Any 32 bytes are a Curve25519 public key. No one has the private key.
     publicKey: digest.toString("base64"),
     appVersion: "0.1.0",
   };

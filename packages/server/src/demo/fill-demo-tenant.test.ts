@@ -34,13 +34,13 @@ async function totals() {
   return Object.fromEntries(kinds.map((kind, index) => [kind, counts[index]]));
 }
 
-test("the example organisation has the size that the documents promise", () => {
+test("the example organisation has the documented size", () => {
   const lists = [demoUsers, demoGroups, demoDevices, demoGateways, demoResources, demoPolicies, demoRules];
   expect(lists.map((list) => list.length)).toEqual([40, 6, 60, 4, 25, 12, 4]);
   expect(new Set(demoDevices.map(({ publicKey }) => publicKey)).size).toBe(60);
 });
 
-test("the tenant holds it beside what every tenant has, and keeps no key of the filling", async () => {
+test("the tenant contains it in addition to its built-in records, and no key remains", async () => {
   expect(await totals()).toEqual({
     users: 40 + 1,
     groups: 6 + 1,
@@ -58,7 +58,7 @@ test("the tenant holds it beside what every tenant has, and keeps no key of the 
   expect(body.filter(({ status }: { status: string }) => status === "MAINTENANCE")).toHaveLength(1);
 });
 
-test("a second filling changes nothing, not even what was deleted since", async () => {
+test("filling again changes nothing and does not restore deleted records", async () => {
   const { body } = await client.get("/tenants/policies?filter[name]=Office systems");
   expect((await client.delete(`/tenants/policies/${body.data[0].id}`)).status).toBe(204);
   const before = await totals();
@@ -66,7 +66,7 @@ test("a second filling changes nothing, not even what was deleted since", async 
   expect(await totals()).toEqual(before);
 });
 
-test("what is made is a change like any other, in the tenant's record", async () => {
+test("the created records are in the tenant's audit record", async () => {
   const { body } = await client.get("/tenants/events?filter[operation]=createPolicy");
   expect(body.total).toBe(12);
   expect(body.data[0].actor.name).toBe("Example records");

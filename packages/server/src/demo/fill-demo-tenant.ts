@@ -1,4 +1,4 @@
-/** Fills the first tenant with example records, through the API like any client. */
+/** Fills the first tenant with example records through the API. */
 import type { Composition } from "../compose.ts";
 import { openDemoTenant } from "../features/tenants/tenants.api.ts";
 import { demoPolicies, demoRules } from "./demo-access.ts";
@@ -8,7 +8,7 @@ import { demoDevices, demoGroups, demoLostDevice, demoUsers } from "./demo-peopl
 
 type IdOf = (name: string) => string;
 
-/** Does nothing when the tenant was filled before; goes on where it was interrupted. */
+/** Does nothing if the tenant was filled before. Continues after an interruption. */
 export async function fillDemoTenant({ app, runner }: Pick<Composition, "app" | "runner">): Promise<void> {
   const tenant = await openDemoTenant(runner, new Date());
   if (tenant === undefined) return;
@@ -79,9 +79,9 @@ async function fillPolicies(
 }
 
 /**
- * Makes those records that are not there yet, in order: policies take effect in it.
+ * Creates missing records in order, because the order of policies matters.
  *
- * @returns how to find the id of any record of the kind by its name
+ * @returns a function that finds the id of any record of the kind by name
  */
 async function ensure<T extends { readonly name: string }>(
   api: DemoApi,
@@ -101,7 +101,7 @@ function idFinder(records: readonly NamedRecord[]): IdOf {
   const ids = new Map(records.map(({ id, name, email }) => [name ?? email, id]));
   return (name) => {
     const id = ids.get(name);
-    if (id === undefined) throw new Error(`the example records name ${name}, which is none of them`);
+    if (id === undefined) throw new Error(`the example records refer to ${name}, which does not exist`);
     return id;
   };
 }

@@ -30,10 +30,10 @@ import type { Route } from "./route.ts";
 
 const defaultRequestTimeoutMs = 30_000;
 /**
- * Connections that the system keeps until they are taken, where it allows so many (Linux: `net.core.somaxconn`, 4096 by default). Thousands of agents
- * come back at once when a server has restarted; those beyond it are refused or hang.
+ * Length of the accept queue, if the system allows it (Linux: `net.core.somaxconn`, 4096 by default). Thousands of
+ * agents reconnect at once after a restart; connections beyond the queue are refused or hang.
  */
-export const waitingConnections = 4_096;
+export const acceptQueueLength = 4_096;
 
 export interface AppOptions
   extends Omit<MountOptions, "limits" | "plannedRequests">,
@@ -41,36 +41,36 @@ export interface AppOptions
     ObservationOptions {
   readonly routes: readonly Route[];
   readonly sessions: Sessions;
-  /** Where the console was built; undefined where it is not to be served. */
+  /** The folder of the built console; undefined to serve none. */
   readonly consoleFolder?: string | undefined;
-  /** Addresses and CIDRs of proxies whose X-Forwarded-For is believed. */
+  /** Addresses and CIDRs of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
-  /** How long a whole request may take to arrive, in milliseconds. */
+  /** The time limit for receiving a complete request, in milliseconds. */
   readonly requestTimeoutMs?: number;
   readonly rateLimits: Omit<RateLimitOptions, "clock">;
-  /** What agents keep open. */
+  /** The WebSocket endpoints of agents. */
   readonly links?: readonly LinkSocket[];
 }
 
 export function createApp(options: AppOptions): FastifyInstance {
   const { requestTimeoutMs = defaultRequestTimeoutMs } = options;
   const app = Fastify({
-    loggerInstance: options.log as FastifyBaseLogger, // pino's, which Fastify's type describes in part
+    loggerInstance: options.log as FastifyBaseLogger, // pino's logger, which Fastify's type describes only in part
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: "requestId" }),
-    genReqId: (request) => requestIdOf(request as IncomingMessage), // no HTTP/2 here
+    genReqId: (request) => requestIdOf(request as IncomingMessage), // HTTP/2 is not used
     bodyLimit: defaultBodyLimitBytes,
     requestTimeout: requestTimeoutMs,
-    // Node looks for requests that are late only so often.
+    // The interval at which Node checks for late requests.
     http: { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: requestTimeoutMs / 5 },
     connectionTimeout: 0,
     keepAliveTimeout: 65_000,
     forceCloseConnections: "idle",
     return503OnClosing: false,
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
-    // Longer than any header may be: whether a parameter is an id, we say ourselves.
+    // Longer than any header. The parameter checks decide whether a parameter is an id.
     routerOptions: { maxParamLength: 65_536 },
-    clientErrorHandler: answerClientError,
-    // Addresses that cannot be decoded never reach a route, nor the hooks.
+    clientErrorHandler: respondToClientError,
+    // URLs that cannot be decoded never reach a route or a hook.
     frameworkErrors: (error, request, reply) => {
       observe(request, reply);
       replyWithProblem(error, request, reply);
@@ -86,12 +86,12 @@ export function createApp(options: AppOptions): FastifyInstance {
       return replyWithProblem(new AppError("no_such_operation"), request, reply);
     }
     reply.header("Allow", methods.join(", "));
-    const detail = `The path takes ${methods.join(", ")}, not ${request.method}.`;
+    const detail = `The path supports ${methods.join(", ")}, not ${request.method}.`;
     return replyWithProblem(new AppError("method_not_allowed", { detail }), request, reply);
   };
   app.setNotFoundHandler(replyThatNothingIsThere);
   app.setErrorHandler<Partial<FastifyError>>((error, request, reply) =>
-    // Of a request with the method QUERY, Fastify wants a type before it sees that no operation takes it.
+    // Fastify requires a content type for QUERY before it finds that no operation supports the method.
     error.code === "FST_ERR_ROUTE_MISSING_CONTENT_TYPE" && request.is404
       ? replyThatNothingIsThere(request, reply)
       : replyWithProblem(error, request, reply),
@@ -111,7 +111,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   return app;
 }
 
-/** Finds the methods that a path takes, for answering 405. Only asked when nothing matched. */
+/** Finds the methods of a path, for 405 responses. Called only if no route matched. */
 function methodFinder(operations: readonly Operation[]): (path: string) => readonly string[] {
   const patterns = operations.map(({ method, path }) => ({
     method,
@@ -121,8 +121,8 @@ function methodFinder(operations: readonly Operation[]): (path: string) => reado
     [...new Set(patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))].sort();
 }
 
-/** Answers what never became a request: headers too large, too slow, or no HTTP at all. */
-function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+/** Responds to connections that sent no valid request: headers too large, too slow, or not HTTP. */
+function respondToClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
     return;

@@ -1,4 +1,4 @@
-/** Who may come in: the address, the key or session, its permission, its share of requests. Before anything of the body is read. */
+/** Authenticates a request: source address, key or session, permission and rate limit. Runs before the body is read. */
 import type { Access, Operation } from "@gatehouse/contract/operation";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
@@ -13,7 +13,7 @@ export interface AuthenticationOptions {
   readonly limits: RateLimits;
 }
 
-/** @returns the hook that sets the caller of a request to the operation, or fails with 401, 403, 429 */
+/** Returns the hook that sets the caller of a request to the operation, or fails with 401, 403 or 429. */
 export function authenticationOf(operation: Operation, options: AuthenticationOptions) {
   return (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     request.operation = operation;
@@ -22,11 +22,11 @@ export function authenticationOf(operation: Operation, options: AuthenticationOp
 }
 
 export interface AuthenticationAsk extends AuthenticationOptions {
-  /** What the caller wants to do; `sign-in` takes any key of a tenant, and no session. */
+  /** The required access. `sign-in` accepts any key of a tenant, but no session. */
   readonly access: Access | "sign-in";
 }
 
-/** Sets the caller of a request, or fails with 401, 403, 429. */
+/** Sets the caller of a request, or fails with 401, 403 or 429. */
 export async function authenticate(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -36,14 +36,14 @@ export async function authenticate(
   try {
     credential = credentialOf(request, access);
   } catch (error) {
-    await limits.requireFreshAddress(request, reply, undefined);
+    await limits.requireUnblockedAddress(request, reply, undefined);
     return noteRefusal(error);
   }
-  await limits.requireFreshAddress(request, reply, credential.text);
+  await limits.requireUnblockedAddress(request, reply, credential.text);
   let caller: Caller;
   try {
     const found = identify(request, credential, access, authenticator);
-    // Waits only where it must: a key that was seen a moment ago is known at once.
+    // Avoids an await for keys in the cache.
     caller = found instanceof Promise ? await found : found;
   } catch (error) {
     return noteRefusal(error);
@@ -51,20 +51,21 @@ export async function authenticate(
   request.caller = caller;
   limits.noteAccepted(caller, credential.text, request.ip);
   const exceeded = await limits.countRequest(request, reply);
-  // A refused request counts too; and what a key may never do is said before what it may not do just now.
+  // Rejected requests count too. A missing permission is reported before an exceeded limit.
   if (access !== "operator" && access !== "sign-in") authorize(caller.permissions, access);
   if (exceeded !== undefined) throw exceeded;
 
   async function noteRefusal(error: unknown): Promise<never> {
-    if (error instanceof AppError && isRefusal(error)) await limits.noteFailure(request, credential?.text);
+    if (error instanceof AppError && isFailedAuthentication(error))
+      await limits.countFailure(request, credential?.text);
     throw error;
   }
 }
 
 /**
- * Asks anew whether the caller may do this: the key of an answer that goes on may have been revoked since.
+ * Repeats the authorization of a long-lived response, because the key may have been revoked since.
  *
- * @throws AppError as when the request came
+ * @throws AppError like the original request
  */
 export async function authorizeAgain(
   { access }: Operation,
@@ -75,7 +76,7 @@ export async function authorizeAgain(
   if (access !== "operator") authorize(caller.permissions, access);
 }
 
-/** Sessions are tenants' keys; the operator, and whoever signs in, has to show the key itself. */
+/** Sessions stand for tenant keys. The operator, and a caller that signs in, must present the key itself. */
 function credentialOf({ headers }: FastifyRequest, access: AuthenticationAsk["access"]): Credential {
   return access === "operator" || access === "sign-in"
     ? { kind: "key", text: presentedKey(headers.apikey) }
@@ -91,11 +92,13 @@ function identify(
   if (access === "operator") return authenticator.operatorKey(text);
   if (kind === "key") return authenticator.tenantKey(text, request.ip);
   requireOwnOrigin(request);
-  // An object of its own: where the session was seen is remembered apart from where its key was.
+  // A separate object, so that the addresses of the session and of its key are tracked separately.
   return authenticator.session(text, request.ip).then((caller) => ({ ...caller }));
 }
 
-/** Not every failure is the caller's: the database may be away. Nor does a session that is over guess at anything. */
-function isRefusal({ status, code }: AppError): boolean {
+/**
+ * Whether the error counts as a failed authentication. An unavailable database does not, nor does an expired session.
+ */
+function isFailedAuthentication({ status, code }: AppError): boolean {
   return status === 401 || code === "source_address_not_allowed";
 }

@@ -1,28 +1,28 @@
-/** Reads JSON bodies: what is no JSON text in UTF-8, or could not be stored as it was sent, goes no further. */
+/** Reads JSON bodies. Rejects bodies that are not JSON in UTF-8, or that could not be stored unchanged. */
 import { isUtf8 } from "node:buffer";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The body as it was sent; undefined where there is none. */
+    /** The body as sent; undefined if there is none. */
     bodyText: string | undefined;
   }
 }
 
-/** JSON bodies only, read whole; an empty one is none, whatever its type claims. */
+/** Accepts only complete JSON bodies. An empty body counts as none, whatever its content type. */
 export function readBodies(app: FastifyInstance): void {
   app.decorateRequest("bodyText", undefined);
   app.removeAllContentTypeParsers();
   const parse = app.getDefaultJsonParser("error", "error");
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
-    const text = bodyText(request, body as Buffer); // as asked for
+    const text = bodyText(request, body as Buffer); // requested as a buffer
     if (text === "") return done(null, undefined);
     if (isNestedTooDeeply(text)) throw new AppError("invalid_json", { detail: tooDeep });
     request.bodyText = text;
     void parse(request, text, (error, value) => {
       if (error === null) done(null, value);
-      else done(new AppError("invalid_json", { cause: error, detail: faultOf(text) }), undefined);
+      else done(new AppError("invalid_json", { cause: error, detail: syntaxErrorText(text) }), undefined);
     });
   });
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => {
@@ -31,29 +31,31 @@ export function readBodies(app: FastifyInstance): void {
   });
 }
 
-/** What is wrong with a text that the parser refused, and where, as far as Node.js tells. */
-function faultOf(text: string): string {
+/** Describes a syntax error and its position, as far as Node.js reports it. */
+function syntaxErrorText(text: string): string {
   let reason: string;
   try {
     JSON.parse(text);
-    return "The body names __proto__, or a constructor's prototype: no operation has a field of that name.";
+    return "The body contains __proto__ or a constructor's prototype. No operation has such a field.";
   } catch (error) {
     reason = String(error);
   }
-  const wrong = "The body is not valid JSON";
-  if (/Unexpected end|Unterminated string/.test(reason)) return `${wrong}: it ends before its value does.`;
+  const problem = "The body is not valid JSON";
+  if (/Unexpected end|Unterminated string/.test(reason)) return `${problem}: it ends prematurely.`;
   const position = /at position (\d+)/.exec(reason)?.[1];
   if (position !== undefined) {
     const lines = text.slice(0, Number(position)).split("\n");
-    return `${wrong}: see line ${lines.length}, column ${[...(lines.at(-1) ?? "")].length + 1}.`;
+    return `${problem}: see line ${lines.length}, column ${[...(lines.at(-1) ?? "")].length + 1}.`;
   }
   const token = /Unexpected token '(.)'/su.exec(reason)?.[1];
-  return token === undefined ? `${wrong}.` : `${wrong}: ${JSON.stringify(token)} is not expected where it stands.`;
+  return token === undefined ? `${problem}.` : `${problem}: unexpected ${JSON.stringify(token)}.`;
 }
 
-/** No operation declares a body of more than five levels; a parser takes long over hundreds of thousands. */
-const deepestNesting = 100;
-const tooDeep = `The body is nested more than ${deepestNesting} levels deep.`;
+/**
+ * The deepest nesting of a body. No operation uses more than five levels, and parsing hundreds of thousands takes long.
+ */
+const maxNesting = 100;
+const tooDeep = `The nesting of the body exceeds ${maxNesting} levels.`;
 
 function isNestedTooDeeply(json: string): boolean {
   let depth = 0;
@@ -66,7 +68,7 @@ function isNestedTooDeeply(json: string): boolean {
     } else if (character === quote) inText = true;
     else if (character === openBrace || character === openBracket) {
       depth += 1;
-      if (depth > deepestNesting) return true;
+      if (depth > maxNesting) return true;
     } else if (character === closeBrace || character === closeBracket) depth -= 1;
   }
   return false;
@@ -87,17 +89,16 @@ function bodyText(request: FastifyRequest, body: Buffer): string {
   const text = body.toString("utf8");
   if (hasLoneSurrogate(text)) {
     throw new AppError("invalid_json", {
-      detail:
-        "The body has a \\u escape that is one half of a surrogate pair without the other, which is no character.",
+      detail: "The body has a \\u escape for half of a surrogate pair. Escape both halves.",
     });
   }
   return text;
 }
 
-/** JSON can escape halves of surrogate pairs (RFC 8259, section 8.2), which no UTF-8 text can hold. */
+/** Whether the JSON escapes a lone half of a surrogate pair (RFC 8259, section 8.2), which UTF-8 cannot represent. */
 function hasLoneSurrogate(json: string): boolean {
   if (!/\\u[dD][89a-fA-F]/.test(json)) return false;
-  // A whole pair, or half of one, or the start of any other escape.
+  // A complete pair, half of one, or the start of any other escape.
   const escapes = json.matchAll(/\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(?<half>\\u[dD][89a-fA-F])|\\[\s\S]/g);
   for (const { groups } of escapes) if (groups?.half !== undefined) return true;
   return false;

@@ -1,4 +1,4 @@
-/** Who is calling: from the `apikey` header, or the console's cookie, to an actor with permissions. */
+/** Credentials of requests: the `apikey` header or the console's cookie, and the caller that they identify. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Permission } from "@gatehouse/contract/permissions";
 import { AppError } from "../platform/app-error.ts";
@@ -6,17 +6,17 @@ import type { KeyLimits } from "../platform/call.ts";
 import type { Actor } from "../platform/change.ts";
 import { sessionTokenOf } from "./session-cookie.ts";
 
-/** A caller who proved who they are. */
+/** An authenticated caller. */
 export interface Caller {
   readonly actor: Actor;
   readonly permissions: ReadonlySet<Permission>;
-  /** Undefined for the operator, whom nothing limits. */
+  /** Undefined for the operator, who has no limits. */
   readonly limits: KeyLimits | undefined;
   /** Undefined for the operator. */
   readonly tenantId: string | undefined;
 }
 
-/** Finds out who presents a key or a session. All fail with a 401, or with source_address_not_allowed. */
+/** Identifies the caller from a key or a session. All methods fail with a 401 or with source_address_not_allowed. */
 export interface Authenticator {
   /** @throws AppError */
   tenantKey(key: string, sourceAddress: string): Promise<Caller> | Caller;
@@ -26,13 +26,13 @@ export interface Authenticator {
   session(token: string, sourceAddress: string): Promise<Caller>;
 }
 
-/** What the console is told of its session. */
+/** The console's view of its session. */
 export interface SessionInfo {
   readonly apiKey: { readonly id: string; readonly name: string };
   readonly tenant: { readonly id: string; readonly name: string };
   readonly permissions: readonly Permission[];
   readonly createdAt: string;
-  /** At the latest; it ends sooner when it is not used for `idleSeconds`. */
+  /** The latest end of the session. It ends earlier if it is idle for `idleSeconds`. */
   readonly expiresAt: string;
   readonly idleSeconds: number;
 }
@@ -46,17 +46,17 @@ export interface Sessions {
   end(token: string): Promise<void>;
 }
 
-/** What a request proves by who calls. */
+/** The credential of a request. */
 export interface Credential {
   readonly kind: "key" | "session";
   readonly text: string;
 }
 
-/** Longest key that is looked at: bootstrap keys have 200 characters at most. */
-const maximumKeyLength = 200;
+/** Longer keys are rejected unread. Bootstrap keys have at most 200 characters. */
+const maxKeyLength = 200;
 
 /**
- * The key, or else the console's session: who sends a key means the key, also where a cookie goes along.
+ * The key, or else the console's session. A key takes precedence over a cookie.
  *
  * @throws AppError missing_api_key, invalid_api_key
  */
@@ -67,11 +67,12 @@ export function presentedCredential(headers: IncomingHttpHeaders): Credential {
 }
 
 /**
- * @param header the `apikey` header as received
+ * The key of the `apikey` header.
+ *
  * @throws AppError missing_api_key, invalid_api_key
  */
 export function presentedKey(header: string | readonly string[] | undefined): string {
   if (header === undefined || header === "") throw new AppError("missing_api_key");
-  if (typeof header !== "string" || header.length > maximumKeyLength) throw new AppError("invalid_api_key");
+  if (typeof header !== "string" || header.length > maxKeyLength) throw new AppError("invalid_api_key");
   return header;
 }

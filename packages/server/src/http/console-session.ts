@@ -1,4 +1,7 @@
-/** `/console/session`: an API key for a session, who one is, and the end of it (docs/decisions/0041-sessions.md). */
+/**
+ * `/console/session`: exchanges an API key for a session, describes the session, and ends it
+ * (docs/decisions/0041-sessions.md).
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { type AuthenticationOptions, authenticate } from "./authentication.ts";
@@ -13,32 +16,32 @@ export interface ConsoleSessionOptions extends AuthenticationOptions {
   readonly sessions: Sessions;
 }
 
-/** No routes of the API: they are the console's alone, and no part of the contract. */
+/** These routes belong to the console and are not part of the contract. */
 export function mountConsoleSession(app: FastifyInstance, options: ConsoleSessionOptions): void {
   const { sessions, limits } = options;
   const onRequest = (request: FastifyRequest, reply: FastifyReply) =>
     within(request, async () => {
       requireOwnOrigin(request);
-      await limits.requireFreshAddress(request, reply, sessionTokenOf(request.headers.cookie));
+      await limits.requireUnblockedAddress(request, reply, sessionTokenOf(request.headers.cookie));
     });
 
   app.post(path, {
     bodyLimit: 1024,
     onRequest: (request, reply) =>
       within(request, async () => {
-        // The header `apikey` alone would keep other sites out: they cannot send it unasked.
+        // The header `apikey` alone excludes other sites, because they cannot send it without permission.
         if (request.headers.origin !== undefined) requireOwnOrigin(request);
         await authenticate(request, reply, { ...options, access: "sign-in" });
       }),
     handler: (request, reply) =>
       within(request, async () => {
         const { caller, headers } = request;
-        // Authentication has found both, or failed.
+        // Authentication would have failed without both.
         if (caller === undefined || typeof headers.apikey !== "string") throw new AppError("missing_api_key");
         const before = sessionTokenOf(headers.cookie);
         const { token, info } = await sessions.begin(caller, headers.apikey);
         if (before !== undefined) await sessions.end(before);
-        return unkept(reply)
+        return withoutCaching(reply)
           .status(201)
           .header("Set-Cookie", sessionCookie(token, isSecure(request)))
           .send(info);
@@ -51,14 +54,14 @@ export function mountConsoleSession(app: FastifyInstance, options: ConsoleSessio
     handler: (request, reply) =>
       within(request, async () => {
         const token = sessionTokenOf(request.headers.cookie);
-        // Nobody signed in: an answer, since the console asks at its start, and no failed attempt at anything.
-        if (token === undefined) return unkept(reply).status(204).send();
+        // No session is a regular response, not a failed authentication: the console checks at its start.
+        if (token === undefined) return withoutCaching(reply).status(204).send();
         try {
-          return unkept(reply).send(await sessions.describe(token, request.ip));
+          return withoutCaching(reply).send(await sessions.describe(token, request.ip));
         } catch (error) {
           if (!(error instanceof AppError) || error.code !== "session_ended") throw error;
-          await limits.noteFailure(request, token);
-          return unkept(reply).status(204).header("Set-Cookie", forgottenSessionCookies()).send();
+          await limits.countFailure(request, token);
+          return withoutCaching(reply).status(204).header("Set-Cookie", forgottenSessionCookies()).send();
         }
       }),
   });
@@ -69,16 +72,16 @@ export function mountConsoleSession(app: FastifyInstance, options: ConsoleSessio
       within(request, async () => {
         const token = sessionTokenOf(request.headers.cookie);
         if (token !== undefined) await sessions.end(token);
-        return unkept(reply).status(204).header("Set-Cookie", forgottenSessionCookies()).send();
+        return withoutCaching(reply).status(204).header("Set-Cookie", forgottenSessionCookies()).send();
       }),
   });
 }
 
-function unkept(reply: FastifyReply): FastifyReply {
+function withoutCaching(reply: FastifyReply): FastifyReply {
   return reply.header("Cache-Control", "no-store");
 }
 
-/** Over TLS, by a proxy's word or by the browser's: what the page came from stands in Origin. */
+/** Whether the page was loaded over TLS, according to the proxy or to the browser's Origin header. */
 function isSecure({ protocol, headers }: FastifyRequest): boolean {
   return protocol === "https" || headers.origin?.startsWith("https://") === true;
 }

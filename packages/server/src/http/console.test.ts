@@ -24,13 +24,13 @@ describe("a server with a built console", () => {
   });
   const get = (url: string, headers = {}) => server.app.inject({ url, headers });
 
-  test.each(["/", "/console"])("leads from %s to it", async (url) => {
+  test.each(["/", "/console"])("redirects from %s to the console", async (url) => {
     const { statusCode, headers } = await get(url);
     expect({ statusCode, location: headers.location }).toEqual({ statusCode: 302, location: "/console/" });
   });
 
   test.each(["/console/", "/console/users", "/console/users/01a1?tab=devices", "/console/session/x"])(
-    "answers %s with the page, which is kept nowhere",
+    "responds to %s with the page, which is not cached",
     async (url) => {
       const { statusCode, headers, body } = await get(url);
       expect(statusCode).toBe(200);
@@ -39,7 +39,7 @@ describe("a server with a built console", () => {
     },
   );
 
-  test("lets the page load nothing from elsewhere, run nothing inline, and be framed by nobody", async () => {
+  test("forbids the page other origins, inline scripts and framing", async () => {
     const [first, second] = [await get("/console/"), await get("/console/")];
     const policy = String(first.headers["content-security-policy"]);
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self' 'nonce-");
@@ -50,7 +50,7 @@ describe("a server with a built console", () => {
     expect(second.headers["content-security-policy"]).not.toBe(policy);
   });
 
-  test("keeps assets for good, and sends them compressed to who takes that", async () => {
+  test("lets clients cache assets permanently, and compresses them for clients that support it", async () => {
     const plain = await get("/console/assets/page-1a2b.js");
     expect(plain.body).toBe("plain");
     expect(plain.headers["cache-control"]).toBe("public, max-age=31536000, immutable");
@@ -64,7 +64,7 @@ describe("a server with a built console", () => {
   });
 
   test.each(["/console/assets/gone-9f.js", "/console/assets/../secret.txt", "/console/assets/%2e%2e/secret.txt"])(
-    "does not answer %s with a file",
+    "serves no file for %s",
     async (url) => {
       const reply = await get(url);
       expect(reply.body).not.toContain("secret\n");
@@ -73,12 +73,12 @@ describe("a server with a built console", () => {
     },
   );
 
-  test("says of an asset that is gone that it is not there", async () => {
+  test("returns 404 for a missing asset", async () => {
     expect((await get("/console/assets/gone-9f.js")).statusCode).toBe(404);
   });
 });
 
-test("a server without a built console says so in plain words", async () => {
+test("a server without a built console explains that", async () => {
   const server = await startTestServer();
   const { statusCode, body } = await server.app.inject("/console/");
   expect(statusCode).toBe(503);

@@ -1,4 +1,7 @@
-/** The built console at `/console/` (docs/decisions/0040-console.md). It is a client of the API like any other. */
+/**
+ * Serves the built console at `/console/` (docs/decisions/0040-console.md). The console is an ordinary client of the
+ * API.
+ */
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -6,11 +9,11 @@ import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply } from "fastify";
 
 const prefix = "/console/";
-/** What the build puts wherever a style's nonce belongs. */
+/** The placeholder that the build inserts for a style's nonce. */
 const noncePlaceholder = "__GATEHOUSE_NONCE__";
 const yearMs = 365 * 24 * 60 * 60 * 1000;
 
-/** Nothing from elsewhere and nothing inline, but the styles that the page's own scripts make, which know the nonce. */
+/** Allows no other origin and nothing inline, except styles that the page's own scripts create with the nonce. */
 function contentSecurityPolicy(nonce: string | undefined): string {
   const styles = nonce === undefined ? "style-src 'none'" : `style-src 'self' 'nonce-${nonce}'`;
   return [
@@ -31,13 +34,13 @@ const notBuilt = `<!doctype html>
 <head><meta charset="utf-8"><title>Gatehouse</title></head>
 <body>
 <h1>The console is not built</h1>
-<p>This Gatehouse serves its API, but has no console to show. Run <code>npm run build</code> where it was installed, and start it again; <code>npm start</code> does both.</p>
+<p>This server has no built console. Run <code>npm run build</code> where it was installed, and start it again; <code>npm start</code> does both.</p>
 <p>The API is described at <a href="/docs">/docs</a>.</p>
 </body>
 </html>
 `;
 
-/** @param folder where the console was built; undefined, or a folder without it, where there is none */
+/** @param folder of the built console; undefined, or a folder without the console, if there is none */
 export function mountConsole(app: FastifyInstance, folder: string | undefined): void {
   app.get("/", (_request, reply) => reply.redirect(prefix));
   app.get("/console", (_request, reply) => reply.redirect(prefix));
@@ -46,7 +49,7 @@ export function mountConsole(app: FastifyInstance, folder: string | undefined): 
     app.get(`${prefix}*`, (_request, reply) => pageReply(reply, undefined).status(503).send(notBuilt));
     return;
   }
-  // Names of assets change with what is in them; beside each lies a compressed one.
+  // Asset names change with their content, and each asset has a compressed copy.
   void app.register(fastifyStatic, {
     root: path.join(folder, "assets"),
     prefix: `${prefix}assets/`,
@@ -60,7 +63,7 @@ export function mountConsole(app: FastifyInstance, folder: string | undefined): 
       reply.setHeader("Vary", "Accept-Encoding");
     },
   });
-  // Every other path is a page of the console's, which reads it for itself.
+  // Every other path is a page of the console, which routes it itself.
   app.get(`${prefix}*`, (_request, reply) => {
     const nonce = randomBytes(18).toString("base64url");
     return pageReply(reply, nonce).send(page.replaceAll(noncePlaceholder, nonce));

@@ -2,21 +2,24 @@ import * as access from "@gatehouse/contract/operations/access.operations";
 import type { FastifyInstance } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 
-/** A host name or an address, and a port: nothing that could end the host and begin something else. */
+/** A host name or address with an optional port, and nothing that could break out of a URL's host. */
 const hostForm = /^(?:[0-9A-Za-z._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 
 /**
- * `/.well-known/authzen-configuration`, public: where the endpoints of the decision point are (AuthZEN Authorization API 1.0, "Policy
- * Decision Point Metadata"). Clients compare the identifier with the one that they asked by, so it is made of the host they named.
+ * Serves `/.well-known/authzen-configuration` without authentication: the endpoints of the decision point (AuthZEN
+ * Authorization API 1.0, "Policy Decision Point Metadata"). Clients compare the identifier with the one they requested,
+ * so it is derived from the Host header.
  */
 export function mountDecisionPoint(app: FastifyInstance): void {
   app.get("/.well-known/authzen-configuration", (request, reply) => {
     const { protocol, host } = request;
     if (!hostForm.test(host)) {
-      throw new AppError("invalid_parameter", { detail: "The header Host must be a host name or an address." });
+      throw new AppError("invalid_parameter", {
+        detail: "The Host header is not valid. Use a host name or an address.",
+      });
     }
     const base = `${protocol}://${host}`;
-    // It differs by host: whoever keeps it for one must not tell it another.
+    // The response depends on the host and must not be cached for another.
     return reply.header("Cache-Control", "no-store").send({
       policy_decision_point: base,
       access_evaluation_endpoint: base + access.evaluateAccess.path,

@@ -18,7 +18,7 @@ function loadedBy(text: string): string[] {
 }
 
 describe("/docs", () => {
-  test("loads everything it shows from this server", async () => {
+  test("loads everything from this server", async () => {
     const page = await fetched("/docs");
     expect(page).toMatchObject({ statusCode: 200, headers: { "content-type": "text/html; charset=utf-8" } });
     const addresses = loadedBy(page.body);
@@ -38,7 +38,7 @@ describe("/docs", () => {
     expect(start.body).not.toMatch(/https?:/);
   });
 
-  test("may not load anything from elsewhere, run inline scripts or be framed", async () => {
+  test("cannot load from other origins, run inline scripts or be framed", async () => {
     const policy = String((await fetched("/docs")).headers["content-security-policy"]);
     const directives = new Map(policy.split("; ").map((text) => [text.split(" ")[0], text.split(" ").slice(1)]));
     for (const [name, sources] of directives) {
@@ -60,7 +60,7 @@ describe("/docs", () => {
 });
 
 describe("/errors", () => {
-  test.each(errorCodes)("explains %s at the address that problems name", async (code) => {
+  test.each(errorCodes)("explains %s at the URI in problems", async (code) => {
     const page = await fetched(`/errors/${code}`);
     expect(page.statusCode).toBe(200);
     expect(page.headers["content-security-policy"]).toContain("default-src 'none'");
@@ -69,7 +69,7 @@ describe("/errors", () => {
     expect((await fetched("/errors")).body).toContain(`/errors/${code}`);
   });
 
-  test("answers 404 for a code that there is not", async () => {
+  test("returns 404 for an unknown code", async () => {
     expect((await fetched("/errors/no_such_code")).statusCode).toBe(404);
   });
 });

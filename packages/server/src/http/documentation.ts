@@ -1,4 +1,7 @@
-/** `/openapi.json`, the reference at `/docs`, the schema of configurations, and a page for each error code. No page asks any other server for anything. */
+/**
+ * Serves `/openapi.json`, the reference at `/docs`, the schema of configurations, and a page for each error code. No
+ * page loads anything from another server.
+ */
 import { createReadStream } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -20,7 +23,7 @@ const referenceFiles: Readonly<Record<string, string>> = {
 const require = createRequire(import.meta.url);
 const referenceFolder = path.dirname(require.resolve("swagger-ui-dist/package.json"));
 
-/** Nothing from elsewhere, nothing inline but the style attributes that the reference sets. */
+/** Allows no other origin and nothing inline, except the style attributes that the reference sets. */
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -52,7 +55,7 @@ const referencePage = `<!doctype html>
 </html>
 `;
 
-/** @param served in any order: the document keeps the contract's, so that it is the same text at every start */
+/** @param served in any order; the document uses the contract's order, so that it is the same after every start */
 export function mountDocumentation(app: FastifyInstance, served: readonly Operation[]): void {
   const document = JSON.stringify(openApiDocument(operations.filter((operation) => served.includes(operation))));
   app.get("/openapi.json", (_request, reply) =>

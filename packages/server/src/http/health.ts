@@ -2,11 +2,14 @@ import type { FastifyInstance } from "fastify";
 import { databaseUnavailable } from "../platform/db/database-errors.ts";
 
 export interface HealthOptions {
-  /** Rejects while the database cannot serve: away, or its migrations not applied. */
+  /** Rejects while the database is unavailable or its migrations are not applied. */
   readonly ready: () => Promise<void>;
 }
 
-/** For supervisors and load balancers: `/healthz` says the process lives, `/readyz` that it can serve. */
+/**
+ * Serves `/healthz` (the process is alive) and `/readyz` (the server can handle requests) for supervisors and load
+ * balancers.
+ */
 export function mountHealth(app: FastifyInstance, options: HealthOptions): void {
   app.get("/healthz", () => ({ status: "alive" }));
   app.get("/readyz", async () => {

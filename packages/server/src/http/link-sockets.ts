@@ -1,4 +1,4 @@
-/** The WebSockets that the agents of gateways and devices open: authentication as of a request, then frames in both directions. */
+/** The WebSockets of gateway and device agents: authenticated like requests, then frames in both directions. */
 import type { IncomingMessage, Server } from "node:http";
 import { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
@@ -10,22 +10,22 @@ import { AppError } from "../platform/app-error.ts";
 import type { LinkListener, LinkReceiver, LinkTransport } from "../platform/link-transport.ts";
 import type { RateLimits } from "./rate-limits.ts";
 
-/** One kind of link: where it is, and who serves it. */
+/** A kind of link with its path and its listener. */
 export interface LinkSocket {
   readonly path: string;
   readonly subprotocol: string;
-  /** What answers a token that is missing or not valid. */
+  /** The error for a missing or invalid token. */
   readonly invalidToken: ErrorCode;
-  /** Completes "Agents of … open a WebSocket here". */
+  /** The kind of agent in messages, such as "gateways". */
   readonly whose: string;
   readonly listener: LinkListener;
 }
 
-/** A frame of agents has no more characters than a part, and what is around it; each may be three bytes. */
-const longestFrameBytes = 3 * longestPart + 1024;
-/** Longest Authorization that is looked at. */
-const longestAuthorization = 300;
-/** How long a close may take until the socket is cut, in milliseconds. */
+/** The longest frame of an agent: one part and its envelope, with up to three bytes per character. */
+const maxFrameBytes = 3 * longestPart + 1024;
+/** Longer Authorization headers are rejected unread. */
+const maxAuthorizationLength = 300;
+/** The time limit of a close before the socket is destroyed, in milliseconds. */
 const closeMs = 5_000;
 
 interface Upgrade {
@@ -38,10 +38,10 @@ export function mountLinks(app: FastifyInstance, limits: RateLimits, sockets: re
   for (const socket of sockets) mountLink(app, limits, socket, upgrades);
   const paths = new Set(sockets.map(({ path }) => path));
 
-  // Before Node has such requests of its own kind: all that ask for another protocol come here.
+  // Handles all requests that ask for another protocol, before Node handles them itself.
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (!paths.has(request.url?.split("?", 1)[0] ?? "")) {
-      serveWithout(app.server, request, socket, head);
+      serveWithoutUpgrade(app.server, request, socket, head);
       return;
     }
     const gone = () => socket.destroy();
@@ -49,7 +49,7 @@ export function mountLinks(app: FastifyInstance, limits: RateLimits, sockets: re
     upgrades.set(request, { socket, head });
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
-    response.assignSocket(socket as never); // it is a socket: what this event is told of
+    response.assignSocket(socket as never); // this event's stream is a socket
     response.once("finish", () => socket.end());
     app.routing(request, response);
   });
@@ -64,8 +64,8 @@ function mountLink(
   const webSockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
-    maxPayload: longestFrameBytes,
-    // What is sent is hashes, keys and addresses: compressing would cost memory for each of thousands, and hardly shorten it.
+    maxPayload: maxFrameBytes,
+    // Hashes, keys and addresses hardly compress, and compression costs memory for each of thousands of links.
     perMessageDeflate: false,
     handleProtocols: (offered) => (offered.has(subprotocol) ? subprotocol : false),
   });
@@ -76,13 +76,13 @@ function mountLink(
     url: path,
     exposeHeadRoute: false,
     onRequest: async (request, reply) => {
-      await limits.requireFreshAddress(request, reply, undefined);
+      await limits.requireUnblockedAddress(request, reply, undefined);
       try {
         const token = presentedToken(request);
         if (token === undefined) throw new AppError(invalidToken);
         authenticated.set(request, await listener.authenticate(token));
       } catch (error) {
-        if (error instanceof AppError && error.status === 401) await limits.noteFailure(request, undefined);
+        if (error instanceof AppError && error.status === 401) await limits.countFailure(request, undefined);
         throw error;
       }
     },
@@ -95,7 +95,7 @@ function mountLink(
       }
       const { ip } = request;
       reply.hijack();
-      reply.raw.detachSocket(upgrade.socket as never); // it is a socket: what `upgrade` was told of
+      reply.raw.detachSocket(upgrade.socket as never); // the stream of `upgrade` is a socket
       webSockets.handleUpgrade(request.raw, upgrade.socket, upgrade.head, (webSocket) => {
         reply.raw.statusCode = 101;
         reply.raw.emit("upgraded");
@@ -106,10 +106,10 @@ function mountLink(
 }
 
 /**
- * Serves a request that offered another protocol as what it is: an offer that nobody has to take (RFC 9110, section 7.8). Node has taken the
- * connection off its server, so it is given back, with the request as it was but for the offer.
+ * Serves a request whose protocol offer is not accepted as an ordinary request (RFC 9110, section 7.8). Node has
+ * detached the connection from its server, so the connection is returned with the request without its offer.
  */
-function serveWithout(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+function serveWithoutUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const { rawHeaders, method, url, httpVersion } = request;
   const lines = [`${method} ${url} HTTP/${httpVersion}`];
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -120,10 +120,10 @@ function serveWithout(server: Server, request: IncomingMessage, socket: Duplex, 
   server.emit("connection", socket);
 }
 
-/** @returns undefined where there is none */
+/** The bearer token of the request; undefined if there is none. */
 function presentedToken(request: FastifyRequest): string | undefined {
   const { authorization = "" } = request.headers;
-  return authorization.length > longestAuthorization ? undefined : /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+  return authorization.length > maxAuthorizationLength ? undefined : /^Bearer +(\S+)$/i.exec(authorization)?.[1];
 }
 
 function offersProtocol(request: FastifyRequest, subprotocol: string): boolean {
@@ -139,7 +139,7 @@ function serve(webSocket: WebSocket, open: (transport: LinkTransport) => LinkRec
     },
     close: (code, reason) => {
       webSocket.close(code, reason);
-      // Somebody who does not read does not answer either.
+      // An unresponsive peer does not complete the close.
       setTimeout(() => webSocket.terminate(), closeMs).unref();
     },
     terminate: () => webSocket.terminate(),
@@ -148,7 +148,7 @@ function serve(webSocket: WebSocket, open: (transport: LinkTransport) => LinkRec
     if (isBinary) receiver.violated();
     else receiver.received(content.toString());
   });
-  // Too long, not UTF-8, not framed as it should be: `ws` closes by itself.
+  // `ws` closes by itself after a frame that is too long, not UTF-8 or malformed.
   webSocket.on("error", () => receiver.violated());
   webSocket.on("close", () => receiver.closed());
 }

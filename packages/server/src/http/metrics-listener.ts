@@ -1,11 +1,11 @@
-/** `GET /metrics`, on a port of its own: the figures tell too much about the tenants to be public. */
+/** Serves `GET /metrics` on its own port, because metrics reveal too much about tenants to be public. */
 import { createServer, type Server } from "node:http";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
 
 export function createMetricsListener(metrics: Metrics): Server {
   return createServer({ requestTimeout: 10_000 }, (request, response) => {
     if (request.method !== "GET" || request.url?.split("?", 1)[0] !== "/metrics") {
-      response.writeHead(404, { "Content-Type": "text/plain; charset=utf-8" }).end("Ask for GET /metrics.\n");
+      response.writeHead(404, { "Content-Type": "text/plain; charset=utf-8" }).end("Use GET /metrics.\n");
       return;
     }
     metrics.text().then(

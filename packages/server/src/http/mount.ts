@@ -1,4 +1,4 @@
-/** Mounts an operation: authentication, authorization, validation, the call, the reply; in the order the contract sets. */
+/** Mounts an operation: authentication, authorization, validation, the call and the reply, in the contract's order. */
 import { createHash } from "node:crypto";
 import type { ListDeclaration } from "@gatehouse/contract/list";
 import {
@@ -30,26 +30,26 @@ import { compileBodyCheck } from "./validation.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set before the body is read, for every operation. */
+    /** Set for every operation before the body is read. */
     caller: Caller | undefined;
   }
 }
 
-/** How far gateways are with a change. */
+/** The progress of gateways in applying a change. */
 export interface AppliedProof {
   readonly generation: number;
   readonly gateways: number;
   readonly missing: readonly { readonly gatewayId: string; readonly state: string }[];
 }
 
-/** Waits until the tenant's gateways enforce what was just changed, or have no time left to. */
+/** Waits until the tenant's gateways enforce the latest change, or until the timeout. */
 export type AwaitApplied = (tenantId: string, timeoutMs: number, left: AbortSignal) => Promise<AppliedProof>;
 
 export interface MountOptions extends AuthenticationOptions {
-  /** Undefined where there are no gateways. */
+  /** Undefined if gateways are not served. */
   readonly awaitApplied?: AwaitApplied | undefined;
   readonly runner: CommandRunner;
-  /** Of requests inside a request. */
+  /** Finds the operations of requests inside a request. */
   readonly plannedRequests: RequestFinder;
   readonly clock: Clock;
 }
@@ -60,11 +60,11 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
   const checkBody = compileBodyCheck(operation);
   app.route({
     method: operation.method,
-    // HEAD would open the stream, and read it without anybody to read it for.
+    // HEAD would open the stream and produce it without a reader.
     exposeHeadRoute: operation.success.kind !== "stream",
     url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
     bodyLimit: operation.bodyLimitBytes ?? defaultBodyLimitBytes,
-    // 401 and 403 come before anything of the body is read or judged.
+    // 401 and 403 are sent before the body is read.
     onRequest: authenticationOf(operation, options),
     handler: (request, reply) => within(request, () => perform(request, reply)),
   });
@@ -72,9 +72,9 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
   async function perform(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { caller } = request;
     if (caller === undefined) throw new AppError("missing_api_key");
-    const parameters = canonicalIds(request.params as PathParameters); // the router gives texts
+    const parameters = canonicalIds(request.params as PathParameters); // path parameters are strings
     checkUuids(operation, parameters);
-    const { waitMs, rest } = requireWait(operation, request.query as QueryParameters); // the parser gives texts and lists
+    const { waitMs, rest } = requireWait(operation, request.query as QueryParameters); // query parameters are strings and lists of strings
     const { listQuery, flags, query } = checkQuery(operation, rest);
     const idempotency = idempotencyOf(operation, request, caller);
     const overrideReason = overrideReasonOf(operation, request);
@@ -102,7 +102,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
         overrideReason,
         idempotency,
         now: options.clock.now(),
-      } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just checked against the declaration
+      } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just validated against the declaration
       grantedTo(operation, caller),
     );
     const outcome = await handler(call);
@@ -110,7 +110,9 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     return replyWithOutcome(operation, outcome, reply);
   }
 
-  /** The change is made whatever comes of this: a failure to prove it is no failure of the request. */
+  /**
+   * Adds the headers for `?wait=applied`. The change is already committed, so a failure here must not fail the request.
+   */
   async function proveApplied({ tenantId }: Caller, waitMs: number, reply: FastifyReply): Promise<void> {
     if (tenantId === undefined || options.awaitApplied === undefined) return;
     const left = new AbortController();
@@ -118,41 +120,41 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     try {
       describeProof(reply, await options.awaitApplied(tenantId, waitMs, left.signal));
     } catch (error) {
-      reply.request.log.warn({ err: error }, "whether gateways enforce a change could not be found out");
+      reply.request.log.warn({ err: error }, "could not determine whether gateways applied the change");
       reply.header("Gatehouse-Enforced", "unknown");
     }
   }
 }
 
-/** What `?wait=applied` and `&timeout=` ask for. @returns how long to wait, in milliseconds, and the other parameters */
+/** Reads `wait` and `timeout`. Returns the wait in milliseconds and the other parameters. */
 function requireWait(
   operation: Operation,
   parameters: QueryParameters,
 ): { readonly waitMs?: number; readonly rest: QueryParameters } {
   if (parameters.wait === undefined || !changesEnforcement(operation)) return { rest: parameters };
   const { wait, timeout = String(defaultWaitSeconds), ...rest } = parameters;
-  if (wait !== "applied") throw invalidParameter("wait", "must be applied, or absent");
+  if (wait !== "applied") throw invalidParameter("wait", 'must be "applied" or omitted');
   const seconds = typeof timeout === "string" && /^\d{1,3}$/.test(timeout) ? Number(timeout) : Number.NaN;
   if (!(seconds >= 1 && seconds <= maxWaitSeconds)) {
-    throw invalidParameter("timeout", `must be a whole number of seconds from 1 to ${maxWaitSeconds}`);
+    throw invalidParameter("timeout", `must be an integer from 1 to ${maxWaitSeconds}, in seconds`);
   }
   return { waitMs: seconds * 1_000, rest };
 }
 
-/** The most gateways that a header names. */
-const mostNamed = 50;
+/** The most gateways that a header lists. */
+const maxListed = 50;
 
 function describeProof(reply: FastifyReply, { generation, gateways, missing }: AppliedProof): void {
   const state = missing.length === 0 ? "applied" : "incomplete";
   const counts = `generation=${generation};gateways=${gateways};missing=${missing.length}`;
   reply.header("Gatehouse-Enforced", `${state};${counts}`);
   if (missing.length === 0) return;
-  const named = missing.slice(0, mostNamed).map(({ gatewayId, state: how }) => `"${gatewayId}";state=${how}`);
+  const named = missing.slice(0, maxListed).map(({ gatewayId, state: how }) => `"${gatewayId}";state=${how}`);
   reply.header("Gatehouse-Not-Enforced", named.join(", "));
 }
 
 function grantedTo(operation: Operation, caller: Caller): Granted<Permission> {
-  // Operations of the operator have no tenant permission to prove; their queries ask for none.
+  // Operator operations have no tenant permission, and their queries require none.
   return operation.access === "operator"
     ? (undefined as unknown as Granted<Permission>)
     : authorize(caller.permissions, operation.access);
@@ -183,12 +185,12 @@ function checkQuery({ success, flags = {} }: Operation, parameters: QueryParamet
   return { flags: new Set(Object.keys(flags).filter((name) => readFlag(name, parameters[name]))), query: {} };
 }
 
-/** `?groups` alone says as much as `?groups=true`. */
+/** `?groups` is the same as `?groups=true`. */
 function readFlag(name: string, value: QueryParameters[string]): boolean {
   if (value === undefined || value === "false") return false;
   if (value === "" || value === "true") return true;
   throw new AppError("invalid_parameter", {
-    detail: `${name} must be given once, as true or false, not ${JSON.stringify(value).slice(0, 80)}.`,
+    detail: `${JSON.stringify(value).slice(0, 80)} is not a valid ${name}. Use true or false, once.`,
     errors: [{ pointer: name, message: "must be true or false" }],
   });
 }
@@ -199,7 +201,7 @@ function requireListQuery(declaration: ListDeclaration, parameters: QueryParamet
   throw invalidParameter(parsed.problem.parameter, parsed.problem.message);
 }
 
-/** Takes the declared parameters out of the query; what is left may be filters. */
+/** Extracts the declared parameters from the query; the others can be filters. */
 function requireNamed(
   declared: Readonly<Record<string, QueryParameter>>,
   parameters: QueryParameters,
@@ -215,7 +217,7 @@ function requireNamed(
       if (text === "" || text.length > maxLength)
         throw invalidParameter(name, `must have 1 to ${maxLength} characters, not ${text.length}`);
     } else if (!(values?.includes(text) ?? /^\d{1,15}$/.test(text))) {
-      throw invalidParameter(name, `must be ${values?.join(" or ") ?? "a whole number"}, once`);
+      throw invalidParameter(name, `must be ${values?.join(" or ") ?? "an integer"}, once`);
     }
     query[name] = text;
   }
@@ -232,7 +234,7 @@ function invalidParameter(name: string, message: string): AppError {
 
 function unknownParameter(name: string): AppError {
   return new AppError("invalid_parameter", {
-    detail: `The operation takes no query parameter ${JSON.stringify(name.slice(0, 80))}.`,
+    detail: `The operation has no query parameter ${JSON.stringify(name.slice(0, 80))}.`,
     errors: [{ pointer: name.slice(0, 200), message: "is not a parameter of this operation" }],
   });
 }
@@ -252,7 +254,7 @@ function idempotencyOf(operation: Operation, request: FastifyRequest, caller: Ca
     tenantId: caller.tenantId ?? nilUuid,
     callerId: caller.actor.id ?? nilUuid,
     keyHash: sha256(key),
-    // A repeated request is the same bytes again.
+    // A repeated request consists of the same bytes.
     requestHash: sha256(`${operation.id}\n${path}\n${request.bodyText ?? ""}`),
   };
 }
@@ -268,15 +270,16 @@ function overrideReasonOf(operation: Operation, request: FastifyRequest): string
   if (length === 0 || length > maxReasonLength) {
     throw invalidParameter(reasonHeader, `must have 1 to ${maxReasonLength} characters, not ${length}`);
   }
-  // It is read in terminals, where control characters do things, and marks of direction show another text than was sent.
+  // The reason is shown in terminals, where control characters have effects and direction marks change the visible
+  // text.
   if (/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u.test(text)) {
-    throw invalidParameter(reasonHeader, "must have no control characters");
+    throw invalidParameter(reasonHeader, "must not contain control characters");
   }
-  if (!/[\p{L}\p{N}]/u.test(text)) throw invalidParameter(reasonHeader, "must have a letter or a digit");
+  if (!/[\p{L}\p{N}]/u.test(text)) throw invalidParameter(reasonHeader, "must contain a letter or a digit");
   return text;
 }
 
-/** Header values are handed over byte by byte as Latin-1; most programs that say more than ASCII mean UTF-8. */
+/** Decodes a header as UTF-8. Node decodes header values as Latin-1, but most clients send UTF-8. */
 function headerInUtf8(text: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(text, "latin1"));

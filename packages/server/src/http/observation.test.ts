@@ -47,7 +47,7 @@ beforeEach(() => {
 afterAll(() => server.close());
 
 describe("the log", () => {
-  test("has one line for each request: what was asked, how it ended, who asked", async () => {
+  test("has one line for each request with the operation, the outcome and the caller", async () => {
     const { headers, body } = await tenant.client.post("/tenants/groups", { name: "Logged" });
     const keys = await tenant.client.get("/tenants/api-keys");
     const made = { requestId: headers["x-request-id"], method: "POST", route: "/tenants/groups", status: 201 };
@@ -67,7 +67,7 @@ describe("the log", () => {
     expect(await lineOf(listed.headers["x-request-id"])).toMatchObject({ actorId: "operator" });
   });
 
-  test("has the error's code, and tells nothing of what was searched for or sent", async () => {
+  test("has the error's code, and no search terms or bodies", async () => {
     const query = "filter[email]=ann@example.com&unknown=1";
     const refused = await tenant.client.get(`/tenants/users?${query}`);
     const line = await lineOf(refused.headers["x-request-id"]);
@@ -79,7 +79,7 @@ describe("the log", () => {
     expect(lines.join("")).not.toMatch(/ann@|%zz|unknown=1/);
   });
 
-  test("blames nobody here for a method that no operation takes, not even QUERY, which wants a type", async () => {
+  test("has no server error for an unsupported method, even for QUERY, which requires a content type", async () => {
     for (const [path, status, code] of [
       ["/tenants/groups", 405, "method_not_allowed"],
       ["/nowhere", 404, "no_such_operation"],
@@ -91,7 +91,7 @@ describe("the log", () => {
     }
   });
 
-  test("names the caller who lacks a permission, and nobody where no key was good", async () => {
+  test("names the caller that lacks a permission, and no caller without a valid key", async () => {
     const key = await tenant.keyWith("protocols:read");
     const refused = await server.client(key).get("/tenants/users");
     expect(await lineOf(refused.headers["x-request-id"])).toMatchObject({ status: 403, tenantId: tenant.id });
@@ -101,7 +101,7 @@ describe("the log", () => {
     expect(line).not.toHaveProperty("actorId");
   });
 
-  test("tells what went wrong inside under the same id, and the answer does not", async () => {
+  test("has the cause of an internal error under the same id, and the response does not", async () => {
     const fail = () => {
       throw new Error("a cause that nobody outside may see");
     };
@@ -129,7 +129,7 @@ describe("the log", () => {
     await broken.close();
   });
 
-  test("is quiet about health checks", async () => {
+  test("has no lines for health checks", async () => {
     await server.client(undefined).get("/healthz");
     await server.client(undefined).get("/readyz");
     const { headers } = await server.client(undefined).get("/docs");
@@ -137,7 +137,7 @@ describe("the log", () => {
     expect(lines.filter((line) => line.includes("healthz") || line.includes("readyz"))).toEqual([]);
   });
 
-  test("says that a caller left before its answer", async () => {
+  test("shows that a client disconnected before the response", async () => {
     const { port } = server.app.server.address() as AddressInfo; // it listens on TCP
     const requestId = randomUUID();
     const socket = connect(port, "127.0.0.1");
@@ -154,7 +154,7 @@ describe("the log", () => {
 });
 
 describe("a request id", () => {
-  test("goes from the caller to the answer, the log and the audit entry", async () => {
+  test("is passed from the caller to the response, the log and the audit entry", async () => {
     const requestId = `ci-run:42.${randomUUID()}`;
     const { headers } = await tenant.client.post("/tenants/groups", { name: "Traced" }, { "x-request-id": requestId });
     expect(headers["x-request-id"]).toBe(requestId);
@@ -163,7 +163,7 @@ describe("a request id", () => {
     expect(events.body.data[0]).toMatchObject({ operation: "createGroup", requestId });
   });
 
-  test("goes into errors too", async () => {
+  test("is in errors too", async () => {
     const requestId = randomUUID();
     const { body, headers } = await tenant.client.get("/tenants/nothing", { "x-request-id": requestId });
     expect([body.requestId, headers["x-request-id"]]).toEqual([requestId, requestId]);
@@ -177,7 +177,7 @@ describe("a request id", () => {
     ["with markup", "<script>"],
     ["that starts with a dash", "-a"],
     ["outside ASCII", "\u00e9"],
-  ])("that is %s is replaced by one of our own", async (_what, given) => {
+  ])("that is %s is replaced by a new id", async (_what, given) => {
     const { headers } = await tenant.client.get("/tenants/protocols", { "x-request-id": given });
     expect(headers["x-request-id"]).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/);
   });
@@ -191,7 +191,7 @@ async function metric(name: string): Promise<number | undefined> {
 }
 
 describe("metrics", () => {
-  test("count requests by method, route template and status, unknown paths under one name", async () => {
+  test("count requests by method, route template and status, with one name for unknown paths", async () => {
     const requests = (route: string, status: number) =>
       metric(`gatehouse_http_request_duration_seconds_count{method="GET",route="${route}",status="${status}"}`);
     const known = (await requests("/tenants/protocols/{id}", 404)) ?? 0;
@@ -205,7 +205,7 @@ describe("metrics", () => {
     expect(await server.metrics?.text()).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-/);
   });
 
-  test("tell of caches, the pool, the outbox and the audit record", async () => {
+  test("cover caches, the pool, the outbox and the audit record", async () => {
     const lookUps = (cache: string, result: string) =>
       metric(`gatehouse_cache_lookups_total{cache="${cache}",result="${result}"}`);
     const made = await tenant.client.post("/tenants/resources", { name: "Kept", type: "PRIVATE", addresses: [] });
@@ -231,11 +231,11 @@ describe("metrics", () => {
     await fetch(`${address}/tenants/events/stream`, { headers: { apikey: tenant.key }, signal: leaving.signal });
     expect(await metric("gatehouse_event_streams")).toBe(1);
     leaving.abort();
-    await until("the stream is over", async () => (await metric("gatehouse_event_streams")) === 0);
+    await until("the stream has ended", async () => (await metric("gatehouse_event_streams")) === 0);
     expect(await metric("nodejs_eventloop_lag_p99_seconds")).toBeGreaterThanOrEqual(0);
   });
 
-  test("tell of rejected keys and of limits that were reached", async () => {
+  test("count rejected keys and exceeded limits", async () => {
     const limited = () => metric('gatehouse_rate_limited_requests_total{limit="address"}');
     const rejected = () => metric('gatehouse_rejected_authentications_total{code="invalid_api_key"}');
     const before = [(await limited()) ?? 0, (await rejected()) ?? 0];

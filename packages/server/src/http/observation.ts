@@ -1,4 +1,4 @@
-/** What is told of every request: a line in the log, and, where they are switched on, metrics and a span. */
+/** Observes every request: a line in the log and, if enabled, metrics and a span. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { ErrorCode } from "@gatehouse/contract/errors";
@@ -11,12 +11,12 @@ import type { RequestSpan, Tracing } from "../platform/telemetry/tracing.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set when the request has found its operation. */
+    /** The operation, set when the route has matched. */
     operation: Operation | undefined;
-    /** What it was refused with. */
+    /** The error code of the response. */
     problemCode: ErrorCode | undefined;
     span: RequestSpan | undefined;
-    /** Whether it has begun and is not over. */
+    /** Whether the request has started and not ended. */
     observed: boolean;
   }
 }
@@ -27,24 +27,24 @@ export interface ObservationOptions {
   readonly tracing?: Tracing | undefined;
 }
 
-/** Nothing that could be anything else than an id where it is shown: in a header, in JSON, in a log. */
+/** Request ids that are safe in headers, JSON and logs. */
 const requestIdForm = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
 
-/** The caller's X-Request-Id where it is well-formed, else one of our own. */
+/** The caller's X-Request-Id if it is well-formed, otherwise a new id. */
 export function requestIdOf(request: IncomingMessage): string {
   const given = request.headers["x-request-id"];
   return typeof given === "string" && requestIdForm.test(given) ? given : randomUUID();
 }
 
-/** Supervisors and load balancers ask all the time. */
+/** Not logged, because supervisors and load balancers poll them constantly. */
 const quietRoutes = new Set(["/healthz", "/readyz"]);
 
-/** @returns what to call for requests that never reach a hook */
+/** Installs the hooks. Returns the function to call for requests that never reach a hook. */
 export function observeRequests(
   app: FastifyInstance,
   { log, metrics, tracing }: ObservationOptions,
 ): (request: FastifyRequest, reply: FastifyReply) => void {
-  // What is logged is listed below, and none of it is secret: looking for secrets would only take time.
+  // The logged fields are listed below and contain no secrets, so redaction would only take time.
   const lines = log.child({}, { redact: [] });
 
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
@@ -52,9 +52,9 @@ export function observeRequests(
     request.observed = true;
     metrics?.requestStarted();
     request.span = tracing?.startRequest(request.method, request.headers);
-    // A caller that leaves early ends its request without a response that is finished.
+    // If the client disconnects early, the response never finishes.
     reply.raw.once("close", () => end(request, reply, "aborted"));
-    // What is no request any more is over as one.
+    // After an upgrade, stop treating the connection as a request.
     reply.raw.once("upgraded", () => end(request, reply, "answered"));
   };
 
@@ -104,7 +104,7 @@ function routeOf(request: FastifyRequest): string {
   return request.is404 ? "unknown" : (request.routeOptions.url ?? "unknown").replaceAll(/:(\w+)/g, "{$1}");
 }
 
-/** Does a part of answering the request, so that the queries it asks are known to be the request's. */
+/** Runs work for the request, so that its queries are attributed to the request. */
 export function within<T>(request: FastifyRequest, work: () => T): T {
   return request.span === undefined ? work() : request.span.run(work);
 }

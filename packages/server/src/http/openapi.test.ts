@@ -42,12 +42,12 @@ describe("the OpenAPI document", () => {
     expect(document).toMatchObject({ openapi: "3.0.3", info: { version: "1.0" } });
   });
 
-  test("is the same text at every start, whatever the order of the routes", async () => {
+  test("is the same text at every start, regardless of the order of the routes", async () => {
     const { text } = await server.client(undefined).get("/openapi.json");
     expect(text).toBe(JSON.stringify(openApiDocument(operations)));
   });
 
-  test("has every operation of the contract, and no other", () => {
+  test("has exactly the operations of the contract", () => {
     const described = Object.entries(document.paths as Record<string, Node>).flatMap(([at, methods]) =>
       Object.entries(methods).map(([method, node]) => `${(node as Node).operationId}: ${method} ${at}`),
     );
@@ -55,7 +55,7 @@ describe("the OpenAPI document", () => {
     expect(described.sort()).toEqual(declared.sort());
   });
 
-  test("stays inside what OpenAPI 3.0 has of JSON Schema", () => {
+  test("uses only the JSON Schema subset of OpenAPI 3.0", () => {
     const foreign = ["const", "$id", "$defs", "propertyNames", "patternProperties", "if", "prefixItems", "examples"];
     for (const [place, node] of nodesOf(document)) {
       // The names of properties are not keywords.
@@ -73,12 +73,12 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  test("has defaults in requests only where an absent field means them, not where it stays as it is", () => {
+  test("has defaults in requests only for fields that use them when omitted", () => {
     const bodies = nodesOf(document).filter(([place]) => /\/(put|patch)\/requestBody\//.test(place));
     expect(bodies.filter(([, node]) => "default" in node).map(([place]) => place)).toEqual([]);
   });
 
-  test("refuses a nullable component, which OpenAPI 3.0 cannot say", () => {
+  test("rejects a nullable component, which OpenAPI 3.0 cannot express", () => {
     const [first] = operations;
     const body = closedObject({ part: nullable(component("Part", "A part.", { name: Type.String() })) });
     expect(() => openApiDocument([{ ...first, body } as (typeof operations)[0]])).toThrow(/Part cannot be nullable/);
@@ -86,11 +86,11 @@ describe("the OpenAPI document", () => {
 });
 
 describe("the linter", () => {
-  test("finds nothing in the document", async () => {
+  test("finds no problem in the document", async () => {
     expect(await lint(document)).toEqual([]);
   });
 
-  test("would find something", async () => {
+  test("finds a problem in an invalid document", async () => {
     const [at, methods] = Object.entries(document.paths as Record<string, Node>)[0] ?? ["", {}];
     const [method, operation] = Object.entries(methods)[0] ?? ["", {}];
     const { operationId: _, ...nameless } = operation as Node;

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.0.3 document, made from the declarations that also validate and document every operation. */
+/** Generates the OpenAPI 3.0.3 document from the declarations of the operations. */
 import { type ErrorCode, errorDefinitions } from "@gatehouse/contract/errors";
 import { type ListDeclaration, operatorsFor, pageOf } from "@gatehouse/contract/list";
 import {
@@ -31,11 +31,10 @@ export function openApiDocument(operations: readonly Operation[]): Json {
     info: {
       title: "Gatehouse Zero Trust Network Access Administration API",
       version: "1.0",
-      description:
-        "Administers who may reach which private network resources. The tenant is the one that the API key belongs to.",
+      description: "Manages who can access which private network resources. The API key determines the tenant.",
       license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" },
     },
-    servers: [{ url: "/", description: "This installation" }],
+    servers: [{ url: "/", description: "This server" }],
     security: [{ apiKey: [] }],
     tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({
       name,
@@ -45,8 +44,8 @@ export function openApiDocument(operations: readonly Operation[]): Json {
     components: {
       schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
       securitySchemes: {
-        apiKey: { type: "apiKey", in: "header", name: "apikey", description: "A key of the tenant." },
-        operatorKey: { type: "apiKey", in: "header", name: "apikey", description: "The operator's key." },
+        apiKey: { type: "apiKey", in: "header", name: "apikey", description: "An API key of the tenant." },
+        operatorKey: { type: "apiKey", in: "header", name: "apikey", description: "The operator key." },
       },
       headers,
       parameters: headerParameters,
@@ -55,53 +54,54 @@ export function openApiDocument(operations: readonly Operation[]): Json {
 }
 
 const tagDescriptions: Readonly<Record<string, string>> = {
-  Access: "Who may reach what, decided by the policies (OpenID AuthZEN Authorization API 1.0).",
-  Policies: "Who may access which resources under which conditions.",
-  Users: "People who reach the network.",
-  Groups: "Sets of users that policies name.",
-  Roles: "What their holders may administer.",
-  Devices: "Machines that users reach the network with.",
-  Gateways: "Where traffic enters the network.",
-  Resources: "What policies give access to.",
-  Addresses: "Where resources are found.",
-  Protocols: "How resources are spoken to.",
-  "Admission rules": "Conditions that requests must meet beside a policy.",
-  "API keys": "Keys for this API.",
-  Configuration: "The whole tenant as one document: exported, compared, applied.",
-  Events: "The audit record.",
-  Webhooks: "Programs that are told of events.",
-  Operator: "Tenants of the installation. These operations take the operator's key.",
+  Access: "Access decisions and searches (OpenID AuthZEN Authorization API 1.0).",
+  Policies: "Rules that allow or deny access to resources under conditions.",
+  Users: "People who connect to the network.",
+  Groups: "Sets of users that policies refer to.",
+  Roles: "Sets of permissions for administering the tenant.",
+  Devices: "Machines with which users connect to the network.",
+  Gateways: "Gateways that forward traffic between devices and resources.",
+  Resources: "Destinations that policies grant access to.",
+  Addresses: "Addresses of resources.",
+  Protocols: "Protocols and ports of addresses.",
+  "Admission rules": "Conditions that requests must meet in addition to a policy's other conditions.",
+  "API keys": "Credentials for this API.",
+  Configuration: "The tenant's configuration as one document that can be exported, planned and applied.",
+  Events: "The audit record of all changes.",
+  Webhooks: "Receivers of events.",
+  Operator: "Tenants of the installation. These operations require the operator key.",
 };
 
 const headers = {
   ETag: { description: "The record's version, for If-Match.", schema: { type: "string" } },
   "Gatehouse-Event": {
     description:
-      "The id of the audit entry of a write that can change access: its effect is at `/tenants/events/{id}/effect`. Absent where nothing was changed.",
+      "Id of the audit entry of a write that can change access. Its access impact is at `/tenants/events/{id}/effect`. Omitted if nothing was changed.",
     schema: { type: "string", format: "uuid" },
   },
   "Gatehouse-Enforced": {
     description:
-      "With `?wait=applied`: `applied` where every gateway of the tenant enforces the change or enforces nothing, else `incomplete`; with the tenant's generation, how many gateways there are, and of how many it is missing. `unknown` where it could not be found out.",
+      "With `?wait=applied`: `applied` if every gateway of the tenant enforces the change or enforces nothing, otherwise `incomplete`; followed by the tenant's generation, the number of gateways, and the number of gateways that have not confirmed the change. `unknown` if the state could not be determined.",
     schema: { type: "string" },
   },
   "Gatehouse-Not-Enforced": {
     description:
-      "With `?wait=applied`: the ids of up to 50 gateways that have not said that they enforce the change, each with its state as in `/tenants/gateways/{id}/sync`.",
+      "With `?wait=applied`: the ids of up to 50 gateways that have not confirmed the change, each with its state as in `/tenants/gateways/{id}/sync`.",
     schema: { type: "string" },
   },
   "Idempotent-Replayed": {
-    description: "`true` where the request was done before, under the same Idempotency-Key, and is answered again.",
+    description:
+      "`true` if the request was performed before with the same Idempotency-Key, and this is the stored response.",
     schema: { type: "string", enum: ["true"] },
   },
-  Location: { description: "The path of what was created.", schema: { type: "string" } },
-  "RateLimit-Limit": { description: "Requests that the key may make in a minute.", schema: { type: "integer" } },
-  "RateLimit-Remaining": { description: "How many of them are left.", schema: { type: "integer" } },
-  "RateLimit-Reset": { description: "Seconds until the count starts anew.", schema: { type: "integer" } },
-  "Retry-After": { description: "Seconds after which trying again makes sense.", schema: { type: "integer" } },
-  "WWW-Authenticate": { description: "How to authenticate.", schema: { type: "string" } },
+  Location: { description: "The path of the created record.", schema: { type: "string" } },
+  "RateLimit-Limit": { description: "Requests per minute that the key can make.", schema: { type: "integer" } },
+  "RateLimit-Remaining": { description: "Remaining requests in this minute.", schema: { type: "integer" } },
+  "RateLimit-Reset": { description: "Seconds until the count restarts.", schema: { type: "integer" } },
+  "Retry-After": { description: "Seconds to wait before a retry.", schema: { type: "integer" } },
+  "WWW-Authenticate": { description: "The authentication scheme.", schema: { type: "string" } },
   "X-Request-Id": {
-    description: "Finds the request in the log and the audit record.",
+    description: "Id of the request, as in the log and the audit record.",
     schema: { type: "string" },
   },
 };
@@ -115,40 +115,41 @@ const headerParameters = {
   IfMatch: {
     name: "If-Match",
     in: "header",
-    description: "The ETag of the version that the change is meant for; another one is refused with 412.",
+    description: "The ETag of the version to change. If the record has another version, the request fails with 412.",
     schema: { type: "string" },
   },
   OverrideReason: {
     name: "Gatehouse-Override-Reason",
     in: "header",
     description:
-      "Why the change may break access tests that are enforced. It goes into the audit record. 1 to 500 characters, in UTF-8, with a letter or a digit, and without control characters.",
+      "The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters.",
     schema: { type: "string", minLength: 1, maxLength: 500 },
   },
   IdempotencyKey: {
     name: "Idempotency-Key",
     in: "header",
-    description: "Makes the request safe to send again for 24 hours: it is done once and answered the same.",
+    description:
+      "Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response.",
     schema: { type: "string", minLength: 1, maxLength: 255 },
   },
 };
 
-/** A schema as OpenAPI 3.0 writes it; components are collected and referred to. */
+/** Converts a schema to OpenAPI 3.0. Collects components and replaces them with references. */
 function schemaOf(schema: unknown, schemas: Json): unknown {
   if (Array.isArray(schema)) return schema.map((item) => schemaOf(item, schemas));
   if (schema === null || typeof schema !== "object") return schema;
-  const entries = Object.entries(schema).filter(([key]) => !leftOut.has(key));
+  const entries = Object.entries(schema).filter(([key]) => !omittedKeywords.has(key));
   const converted = Object.fromEntries(entries.map(([key, value]) => [key, schemaOf(value, schemas)]));
   const name = (schema as Json)[componentKeyword];
   if (typeof name !== "string") return converted;
-  // Beside a $ref, OpenAPI 3.0 ignores everything: a nullable component would not be nullable.
+  // OpenAPI 3.0 ignores siblings of $ref, so a nullable component would not be nullable.
   if ("nullable" in schema) throw new Error(`the component ${name} cannot be nullable by itself`);
   schemas[name] = converted;
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Keywords of ours, and `propertyNames`, which OpenAPI 3.0 does not have. */
-const leftOut = new Set<string>([componentKeyword, trimKeyword, "propertyNames"]);
+/** Gatehouse's own keywords, and `propertyNames`, which OpenAPI 3.0 does not have. */
+const omittedKeywords = new Set<string>([componentKeyword, trimKeyword, "propertyNames"]);
 
 function describeOperation(operation: Operation, schemas: Json): Json {
   return {
@@ -173,8 +174,8 @@ function describeOperation(operation: Operation, schemas: Json): Json {
 
 function accessText(operation: Operation): string {
   return operation.access === "operator"
-    ? "Takes the operator's key."
-    : `Needs a key with the permission \`${operation.access}\`.`;
+    ? "Requires the operator key."
+    : `Requires a key with the permission \`${operation.access}\`.`;
 }
 
 function parametersOf(operation: Operation): unknown[] {
@@ -208,13 +209,13 @@ const waitParameters = [
     name: "wait",
     in: "query",
     description:
-      "`applied`: answers when every gateway has said that it enforces the change, or when none is left to wait for.",
+      "`applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it.",
     schema: { type: "string", enum: ["applied"] },
   },
   {
     name: "timeout",
     in: "query",
-    description: "How long `wait` may take, in seconds.",
+    description: "The longest wait in seconds.",
     schema: { type: "integer", minimum: 1, maximum: maxWaitSeconds, default: defaultWaitSeconds },
   },
 ];
@@ -239,7 +240,7 @@ function streamParameters({ query, filter, live }: StreamSuccess): unknown[] {
   const lastEventId = {
     name: "Last-Event-ID",
     in: "header",
-    description: "The position to go on after.",
+    description: "The position to resume after.",
     schema: { type: "integer", minimum: 0 },
   };
   return [...namedParameters(query), ...(live === true ? [lastEventId] : []), ...filterParameters(filter)];
@@ -249,7 +250,7 @@ function filterParameters(filter: ListDeclaration["filter"]): unknown[] {
   return Object.entries(filter).map(([field, kind]) => ({
     name: `filter[${field}]`,
     in: "query",
-    description: `Equal to. \`filter[${field}][operator]\` compares by ${operatorsFor(kind).join(", ")}.`,
+    description: `Matches equal values. \`filter[${field}][operator]\` supports the operators ${operatorsFor(kind).join(", ")}.`,
     schema:
       kind.kind === "enum"
         ? { type: "string", enum: [...kind.values] }
@@ -267,8 +268,8 @@ function listParameters(list: ListDeclaration): unknown[] {
     schema: { type: "integer", minimum, ...rest },
   });
   return [
-    count("limit", 1, "Items on a page; above 100 it is taken for 100.", { default: 10 }),
-    count("offset", 0, "Items to skip.", { default: 0 }),
+    count("limit", 1, "The most items on a page; values above 100 are reduced to 100.", { default: 10 }),
+    count("offset", 0, "Number of items to skip.", { default: 0 }),
     count("page[limit]", 1, "The same as limit."),
     count("page[offset]", 0, "The same as offset."),
     {
@@ -320,7 +321,7 @@ function successOf(operation: Operation, schemas: Json): Json {
   if (changesEnforcement(operation)) names.push("Gatehouse-Enforced", "Gatehouse-Not-Enforced");
   if (operation.method === "POST") names.push("Idempotent-Replayed");
   const shown = headersNamed(...names);
-  if (success.kind === "empty") return { description: "Done; there is nothing to show.", headers: shown };
+  if (success.kind === "empty") return { description: "Done, without a body.", headers: shown };
   if (success.kind === "stream") {
     const content = success.mediaTypes.map((type) => [type, { schema: { type: "string" } }]);
     return { description: success.description, headers: shown, content: Object.fromEntries(content) };
@@ -333,10 +334,10 @@ function successOf(operation: Operation, schemas: Json): Json {
         : success.body;
   const description = {
     record: "The record.",
-    records: "One record, with ETag and Location; or, where an array was sent, an array without them.",
-    page: "A page.",
-    array: "All of them.",
-    report: "What was found.",
+    records: "The record, with ETag and Location; for an array, an array without these headers.",
+    page: "A page of the list.",
+    array: "The complete list.",
+    report: "The result.",
   };
   return {
     description: description[success.kind],

@@ -1,6 +1,7 @@
 /**
- * Cross-site request forgery: a request that a cookie speaks for must come from a page of ours. SameSite=Strict keeps the
- * cookie from other sites; this keeps out other hosts of the same site, and browsers that do not know SameSite.
+ * Protects against cross-site request forgery: a request with a session cookie must come from a page of this server.
+ * SameSite=Strict keeps the cookie from other sites. This check also rejects other hosts of the same site, and browsers
+ * without SameSite.
  */
 import type { FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
@@ -15,10 +16,10 @@ export function requireOwnOrigin(request: FastifyRequest): void {
 function isOwn({ method, host, headers }: FastifyRequest): boolean {
   const isRead = reads.includes(method);
   const site = headers["sec-fetch-site"];
-  // "none" is an address that a person entered: nobody else chose it, but nobody enters a change.
+  // "none" is an address that the user entered. That is safe for reads, and never a write.
   if (site !== undefined) return site === "same-origin" || (isRead && site === "none");
   const { origin } = headers;
-  // Browsers leave both headers out of reads over plain HTTP, but no browser leaves Origin out of a change.
+  // Browsers omit both headers for reads over plain HTTP, but always send Origin for writes.
   if (origin === undefined) return isRead;
   return URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
 }

@@ -1,11 +1,11 @@
-/** The ids in a path: read, and held against what the operation says of them. */
+/** Reads the ids in a path and validates them against the operation's declaration. */
 import type { Operation } from "@gatehouse/contract/operation";
 import { AppError } from "../platform/app-error.ts";
 import { isUuid } from "../platform/ids.ts";
 
 export type PathParameters = Readonly<Record<string, string>>;
 
-/** Ids as they are stored and told: in lower case (RFC 9562, section 4). */
+/** Ids in the stored form: lower case (RFC 9562, section 4). */
 export function canonicalIds(parameters: PathParameters): PathParameters {
   return Object.fromEntries(
     Object.entries(parameters).map(([name, value]) => [name, isUuid(value) ? value.toLowerCase() : value]),
@@ -18,7 +18,7 @@ export function checkUuids(operation: Operation, parameters: PathParameters): vo
     const value = parameters[name] ?? "";
     if (kind === "uuid" && !isUuid(value)) {
       throw new AppError("invalid_parameter", {
-        detail: `The path parameter ${name} must be a UUID, not ${JSON.stringify(value.slice(0, 80))}.`,
+        detail: `${JSON.stringify(value.slice(0, 80))} is not a valid path parameter ${name}. Use a UUID.`,
         errors: [{ pointer: name, message: "must be a UUID" }],
       });
     }
@@ -26,7 +26,7 @@ export function checkUuids(operation: Operation, parameters: PathParameters): vo
 }
 
 /**
- * A text that is no id is no record's id; asking the database would only be an error there.
+ * Rejects strings that are not ids, since the database would fail on them.
  *
  * @throws AppError not_found
  */

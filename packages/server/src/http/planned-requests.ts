@@ -1,4 +1,4 @@
-/** Requests inside a request: found among the routes, and checked as if they had been sent. */
+/** Finds the operations of requests inside a request, and validates those requests as if they had been sent. */
 import type { FoundRequest, RequestFinder, RequestText } from "../platform/call.ts";
 import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from "./path-parameters.ts";
 import type { Route } from "./route.ts";
@@ -9,7 +9,7 @@ interface KnownRoute extends Route {
   readonly checkBody: (body: unknown, characters: number) => void;
 }
 
-/** @param routes those that a request inside another may go to */
+/** @param routes that a request inside another can use */
 export function plannedRequests(routes: readonly Route[]): RequestFinder {
   const known = routes
     .map(
@@ -19,7 +19,7 @@ export function plannedRequests(routes: readonly Route[]): RequestFinder {
         checkBody: compileBodyCheck(route.operation),
       }),
     )
-    // `/tenants/policies/reorder` goes before `/tenants/policies/{id}`.
+    // `/tenants/policies/reorder` takes precedence over `/tenants/policies/{id}`.
     .sort((one, other) => parameterCount(one) - parameterCount(other));
   return {
     find({ method, path, body }) {
@@ -58,7 +58,7 @@ function foundRequest(
   };
 }
 
-/** The parts of a path, decoded; undefined for what is none. */
+/** The decoded segments of a path; undefined for an invalid path. */
 function readSegments(path: RequestText["path"]): readonly string[] | undefined {
   try {
     return path.split("/").map(decodeURIComponent);

@@ -1,4 +1,4 @@
-/** Turns whatever went wrong into problem+json (RFC 9457). The one place that does. */
+/** Converts errors to problem+json (RFC 9457). No other module does. */
 import { type ErrorCode, errorDefinitions, problemType } from "@gatehouse/contract/errors";
 import type { Problem } from "@gatehouse/contract/problem";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
@@ -7,7 +7,7 @@ import { databaseUnavailable, isDatabaseUnavailable } from "../platform/db/datab
 
 export const problemMediaType = "application/problem+json";
 
-/** What Fastify's own errors mean here. */
+/** The codes of Fastify's own errors. */
 const frameworkErrors: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: "payload_too_large",
   FST_ERR_CTP_INVALID_MEDIA_TYPE: "unsupported_media_type",
@@ -17,10 +17,10 @@ const frameworkErrors: Readonly<Record<string, ErrorCode>> = {
 
 function asAppError(error: unknown, request: FastifyRequest): AppError {
   if (error instanceof AppError) return error;
-  // The client went away, or was cut off, in the middle of its request: nobody reads the answer, and nobody is to blame.
+  // The client disconnected or was disconnected during its request, so no one reads the response.
   if (request.raw.destroyed && !request.raw.complete) return new AppError("request_timeout", { cause: error });
   if (isDatabaseUnavailable(error)) return databaseUnavailable(error);
-  const { code, message } = error as Partial<FastifyError>; // an unknown object: both are checked below
+  const { code, message } = error as Partial<FastifyError>; // an unknown object; both fields are checked below
   const known = typeof code === "string" ? frameworkErrors[code] : undefined;
   if (known === undefined) return new AppError("internal_error", { cause: error });
   const detail = known === "invalid_json" || known === "invalid_parameter" ? message : undefined;
@@ -42,7 +42,7 @@ export function problemOf(error: AppError, instance: string, requestId: string):
   };
 }
 
-/** Answers with an error, and logs the ones that are ours. */
+/** Responds with an error, and logs server errors. */
 export function replyWithProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const problem = asAppError(error, request);
   request.problemCode = problem.code;
@@ -58,7 +58,7 @@ export function replyWithProblem(error: unknown, request: FastifyRequest, reply:
     reply.header("WWW-Authenticate", challenge);
   }
   if (problem.retryAfterSeconds !== undefined) reply.header("Retry-After", String(problem.retryAfterSeconds));
-  // Query strings may hold what somebody searched for; the path says where it went wrong.
+  // The query string can contain search terms; the path identifies the request.
   const path = request.url.split("?", 1)[0] ?? "/";
   return reply
     .status(problem.status)

@@ -51,7 +51,7 @@ describe("requests of a key", () => {
   });
   afterAll(() => server.close());
 
-  test("are counted down in the headers, and refused beyond the limit until the minute is over", async () => {
+  test("are counted down in the headers, and rejected beyond the limit until the minute ends", async () => {
     clock.advance(12_500);
     for (const left of [4, 3, 2, 1, 0]) {
       const reply = await server.client(key).get(path);
@@ -60,19 +60,21 @@ describe("requests of a key", () => {
     }
     const refused = await server.client(key).get(path);
     expect(refused).toMatchObject({ status: 429, body: { code: "rate_limited" } });
-    expect(refused.body.detail).toBe("The key may make 5 requests a minute.");
+    expect(refused.body.detail).toBe(
+      "The API key has used its 5 requests for this minute. Wait for Retry-After seconds.",
+    );
     expect(told(refused)).toEqual([5, 0, 48, 48]);
     clock.advance(47_500);
     expect(told(await server.client(key).get(path))).toEqual([5, 4, 60, undefined]);
   });
 
-  test("do not touch another key of the same tenant", async () => {
+  test("do not affect another key of the same tenant", async () => {
     const other = await tenant.keyWith("protocols:read");
     expect(await statusesOf(6, () => server.client(key).get(path))).toEqual([200, 200, 200, 200, 200, 429]);
     expect(told(await server.client(other).get(path))).toEqual([5, 4, 60, undefined]);
   });
 
-  test("count whatever they ask for and however it ends, and 403 comes first", async () => {
+  test("count regardless of operation and outcome, and 403 takes precedence", async () => {
     const client = server.client(key);
     expect((await client.get("/tenants/users")).status).toBe(403);
     expect((await client.get(`${path}/not-a-uuid`)).status).toBe(400);
@@ -90,7 +92,7 @@ describe("requests of a key", () => {
     expect(statuses.at(-1)).toBe(429);
   });
 
-  test("of nobody are not limited: documentation and health", async () => {
+  test("without a key are not limited: documentation and health", async () => {
     await statusesOf(6, () => server.client(key).get(path));
     for (const open of ["/healthz", "/readyz", "/openapi.json", "/docs", "/errors"]) {
       const reply = await server.client(key).get(open);
@@ -99,7 +101,7 @@ describe("requests of a key", () => {
     }
   });
 
-  test("that are refused change nothing and leave the body unread", async () => {
+  test("that are rejected change nothing and leave the body unread", async () => {
     const writer = await tenant.keyWith("protocols:write");
     const send = () => server.client(writer).post(path, '{"broken": ');
     expect(await statusesOf(6, send)).toEqual([400, 400, 400, 400, 400, 429]);
@@ -118,7 +120,7 @@ describe("failed authentications from an address", () => {
   beforeEach(() => clock.advance(300_000 - (clock.now().getTime() % 300_000)));
   afterAll(() => server.close());
 
-  test("refuse it beyond the limit, whichever the keys, until five minutes are over", async () => {
+  test("block the address beyond the limit, with any keys, until five minutes have passed", async () => {
     const call = () => from(server, wrongKey(), "192.0.2.1");
     expect(await statusesOf(4, call)).toEqual([401, 401, 401, 429]);
     const refused = await from(server, undefined, "192.0.2.1");
@@ -130,7 +132,7 @@ describe("failed authentications from an address", () => {
     expect((await call()).status).toBe(401);
   });
 
-  test("count without a key, with one that is far too long, and with one that may not be used from there", async () => {
+  test("count without a key, with a key that is too long, and with a key that cannot be used from the address", async () => {
     const made = await tenant.client.post("/tenants/api-keys", {
       name: "Elsewhere",
       permissions: ["protocols:read"],
@@ -144,7 +146,7 @@ describe("failed authentications from an address", () => {
     expect((await from(server, made.body.key, "198.51.100.7")).status).toBe(200);
   });
 
-  test("leave alone a key that was used from there lately, and no other", async () => {
+  test("do not block a key that was recently used from the address, but any other key", async () => {
     const address = "192.0.2.4";
     const unused = await tenant.keyWith("protocols:read");
     expect((await from(server, tenant.key, address)).status).toBe(200);
@@ -154,7 +156,7 @@ describe("failed authentications from an address", () => {
     expect((await from(server, unused, "192.0.2.5")).status).toBe(200);
   });
 
-  test("refuse a key that was used from there an hour ago like any other", async () => {
+  test("block a key that was last used from the address an hour ago", async () => {
     const address = "192.0.2.6";
     expect((await from(server, tenant.key, address)).status).toBe(200);
     clock.advance(3_600_000);
@@ -162,7 +164,7 @@ describe("failed authentications from an address", () => {
     expect((await from(server, tenant.key, address)).status).toBe(429);
   });
 
-  test("refuse a key that was used from there and has ended, after its first failure", async () => {
+  test("block a recently used key that has ended, after its first failure", async () => {
     const address = "192.0.2.7";
     const made = await tenant.client.post("/tenants/api-keys", { name: "Short", permissions: ["protocols:read"] });
     expect((await from(server, made.body.key, address)).status).toBe(200);
@@ -173,7 +175,7 @@ describe("failed authentications from an address", () => {
     expect(await statuses()).toEqual([401, 429]);
   });
 
-  test("are counted for a whole /64 of IPv6, and IPv4 however it is written", async () => {
+  test("are counted for a /64 of IPv6, and for an IPv4 address in any spelling", async () => {
     const within = ["2001:db8:0:1::1", "2001:DB8:0:1:ffff::2", "2001:db8:0:1:1:2:3:4"];
     for (const address of within) expect((await from(server, wrongKey(), address)).status).toBe(401);
     expect((await from(server, wrongKey(), "2001:db8:0:1::99")).status).toBe(429);
@@ -183,13 +185,13 @@ describe("failed authentications from an address", () => {
     expect((await from(server, wrongKey(), "192.0.2.8")).status).toBe(429);
   });
 
-  test("do not count what a key may not do", async () => {
+  test("do not count missing permissions", async () => {
     const key = await tenant.keyWith("protocols:read");
     const call = () => server.client(key).get("/tenants/users", { "x-forwarded-for": "192.0.2.9" });
     expect(await statusesOf(5, call)).toEqual([403, 403, 403, 403, 403]);
   });
 
-  test("take no header's word for the address where no proxy is trusted", async () => {
+  test("ignore address headers if no proxy is trusted", async () => {
     const direct = await startTestServer({
       settings: { rateLimits: { perMinute: 0, authFailures: 2, shared: false } },
     });
@@ -239,30 +241,30 @@ describe("shared by two replicas", () => {
     const before = await toldUnder(name);
     for (let asked = 1; asked <= 3; asked += 1) {
       if ((await call()).status === 429) return true;
-      await until("the second replica has told", async () => (await toldUnder(name)) === before + asked);
+      await until("the second replica has shared its counts", async () => (await toldUnder(name)) === before + asked);
     }
     return false;
   }
 
-  test("a key's requests are added up, and another's are not touched", async () => {
+  test("a key's requests are summed, and another key's are not affected", async () => {
     const tenant = await first.newTenant();
     const { body } = await tenant.client.post("/tenants/api-keys", { name: "Shared", permissions: ["protocols:read"] });
     const name = `key:${body.id}`;
     expect(new Set(await statusesOf(8, () => first.client(body.key).get(path)))).toEqual(new Set([200]));
-    await until("the first replica has told", async () => (await toldUnder(name)) === 8);
+    await until("the first replica has shared its counts", async () => (await toldUnder(name)) === 8);
     expect(await refusedBySecond(name, () => second.client(body.key).get(path))).toBe(true);
     expect((await second.client(tenant.key).get(path)).status).toBe(200);
   });
 
-  test("failed authentications from an address are added up", async () => {
+  test("failed authentications from an address are summed", async () => {
     const name = "address:2001:db8:5::";
     expect(await statusesOf(4, () => from(first, wrongKey(), "2001:db8:5::1"))).toEqual([401, 401, 401, 401]);
-    await until("the first replica has told", async () => (await toldUnder(name)) === 4);
+    await until("the first replica has shared its counts", async () => (await toldUnder(name)) === 4);
     expect(await refusedBySecond(name, () => from(second, wrongKey(), "2001:db8:5::2"))).toBe(true);
     expect((await from(second, wrongKey(), "2001:db8:6::2")).status).toBe(401);
   });
 
-  test("goes on by itself while the database does not take its counts", async () => {
+  test("a replica continues alone while the database does not accept its counts", async () => {
     const counts = new WindowCounts({ windowMs: 60_000, clock: new TestClock(), shared: true });
     const name = `test:${first.operatorKey}`;
     counts.add(name);
@@ -274,7 +276,7 @@ describe("shared by two replicas", () => {
     expect(counts.read(name).count).toBe(2);
   });
 
-  test("counts of windows that are long over are cleared away", async () => {
+  test("counts of old windows are deleted", async () => {
     const clock = new TestClock();
     const counts = new WindowCounts({ windowMs: 60_000, clock, shared: true });
     const name = `old:${first.operatorKey}`;

@@ -1,25 +1,27 @@
-/** How often a key may ask, and how often an address may fail to authenticate (docs/decisions/0023-rate-limits.md). */
+/**
+ * Limits the requests of each key and the failed authentications of each address (docs/decisions/0023-rate-limits.md).
+ */
 import { isIP } from "node:net";
 import rateLimit, { type FastifyRateLimitStore, normalizeIP } from "@fastify/rate-limit";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { WindowCounts } from "../platform/rate-limits/window-counts.ts";
-import { AcquaintedKeys } from "./acquainted-keys.ts";
 import type { Caller } from "./caller.ts";
+import { RecentKeyAddresses } from "./recent-key-addresses.ts";
 
-/** A limit and the counts that it is held against, whose window is the limit's. */
+/** A limit and its counts, whose window is the limit's. */
 export interface RateLimit {
-  /** At least 1. */
-  readonly most: number;
+  /** The limit; at least 1. */
+  readonly max: number;
   readonly windowMs: number;
   readonly counts: WindowCounts;
 }
 
 export interface RateLimitOptions {
-  /** Requests of one key; undefined for any number. */
+  /** Limit for the requests of one key; undefined for no limit. */
   readonly requests: RateLimit | undefined;
-  /** Failed authentications from one address; undefined for any number. */
+  /** Limit for failed authentications from one address; undefined for no limit. */
   readonly failures: RateLimit | undefined;
   readonly clock: Clock;
 }
@@ -29,14 +31,14 @@ type Verdict = Extract<Awaited<ReturnType<Limiter>>, { isAllowed: false }>;
 
 export class RateLimits {
   readonly #options: RateLimitOptions;
-  readonly #acquainted: AcquaintedKeys;
-  // Set while the app starts, before it takes requests.
+  readonly #recentAddresses: RecentKeyAddresses;
+  // Set during the start of the app, before it accepts requests.
   #requests: Limiter | undefined;
   #failures: Limiter | undefined;
 
   constructor(app: FastifyInstance, options: RateLimitOptions) {
     this.#options = options;
-    this.#acquainted = new AcquaintedKeys(options.clock);
+    this.#recentAddresses = new RecentKeyAddresses(options.clock);
     createLimiter(app, options.requests, keyNameOf, (limiter) => {
       this.#requests = limiter;
     });
@@ -46,12 +48,12 @@ export class RateLimits {
   }
 
   /**
-   * Before a key or a session is looked at: an address that failed too often is refused, unless it was accepted from there
-   * lately.
+   * Rejects an address with too many failures before its credential is examined, unless the credential was recently
+   * accepted from the address.
    *
    * @throws AppError too_many_failed_authentications
    */
-  async requireFreshAddress(
+  async requireUnblockedAddress(
     request: FastifyRequest,
     reply: FastifyReply,
     credential: string | undefined,
@@ -60,27 +62,27 @@ export class RateLimits {
     if (this.#failures === undefined || failures === undefined || failures.counts.size === 0) return;
     const verdict = limited(await this.#failures(request, { increment: false }));
     if (verdict === undefined || verdict.remaining > 0) return;
-    if (credential !== undefined && this.#acquainted.knows(credential, addressGroup(request.ip))) return;
+    if (credential !== undefined && this.#recentAddresses.knows(credential, addressGroup(request.ip))) return;
     describe(reply, verdict);
     throw new AppError("too_many_failed_authentications", { retryAfterSeconds: verdict.ttlInSeconds });
   }
 
-  /** A key or a session was refused, or there was none. */
-  async noteFailure(request: FastifyRequest, credential: string | undefined): Promise<void> {
+  /** Counts a failed authentication. */
+  async countFailure(request: FastifyRequest, credential: string | undefined): Promise<void> {
     if (this.#failures === undefined) return;
     const verdict = limited(await this.#failures(request));
     if (verdict?.isExceeded !== true || credential === undefined) return;
-    this.#acquainted.forget(credential, addressGroup(request.ip));
+    this.#recentAddresses.forget(credential, addressGroup(request.ip));
   }
 
   noteAccepted(caller: Caller, credential: string, address: string): void {
-    if (this.#failures !== undefined) this.#acquainted.note(caller, credential, address, addressGroup);
+    if (this.#failures !== undefined) this.#recentAddresses.note(caller, credential, address, addressGroup);
   }
 
   /**
-   * Counts a request of the caller's key, and tells in the reply's headers what is left.
+   * Counts a request of the caller's key, and sets the rate-limit headers of the reply.
    *
-   * @returns what to refuse the request with, where it is one too many
+   * @returns the error to reject the request with, if the limit is exceeded
    */
   async countRequest(request: FastifyRequest, reply: FastifyReply): Promise<AppError | undefined> {
     if (this.#requests === undefined) return undefined;
@@ -89,20 +91,20 @@ export class RateLimits {
     describe(reply, verdict);
     return verdict.isExceeded
       ? new AppError("rate_limited", {
-          detail: `The key may make ${verdict.max} requests a minute.`,
+          detail: `The API key has used its ${verdict.max} requests for this minute. Wait for Retry-After seconds.`,
           retryAfterSeconds: verdict.ttlInSeconds,
         })
       : undefined;
   }
 }
 
-/** The fields of draft-ietf-httpapi-ratelimit-headers in the form of its revisions 03 to 07, which is what clients read. */
+/** Sets the headers of draft-ietf-httpapi-ratelimit-headers, revisions 03 to 07, which clients support. */
 function describe(reply: FastifyReply, { max, remaining, ttlInSeconds }: Verdict): void {
   reply.header("RateLimit-Limit", max).header("RateLimit-Remaining", remaining).header("RateLimit-Reset", ttlInSeconds);
 }
 
 function limited(verdict: Awaited<ReturnType<Limiter>>): Verdict | undefined {
-  return verdict.isAllowed ? undefined : verdict; // "allowed" is the plugin's word for not counted at all
+  return verdict.isAllowed ? undefined : verdict; // "allowed" is the plugin's term for uncounted requests
 }
 
 function keyNameOf(request: FastifyRequest): string {
@@ -113,13 +115,13 @@ function addressNameOf(request: FastifyRequest): string {
   return `address:${addressGroup(request.ip)}`;
 }
 
-/** An address as one counts it: of IPv6 the /64, which is the least that anybody is given. */
+/** The address for counting: for IPv6 its /64, the smallest block that is assigned to a customer. */
 function addressGroup(address: string): string {
-  // A connection that is gone has none; a proxy may report anything.
+  // A closed connection has no address, and a proxy can report anything.
   return isIP(address) === 0 ? "unknown" : normalizeIP(address, 64);
 }
 
-/** In a scope of its own: the plugin keeps one store for each. */
+/** Uses a separate scope, because the plugin has one store per scope. */
 function createLimiter(
   app: FastifyInstance,
   limit: RateLimit | undefined,
@@ -127,11 +129,11 @@ function createLimiter(
   use: (limiter: Limiter) => void,
 ): void {
   if (limit === undefined) return;
-  const { most, windowMs, counts } = limit;
+  const { max, windowMs, counts } = limit;
   void app.register(async (scope) => {
     await scope.register(rateLimit, {
       global: false,
-      max: most,
+      max,
       timeWindow: windowMs,
       store: storeOver(counts),
       keyGenerator,
@@ -142,7 +144,7 @@ function createLimiter(
 
 type CountedCallback = Parameters<FastifyRateLimitStore["incr"]>[1];
 
-/** The counts as the plugin asks them. */
+/** Adapts the counts to the plugin's store interface. */
 function storeOver(counts: WindowCounts) {
   return class Store implements FastifyRateLimitStore {
     incr(name: string, callback: CountedCallback): void {

@@ -1,4 +1,4 @@
-/** Puts an outcome into HTTP. */
+/** Converts an outcome to an HTTP response. */
 import { Readable } from "node:stream";
 import type { Operation } from "@gatehouse/contract/operation";
 import type { FastifyReply } from "fastify";
@@ -18,7 +18,7 @@ export async function replyWithOutcome(
   if (outcome.replayed === true) reply.header("Idempotent-Replayed", "true");
   switch (outcome.kind) {
     case "empty":
-      // Of one operation the contract says: 200, without a body.
+      // For one operation the contract requires 200 without a body.
       return operation.success.status === 204 ? reply.send() : reply.header("Content-Length", "0").send("");
     case "record":
       if (outcome.location !== undefined) reply.header("Location", outcome.location);
@@ -32,7 +32,7 @@ export async function replyWithOutcome(
   }
 }
 
-/** The first piece is made before anything is sent, so that an error at the start is still answered as one. */
+/** Produces the first chunk before anything is sent, so that an early error still gets an error response. */
 async function openStream(
   { mediaType, fileName, stallMs, chunks }: StreamOutcome,
   reply: FastifyReply,
@@ -45,7 +45,7 @@ async function openStream(
   async function* text(): AsyncGenerator<string> {
     try {
       for (let next = first; next.done !== true; next = await iterator.next()) {
-        // The reader asks for more when it has taken what it was given.
+        // The reader requests more after it has consumed the previous chunk.
         const stalled = setTimeout(() => stream.destroy(), stallMs);
         try {
           yield next.value;
@@ -59,18 +59,18 @@ async function openStream(
   }
   const stream = Readable.from(text(), { objectMode: false });
   stream.once("close", close);
-  // Somebody who was gone before the first piece was made hears nothing of what comes.
+  // The client may have disconnected before the first chunk.
   if (reply.raw.destroyed) stream.destroy();
   reply.header("Content-Type", mediaType).header("Cache-Control", "no-store");
   if (fileName !== undefined) reply.header("Content-Disposition", `attachment; filename="${fileName}"`);
-  // Proxies that gather an answer before they pass it on would hold a live one back for ever.
+  // Buffering proxies would hold back a live response forever.
   else reply.header("X-Accel-Buffering", "no").header("Connection", "close");
   return stream;
 }
 
 /**
- * A JSON array as a stream that is never ahead of its reader. The first batch is read before anything is sent, so that
- * an error at the start is still answered as one; a later one ends the connection, and the array stays open.
+ * Streams a JSON array with backpressure. The first batch is read before anything is sent, so that an early error still
+ * gets an error response. A later error closes the connection, and the array stays unterminated.
  */
 async function jsonArray(batches: AsyncIterable<readonly unknown[]>): Promise<string | Readable> {
   const iterator = batches[Symbol.asyncIterator]();

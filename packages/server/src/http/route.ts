@@ -1,9 +1,9 @@
-/** Ties an operation of the contract to the function that performs it. */
+/** Binds an operation of the contract to its handler. */
 import type { Operation } from "@gatehouse/contract/operation";
 import type { Call } from "../platform/call.ts";
 import type { Outcome } from "../platform/outcome.ts";
 
-/** What performs an operation. */
+/** The handler of an operation. */
 export type Handler<O extends Operation> = (call: Call<O>) => Promise<Outcome>;
 
 export interface Route {
@@ -11,8 +11,8 @@ export interface Route {
   readonly handler: Handler<Operation>;
 }
 
-/** One entry of a feature's routes file. */
+/** An entry of a feature's routes file. */
 export function route<O extends Operation>(operation: O, handler: Handler<O>): Route {
-  // Mounting hands each handler a call of its own operation, which is what O says.
+  // Mounting calls each handler with a call of its own operation, as O states.
   return { operation, handler: handler as unknown as Handler<Operation> };
 }

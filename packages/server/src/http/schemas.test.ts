@@ -8,7 +8,7 @@ beforeAll(async () => {
   server = await sharedTestServer();
 });
 
-test("the schema of configurations is served to editors, without a key", async () => {
+test("the schema of configurations is served without a key", async () => {
   const { statusCode, headers, body } = await server.app.inject({ url: configurationSchemaPath });
   expect(statusCode).toBe(200);
   expect(headers["content-type"]).toMatch("application/schema+json");

@@ -1,4 +1,4 @@
-/** Checks bodies against the schemas of the operations, and says in words what is wrong with them. */
+/** Validates bodies against the schemas of the operations, and describes the errors. */
 import { isEmail } from "@gatehouse/contract/email";
 import type { Operation } from "@gatehouse/contract/operation";
 import type { ProblemField } from "@gatehouse/contract/problem";
@@ -9,22 +9,22 @@ import type { TSchema } from "typebox";
 import { AppError, reportedFields } from "../platform/app-error.ts";
 import { isTimestamp } from "../platform/timestamps.ts";
 
-/** Bodies of more characters than this are judged by their first error alone: finding all of them would take long. */
-const thoroughlyChecked = 65_536;
+/** Longer bodies get only their first error, because finding all errors takes long. In characters. */
+const maxThoroughLength = 65_536;
 
-// The package is CommonJS, whose default export TypeScript and Node see one level apart.
+// TypeScript and Node disagree on the default export of this CommonJS package.
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default;
 
 /** Finds every error of a body. */
 const thorough = createAjv(true);
-/** Stops at the first. */
+/** Finds the first error of a body. */
 const quick = createAjv(false);
 
 function createAjv(allErrors: boolean): Ajv {
   const instance = new Ajv({
     allErrors,
     strict: false,
-    // A number too large to read is Infinity, which no JSON can answer and no column hold.
+    // Numbers out of range parse as Infinity, which neither JSON nor a column can represent.
     strictNumbers: true,
     ownProperties: true,
     verbose: true,
@@ -38,7 +38,7 @@ function createAjv(allErrors: boolean): Ajv {
     schemaType: "boolean",
     modifying: true,
     errors: false,
-    // Its place in the order of keywords is what makes it work: trimmed first, measured after.
+    // The keyword must run before the length is checked.
     before: "maxLength",
     validate: (
       _on: boolean,
@@ -56,7 +56,7 @@ function createAjv(allErrors: boolean): Ajv {
   return instance;
 }
 
-/** A check for tests that compare replies with their declarations. It is compiled at its first use. */
+/** A check for tests that validate responses against their declarations. It is compiled at its first use. */
 export function compileCheck(schema: TSchema): (value: unknown) => readonly ProblemField[] {
   let check: ValidateFunction | undefined;
   return (value) => {
@@ -65,7 +65,10 @@ export function compileCheck(schema: TSchema): (value: unknown) => readonly Prob
   };
 }
 
-/** Either one form, or an array of it: which one a body means is plain, so its errors need not speak of both. */
+/**
+ * The two forms of a body: a single value or an array. The body's type selects the form, so errors need not mention
+ * both.
+ */
 interface Forms {
   readonly whole: ValidateFunction;
   readonly single?: ValidateFunction;
@@ -84,9 +87,9 @@ function compileForms(ajv: Ajv, schema: TSchema): Forms {
 }
 
 /**
- * Makes the check of an operation's body. It trims what is declared to be trimmed, in place.
+ * Compiles the check of an operation's body. The check trims strings in place that are declared to be trimmed.
  *
- * @returns the check, which also takes how many characters the body was sent in
+ * @returns the check, which also takes the length of the body in characters
  * @throws the check: AppError invalid_json, invalid_body
  */
 export function compileBodyCheck(operation: Operation): BodyCheck {
@@ -99,17 +102,17 @@ export function compileBodyCheck(operation: Operation): BodyCheck {
 
 type BodyCheck = (body: unknown, characters: number) => void;
 
-/** Compiling takes long, and checks are the same for everyone. */
+/** Compiled checks are shared, because compiling takes long. */
 const bodyChecks = new WeakMap<Operation, BodyCheck>();
 
 function newBodyCheck(operation: Operation): BodyCheck {
   const { body: schema } = operation;
-  if (schema === undefined) return refuseBody;
+  if (schema === undefined) return rejectBody;
   // Compiled at the first use: compiling every operation would dominate the start of a server.
   let ofSmall: Forms | undefined;
   let ofLarge: Forms | undefined;
   const formsFor = (characters: number): Forms => {
-    if (characters > thoroughlyChecked) {
+    if (characters > maxThoroughLength) {
       ofLarge ??= compileForms(quick, schema);
       return ofLarge;
     }
@@ -119,40 +122,42 @@ function newBodyCheck(operation: Operation): BodyCheck {
   return (body, characters) => {
     if (body === undefined) {
       if (operation.bodyOptional === true) return;
-      throw new AppError("invalid_json", { detail: "The operation needs a JSON body." });
+      throw new AppError("invalid_json", { detail: "The operation requires a JSON body." });
     }
     const forms = formsFor(characters);
     const check = (Array.isArray(body) ? forms.list : forms.single) ?? forms.whole;
     if (check(body)) return;
     const errors = describe(check.errors ?? []);
     throw new AppError("invalid_body", {
-      ...(errors.length === 0 ? { detail: "The body is not as declared." } : {}),
+      ...(errors.length === 0 ? { detail: "The body does not match the schema." } : {}),
       errors,
     });
   };
 }
 
-/** Clients that send `{}` or nothing are fine; a field is one that the operation does not know. */
-function refuseBody(body: unknown): void {
+/** Accepts an empty body or `{}` for operations without a body. Any field is unknown. */
+function rejectBody(body: unknown): void {
   if (body === undefined || body === null) return;
   const [field] = typeof body === "object" ? Object.keys(body) : [];
   if (typeof body === "object" && !Array.isArray(body) && field === undefined) return;
   const errors =
-    field === undefined || Array.isArray(body) ? [] : [{ pointer: `/${pointerToken(field)}`, message: "is not known" }];
-  throw new AppError("invalid_body", { detail: "The operation takes no body.", errors });
+    field === undefined || Array.isArray(body) ? [] : [{ pointer: `/${pointerToken(field)}`, message: "is unknown" }];
+  throw new AppError("invalid_body", { detail: "The operation has no body. Send none.", errors });
 }
 
-/** A token of a JSON Pointer (RFC 6901, section 3). */
+/** Encodes a JSON Pointer token (RFC 6901, section 3). */
 function pointerToken(token: string): string {
   return token.slice(0, 200).replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 function describe(allErrors: readonly ErrorObject[]): ProblemField[] {
-  // Of a value that takes several forms, the errors of each form say less than that it is of none.
-  const ofNoForm = new Set(
+  // For a value with several forms, one error is clearer than the errors of each form.
+  const matchesNoForm = new Set(
     allErrors.filter(({ keyword }) => keyword === "anyOf").map(({ instancePath }) => instancePath),
   );
-  const errors = allErrors.filter(({ keyword, instancePath }) => keyword === "anyOf" || !ofNoForm.has(instancePath));
+  const errors = allErrors.filter(
+    ({ keyword, instancePath }) => keyword === "anyOf" || !matchesNoForm.has(instancePath),
+  );
   const fields = new Map<string, string>();
   for (const error of errors) {
     const field = describeOne(error);
@@ -165,11 +170,11 @@ function describe(allErrors: readonly ErrorObject[]): ProblemField[] {
 function describeOne(error: ErrorObject): ProblemField | undefined {
   const { instancePath: at, params, parentSchema } = error;
   switch (error.keyword) {
-    // The branches say what is wrong, or the declaration's description does.
+    // The branches or the declaration's description explain the error.
     case "anyOf":
       return {
         pointer: at,
-        message: `is not of the declared form: ${String(parentSchema?.description ?? error.message)}`,
+        message: `does not match: ${String(parentSchema?.description ?? error.message)}`,
       };
     case "additionalProperties":
       return {
@@ -181,7 +186,7 @@ function describeOne(error: ErrorObject): ProblemField | undefined {
     case "propertyNames":
       return {
         pointer: `${at}/${pointerToken(String(params.propertyName))}`,
-        message: "is not a permitted name: 1 to 64 characters, none of them a control character",
+        message: "is not a valid name. Use 1 to 64 characters without control characters",
       };
     case "enum":
       return { pointer: at, message: `must be one of ${(params.allowedValues as unknown[]).join(", ")}` };
@@ -190,7 +195,7 @@ function describeOne(error: ErrorObject): ProblemField | undefined {
     case "format":
       return {
         pointer: at,
-        message: formatMessages[String(params.format)] ?? `must be of the format ${params.format}`,
+        message: formatMessages[String(params.format)] ?? `must have the format ${params.format}`,
       };
     case "minLength":
       return {
@@ -200,7 +205,7 @@ function describeOne(error: ErrorObject): ProblemField | undefined {
     case "maxLength":
       return { pointer: at, message: `must have at most ${params.limit} characters` };
     default:
-      return { pointer: at, message: error.message ?? "is not as declared" };
+      return { pointer: at, message: error.message ?? "is not valid" };
   }
 }
 
@@ -212,5 +217,7 @@ const formatMessages: Readonly<Record<string, string>> = {
 
 function patternMessage(schema: AnySchemaObject | undefined): string {
   if (String(schema?.pattern).startsWith("^[^\\u0000")) return "must not contain control characters";
-  return typeof schema?.description === "string" ? `must be: ${schema.description}` : "is not of the declared form";
+  return typeof schema?.description === "string"
+    ? `must be: ${schema.description}`
+    : "does not match the declared format";
 }

@@ -5,6 +5,6 @@ test.each([
   ["/name", "is required", "/name: is required."],
   ["/port", 'must be: A UDP port, "1" to "65535".', '/port: must be: A UDP port, "1" to "65535".'],
   ["", "must be object", "The body: must be object."],
-])("an error at %j that says nothing else says what is wrong there, with one full stop", (pointer, message, detail) => {
+])("an error at %j without a detail describes the field in one sentence", (pointer, message, detail) => {
   expect(new AppError("invalid_body", { errors: [{ pointer, message }] }).detail).toBe(detail);
 });

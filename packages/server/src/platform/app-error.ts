@@ -3,22 +3,22 @@ import type { ProblemField } from "@gatehouse/contract/problem";
 
 export interface AppErrorOptions {
   /**
-   * What was wrong this time, with which value; the first of `errors` where absent. The public face: never a secret, never
-   * an internal.
+   * The problem with this request, including the value. Defaults to the first of `errors`. Public: contains no secrets
+   * and no internals.
    */
   readonly detail?: string;
-  /** The fields concerned, by JSON Pointer. */
+  /** The invalid fields by JSON Pointer. */
   readonly errors?: readonly ProblemField[];
-  /** After how many seconds trying again makes sense. */
+  /** Seconds to wait before a retry. */
   readonly retryAfterSeconds?: number;
-  /** The private side: logged, never answered. */
+  /** The private cause, which is logged but never sent. */
   readonly cause?: unknown;
 }
 
-/** Fields that one answer lists at most. */
+/** The most fields in one response. */
 export const reportedFields = 50;
 
-/** An error with a public face (code, detail, fields) and a private cause. `http/` turns it into problem+json. */
+/** An error with public parts (code, detail, fields) and a private cause. `http/` converts it to problem+json. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly detail: string;
@@ -41,12 +41,12 @@ export class AppError extends Error {
   }
 }
 
-/** What is wrong with a field, as a sentence. Its message may be one or more already. */
+/** The problem of a field as a sentence. The message may consist of sentences already. */
 export function fieldSentence({ pointer, message }: ProblemField): string {
   return `${pointer === "" ? "The body" : pointer}: ${message}${message.endsWith(".") ? "" : "."}`;
 }
 
-/** A field of the body that refers to nothing, or breaks a rule. */
+/** A field of the body that refers to a missing record or violates a rule. */
 export function bodyField(pointer: string, message: string): ProblemField {
   return { pointer, message };
 }

@@ -1,4 +1,4 @@
-/** One authenticated request to an operation: who asks, for what, and the transactions it may run. */
+/** An authenticated request to an operation: its caller, its parameters, and the transactions that it can run. */
 import type { BodyOf, FlagsOf, Operation, ParametersOf } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
 import { AppError } from "./app-error.ts";
@@ -6,36 +6,36 @@ import { authorize, type Granted } from "./authorization/granted.ts";
 import type { Actor, Origin } from "./change.ts";
 import { type CommandRunner, type CommandScope, runCommand, type Secrets } from "./command.ts";
 import type { Scope, Transaction } from "./db/database.ts";
+import { type DryRun, runDry } from "./dry-run.ts";
 import type { IdempotencyRequest } from "./idempotency.queries.ts";
 import type { ListQuery } from "./list-query.ts";
 import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
 import type { Outcome, RecordOutcome } from "./outcome.ts";
-import type { KeptRecord } from "./record-cache.ts";
+import type { CachedRecord } from "./record-cache.ts";
 import type { RecordReferences } from "./record-references.ts";
-import { type Rehearsal, rehearse } from "./rehearsal.ts";
 import type { AccessImpact } from "./tenancy/access-ledger.ts";
 import { readGeneration } from "./tenancy/generation.queries.ts";
 import type { TenantModel } from "./tenancy/tenant-models.ts";
 import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
 
-/** What a caller's key is held to besides its permissions. */
+/** The limits of a caller's key in addition to its permissions. */
 export interface KeyLimits {
-  /** ISO 8601; null for a key that works for ever. */
+  /** ISO 8601; null for a key that never expires. */
   readonly expiresAt: string | null;
-  /** Addresses and CIDRs that it may be used from; empty for any. */
+  /** Addresses and CIDRs that the key can be used from; empty for any address. */
   readonly sourceIps: readonly string[];
 }
 
-/** A request as a caller would send it. */
+/** A request as a client would send it. */
 export interface RequestText {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;
 }
 
-/** Finds the operations that requests inside a request go to. */
+/** Finds the operations of requests inside a request. */
 export interface RequestFinder {
-  /** @returns undefined where no operation has this method and path */
+  /** Returns undefined if no operation has this method and path. */
   find(request: RequestText): FoundRequest | undefined;
 }
 
@@ -43,20 +43,20 @@ export interface RequestFinder {
 export interface FoundRequest {
   readonly operation: Operation;
   /**
-   * Holds the request against the operation's declaration.
+   * Validates the request against the operation's declaration.
    *
    * @throws AppError invalid_parameter, invalid_body, invalid_json
    */
   check(): { readonly parameters: Readonly<Record<string, string>>; readonly body: unknown };
-  /** @throws AppError as the request itself would be answered */
+  /** @throws AppError like the request itself */
   perform(call: Call<Operation>): Promise<Outcome>;
 }
 
 export interface CallOptions<O extends Operation> {
   readonly runner: CommandRunner;
   readonly plannedRequests: RequestFinder;
-  /** Where commands are performed that are not to be done; undefined for a request that was really sent. */
-  readonly rehearsal?: Rehearsal | undefined;
+  /** The dry run in which commands are performed; undefined for a real request. */
+  readonly dryRun?: DryRun | undefined;
   readonly operation: O;
   readonly parameters: ParametersOf<O>;
   readonly body: BodyOf<O>;
@@ -67,18 +67,18 @@ export interface CallOptions<O extends Operation> {
   readonly query: Readonly<Record<string, string>>;
   /** The header Last-Event-ID. */
   readonly lastEventId: string | undefined;
-  /** Asks anew whether the caller may do this. */
+  /** Repeats the authorization of the request. */
   readonly authorizeAgain: () => Promise<unknown>;
   readonly actor: Actor;
   readonly permissions: ReadonlySet<Permission>;
-  /** Undefined for the operator, whom nothing limits. */
+  /** Undefined for the operator, who has no limits. */
   readonly limits: KeyLimits | undefined;
   /** Undefined for the operator. */
   readonly tenantId: string | undefined;
   readonly requestId: string;
   readonly sourceAddress: string | undefined;
   readonly ifMatch: string | undefined;
-  /** Why the caller would have access tests broken. */
+  /** The caller's reason for overriding access tests. */
   readonly overrideReason: string | undefined;
   readonly idempotency: IdempotencyRequest | undefined;
   readonly now: Date;
@@ -93,28 +93,28 @@ export class Call<O extends Operation> {
     this.granted = granted;
   }
 
-  /** Requests inside this one. */
+  /** Finds the operations of requests inside this request. */
   get plannedRequests(): RequestFinder {
     return this.#options.plannedRequests;
   }
 
   /**
-   * Runs work of this caller that is undone at the end, whatever it does. No command of the tenant runs beside it, so it has
-   * to be short. It may run more than once.
+   * Runs work of this caller in a transaction that is always rolled back. No command of the tenant runs concurrently,
+   * so the work must be short. It can run more than once.
    *
    * @throws AppError database_unavailable
    */
-  rehearse<T>(work: (rehearsal: Rehearsal) => Promise<T>): Promise<T> {
-    return rehearse(this.#options.runner, this.tenantId, work);
+  runDry<T>(work: (dryRun: DryRun) => Promise<T>): Promise<T> {
+    return runDry(this.#options.runner, this.tenantId, work);
   }
 
   /**
-   * The call of a request inside this one: of the same caller, in a rehearsal.
+   * The call of a request inside this request: the same caller, in a dry run.
    *
-   * @param checked what its check gave
+   * @param checked the result of the request's check
    * @throws AppError permission_denied
    */
-  inner(operation: Operation, checked: ReturnType<FoundRequest["check"]>, rehearsal: Rehearsal): Call<Operation> {
+  inner(operation: Operation, checked: ReturnType<FoundRequest["check"]>, dryRun: DryRun): Call<Operation> {
     const { access } = operation;
     if (access === "operator") throw new Error(`${operation.id} is not an operation inside a tenant`);
     const granted = authorize(this.permissions, access);
@@ -127,7 +127,7 @@ export class Call<O extends Operation> {
       idempotency: undefined,
     };
     // The body was checked against the operation's declaration.
-    return new Call({ ...options, rehearsal } as ConstructorParameters<typeof Call<Operation>>[0], granted);
+    return new Call({ ...options, dryRun } as ConstructorParameters<typeof Call<Operation>>[0], granted);
   }
 
   get parameters(): ParametersOf<O> {
@@ -138,10 +138,10 @@ export class Call<O extends Operation> {
     return this.#options.body;
   }
 
-  /** What a paginated list was asked for. */
+  /** The query of a paginated list. */
   get listQuery(): ListQuery {
     const { listQuery, operation } = this.#options;
-    if (listQuery === undefined) throw new Error(`${operation.id} is no paginated list`);
+    if (listQuery === undefined) throw new Error(`${operation.id} is not a paginated list`);
     return listQuery;
   }
 
@@ -155,21 +155,21 @@ export class Call<O extends Operation> {
     return this.#options.query[name];
   }
 
-  /** What the client saw last of a stream, by its own account. */
+  /** The last event that the client received, according to the client. */
   get lastEventId(): string | undefined {
     return this.#options.lastEventId;
   }
 
   /**
-   * For answers that go on: asks anew whether the caller may do this, as the key may have been revoked since.
+   * Repeats the authorization for long-lived responses, because the key may have been revoked since.
    *
-   * @throws AppError as when the request came
+   * @throws AppError like the original request
    */
   async authorizeAgain(): Promise<void> {
     await this.#options.authorizeAgain();
   }
 
-  /** What signs the audit record, and who follows it. */
+  /** The signer and the followers of the audit record. */
   get audit(): CommandRunner["audit"] {
     return this.#options.runner.audit;
   }
@@ -187,7 +187,7 @@ export class Call<O extends Operation> {
     return this.#options.permissions;
   }
 
-  /** What else the caller's key is held to; undefined for the operator, whom nothing limits. */
+  /** Further limits of the caller's key; undefined for the operator, who has no limits. */
   get limits(): KeyLimits | undefined {
     return this.#options.limits;
   }
@@ -208,7 +208,7 @@ export class Call<O extends Operation> {
     return this.#options.runner.secrets;
   }
 
-  /** Where webhooks may lead besides the internet. */
+  /** Networks outside the internet that webhooks can reach. */
   get webhookNetworks(): AllowedNetworks {
     return this.#options.runner.webhookNetworks;
   }
@@ -223,26 +223,26 @@ export class Call<O extends Operation> {
   }
 
   /**
-   * Reads in one round trip and one snapshot; `work` asks for all its queries before it first waits.
+   * Reads in one round trip and one snapshot. `work` must issue all its queries before it first awaits.
    *
    * @throws AppError database_unavailable
    */
   read<T>(work: (tx: TenantTx) => Promise<T>): Promise<T> {
     const { tenantId } = this;
-    const { rehearsal } = this.#options;
-    // What was rehearsed before is seen by nobody else.
-    if (rehearsal !== undefined) return rehearsal.read(work);
+    const { dryRun } = this.#options;
+    // Only the dry run's own transaction sees its earlier changes.
+    if (dryRun !== undefined) return dryRun.read(work);
     return this.#options.runner.database.snapshot({ kind: "tenant", tenantId }, (transaction) =>
       work({ tenantId, query: transaction.query }),
     );
   }
 
   /**
-   * Reads a record that only commands change; while nothing in the tenant changes, its row is read once. Not for records
-   * whose answer depends on the time.
+   * Reads a record that only commands change. The row is read once while nothing in the tenant changes. Not for records
+   * whose content depends on the time.
    *
-   * @param read.secret whether this caller is shown secrets: such an answer is not kept, only the row with them sealed
-   * @param read.load as the `work` of `read`
+   * @param read.secret whether this caller sees secrets: then only the row with encrypted secrets is cached
+   * @param read.load like the `work` of `read`
    * @throws AppError not_found
    */
   async readRecord<Row extends object>(read: {
@@ -258,7 +258,7 @@ export class Call<O extends Operation> {
     runner.records.noteLookUp(current);
     if (current) {
       const { kept } = known;
-      return kept.kind === "answer" ? kept.outcome : present(JSON.parse(kept.text) as Row); // as kept under this key, below
+      return kept.kind === "answer" ? kept.outcome : present(JSON.parse(kept.text) as Row); // as stored under this key below
     }
     const [generation, row] = await this.read((tx) => Promise.all([readGeneration(tx), load(tx)]));
     if (row === undefined) throw new AppError("not_found");
@@ -267,13 +267,13 @@ export class Call<O extends Operation> {
       const { body, ...rest } = outcome;
       const text = JSON.stringify(secret ? row : body);
       const kept = secret ? { kind: "row", text } : { kind: "answer", outcome: { ...rest, body: undefined, text } };
-      runner.records.remember(key, generation, kept as KeptRecord); // the two forms of it
+      runner.records.remember(key, generation, kept as CachedRecord); // the two kinds of cached records
     }
     return outcome;
   }
 
   /**
-   * What decisions in the tenant are made from, as of this request or later. Not inside a command: it may need a connection.
+   * The tenant's model for decisions, as of this request or later. Not inside a command: it can need a connection.
    *
    * @throws AppError database_unavailable
    */
@@ -281,13 +281,14 @@ export class Call<O extends Operation> {
     return this.#options.runner.models.current(this.tenantId);
   }
 
-  /** As `model`, as of a moment that is past; or since when that is known. */
+  /** The model at a past point in time, or the time since which models are available. */
   modelAt(at: Date): ReturnType<CommandRunner["models"]["at"]> {
     return this.#options.runner.models.at(this.tenantId, at);
   }
 
   /**
-   * What tells a command what access is made from in its own transaction. Not inside a command: it may need a connection.
+   * Opens the ledger with which a command evaluates access in its own transaction. Not inside a command: it can need a
+   * connection.
    *
    * @throws AppError database_unavailable
    */
@@ -295,32 +296,32 @@ export class Call<O extends Operation> {
     return this.#options.runner.ledger.open(this.tenantId);
   }
 
-  /** Why the caller would have access tests broken; undefined where they would not. */
+  /** The caller's reason for overriding access tests; undefined if there is none. */
   get overrideReason(): string | undefined {
     return this.#options.overrideReason;
   }
 
-  /** As `read`, but over every tenant: for operations of the operator. */
+  /** Reads across all tenants, for operator operations. See `read`. */
   readAsOperator<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.#options.runner.database.snapshot({ kind: "operator" }, work);
   }
 
   /**
-   * Runs a command: one transaction with its audit and outbox entries, and its stored reply where the caller sent an
-   * Idempotency-Key. May run `work` more than once, so it must change nothing but the database.
+   * Runs a command: one transaction with its audit and outbox entries and, for requests with an Idempotency-Key, its
+   * stored reply. `work` can run more than once, so it must change nothing but the database.
    */
   command(work: (tx: CommandTx) => Promise<Outcome>): Promise<Outcome> {
     const { tenantId } = this;
     return this.commandIn({ kind: "tenant", tenantId }, tenantId, work);
   }
 
-  /** As `command`, but no other command of the tenant runs beside it: for one that reads and writes all of the tenant. */
+  /** Runs a command while no other command of the tenant runs: for commands that read and write the whole tenant. */
   commandAlone(work: (tx: CommandTx) => Promise<Outcome>): Promise<Outcome> {
     const { tenantId } = this;
     return this.#run({ scope: { kind: "tenant", tenantId }, tenantId, alone: true }, work);
   }
 
-  /** As `command`, in a scope of the caller's choosing: for operations of the operator. */
+  /** Runs a command in the given scope, for operator operations. */
   commandIn(scope: Scope, tenantId: string, work: (tx: CommandTx) => Promise<Outcome>): Promise<Outcome> {
     return this.#run({ scope, tenantId }, work);
   }
@@ -329,15 +330,15 @@ export class Call<O extends Operation> {
     command: Pick<CommandScope, "scope" | "tenantId" | "alone">,
     work: (tx: CommandTx) => Promise<Outcome>,
   ): Promise<Outcome> {
-    const { runner, operation, rehearsal } = this.#options;
-    if (rehearsal !== undefined) return rehearsal.perform(work);
+    const { runner, operation, dryRun } = this.#options;
+    if (dryRun !== undefined) return dryRun.perform(work);
     const { origin, idempotency } = this;
     const changesAccess = operation.changesAccess === true;
     return runCommand(runner, { ...command, origin, idempotency, changesAccess }, work);
   }
 
   /**
-   * Checks the caller's If-Match against the version of the record that the command is about to change.
+   * Compares the caller's If-Match with the version of the record that the command is about to change.
    *
    * @throws AppError precondition_failed
    */

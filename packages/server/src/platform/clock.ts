@@ -1,8 +1,8 @@
-/** Time comes in as an argument everywhere; this is where it comes from. */
+/** The source of time. All other code takes the time as an argument. */
 export interface Clock {
-  /** The present moment. */
+  /** The current time. */
   now(): Date;
-  /** Milliseconds since some fixed moment; never goes back, whatever happens to the wall clock. */
+  /** Milliseconds since a fixed time. Monotonic, regardless of the wall clock. */
   elapsedMs(): number;
 }
 

@@ -1,4 +1,4 @@
-/** The one way to change something: a transaction with its audit entry, its outbox entry and its stored reply. */
+/** The only way to change data: a transaction with its audit entry, its outbox entry and its stored reply. */
 import { appendToRecord } from "./audit/audit.queries.ts";
 import { type Entry, newEntry } from "./audit/entry.ts";
 import type { EventStreams } from "./audit/event-streams.ts";
@@ -19,19 +19,19 @@ import { holdTenant } from "./tenancy/tenant-lock.queries.ts";
 import type { TenantModels } from "./tenancy/tenant-models.ts";
 import type { CommandTx } from "./tenancy/tenant-tx.ts";
 
-/** The boxes of everything that is stored encrypted. */
+/** The encryption of everything that is stored encrypted. */
 export interface Secrets {
   /** Replies to requests with an Idempotency-Key. */
   readonly replies: SecretBox;
   readonly gatewayTokens: SecretBox;
   readonly webhookSecrets: SecretBox;
-  /** The private parts of what configurations of gateways are signed with. */
+  /** The private keys that sign gateway configurations. */
   readonly signingKeys: SecretBox;
-  /** A known text, by which a start with another master key is recognised. */
+  /** A known text that reveals a start with the wrong master key. */
   readonly masterKeyCheck: SecretBox;
 }
 
-/** What commands run on. */
+/** The dependencies of commands. */
 export interface CommandRunner {
   readonly clock: Clock;
   readonly database: Database;
@@ -39,37 +39,39 @@ export interface CommandRunner {
   readonly records: RecordCache;
   readonly generations: GenerationReader;
   readonly models: TenantModels;
-  /** What commands do to access. */
+  /** Records the access impact of commands. */
   readonly ledger: AccessLedger;
   /** References between records. */
   readonly references: RecordReferences;
   readonly audit: { readonly signer: AuditSigner; readonly streams: EventStreams };
-  /** Where webhooks may lead besides the internet. */
+  /** Networks outside the internet that webhooks can reach. */
   readonly webhookNetworks: AllowedNetworks;
-  /** Called after each commit: there is news in the outbox, and so many entries in the audit record. */
+  /** Called after each commit, with the number of new audit entries. */
   readonly committed: (auditEntries: number) => void;
 }
 
 export interface CommandScope {
   readonly scope: Scope;
-  /** Whose audit record and outbox the changes belong to. */
+  /** The tenant whose audit record and outbox receive the changes. */
   readonly tenantId: string;
   readonly origin: Origin;
   readonly idempotency: IdempotencyRequest | undefined;
-  /** True for a command that reads and writes the whole tenant: no other command of the tenant runs beside it. */
+  /** Whether the command reads and writes the whole tenant. Then no other command of the tenant runs concurrently. */
   readonly alone?: boolean;
-  /** Whether the command may change who may reach what: then what it does to access is written down with it. */
+  /** Whether the command can change access. Then its access impact is stored with it. */
   readonly changesAccess?: boolean;
 }
 
-/** A command's outcome, and whether it was done before and is only told again. */
+/** A command's outcome, and whether it is the stored outcome of an earlier request. */
 export interface Replayed {
   readonly replayed?: true;
 }
 
 /**
- * @param work may run more than once; changes nothing but the database
- * @returns the outcome, or the stored one of the same request
+ * Runs a command.
+ *
+ * @param work can run more than once; changes nothing but the database
+ * @returns the outcome, or the stored outcome of the same request
  */
 export async function runCommand(
   runner: CommandRunner,
@@ -85,8 +87,8 @@ export async function runCommand(
   const perform = async (transaction: Transaction): Promise<Outcome & Replayed> => {
     changes = [];
     effect = undefined;
-    // Both are asked for at once, and run one after the other. When the lock is not to be had, what comes after it fails
-    // too, and is waited for: nothing may be sent once the transaction is over.
+    // Both queries are sent at once and run in sequence. If the lock fails, the second query fails too and is awaited:
+    // nothing may be sent after the transaction has ended.
     const [held, performed] = await Promise.allSettled([
       holdTenant(transaction, tenantId, alone),
       performOnce(transaction),
@@ -105,7 +107,7 @@ export async function runCommand(
     const outcome = await work({ ...tx, record: (change) => changes.push(change) });
     entries = changes.map((change) => newEntry(newId(), origin, change));
     if (!concernsAccess(changes)) return outcome;
-    if (page === undefined) throw new Error(`${origin.operation} changes access, and does not say that it can`);
+    if (page === undefined) throw new Error(`${origin.operation} changes access without declaring changesAccess`);
     effect = await page.evaluate(tx, changes, origin.reason);
     const [first] = entries;
     return first === undefined ? outcome : { ...outcome, event: first.id };

@@ -4,20 +4,20 @@ import { statement } from "./db/statement.ts";
 import type { Outcome } from "./outcome.ts";
 import type { SecretBox } from "./secrets/master-key.ts";
 
-/** A request that its caller may send again without it being done again. */
+/** A request that can be repeated without being performed again. */
 export interface IdempotencyRequest {
-  /** The tenant whose replies it is among; the nil UUID for the operator. */
+  /** The tenant that the reply belongs to; the nil UUID for the operator. */
   readonly tenantId: string;
   readonly callerId: string;
   readonly keyHash: Buffer;
-  /** Over operation, path and body: the same key with another one is refused. */
+  /** Hash of operation, path and body. The same key with another hash is rejected. */
   readonly requestHash: Buffer;
 }
 
-/** How long a reply is kept, in milliseconds: 24 hours (contract). */
-const keptForMs = 24 * 60 * 60 * 1000;
+/** How long replies are stored, in milliseconds: 24 hours (contract). */
+const retentionMs = 24 * 60 * 60 * 1000;
 
-/** Waits for a running request with the same key: its row is locked until its transaction ends. */
+/** Waits for a running request with the same key, whose row is locked until its transaction ends. */
 const claim = statement<
   { claimed: boolean },
   [tenantId: string, callerId: string, keyHash: Buffer, requestHash: Buffer, expiresAt: Date, now: Date]
@@ -54,9 +54,9 @@ function contextOf(request: IdempotencyRequest): string {
 }
 
 /**
- * Takes the key for this request, or finds what it was answered with before.
+ * Claims the key for this request, or finds the reply of the earlier request.
  *
- * @returns the earlier outcome, or undefined when the request is to be done now
+ * @returns the earlier outcome, or undefined if the request must be performed
  * @throws AppError idempotency_key_reused
  */
 export async function claimReply(
@@ -66,7 +66,7 @@ export async function claimReply(
   now: Date,
 ): Promise<Outcome | undefined> {
   const key = [request.tenantId, request.callerId, request.keyHash] as const;
-  const expiresAt = new Date(now.getTime() + keptForMs);
+  const expiresAt = new Date(now.getTime() + retentionMs);
   const claimed = await transaction.query(claim, ...key, request.requestHash, expiresAt, now);
   if (claimed.length > 0) return undefined;
   const earlier = (await transaction.query(read, ...key))[0];
@@ -77,7 +77,7 @@ export async function claimReply(
   return JSON.parse(replies.open(earlier.reply_ciphertext, contextOf(request))) as Outcome; // as stored below
 }
 
-/** Keeps the reply, encrypted: it may hold a secret that is shown only once. */
+/** Stores the reply encrypted, because it can contain a secret that is shown only once. */
 export function storeReply(
   transaction: Transaction,
   replies: SecretBox,
@@ -88,7 +88,7 @@ export function storeReply(
   return transaction.query(store, request.tenantId, request.callerId, request.keyHash, ciphertext);
 }
 
-/** Removes the replies of every tenant that have expired. */
+/** Deletes the expired replies of all tenants. */
 export async function clearExpiredReplies(database: Database): Promise<void> {
   await database.transaction({ kind: "operator" }, (transaction) => transaction.query(clearExpired));
 }

@@ -37,7 +37,7 @@ async function protocolsNamed(name: string): Promise<number> {
 }
 
 describe("the same Idempotency-Key", () => {
-  test("gives the same answer again, and does it once", async () => {
+  test("returns the same response, and performs the request once", async () => {
     const body = protocol();
     const first = await tenant.client.post(path, body, headers);
     const second = await tenant.client.post(path, body, headers);
@@ -47,7 +47,7 @@ describe("the same Idempotency-Key", () => {
     expect(await protocolsNamed(body.name)).toBe(1);
   });
 
-  test("sent by many at once does it once, and answers all of them", async () => {
+  test("sent concurrently performs the request once, and all get the response", async () => {
     const body = protocol();
     const replies = await Promise.all(Array.from({ length: 20 }, () => tenant.client.post(path, body, headers)));
     expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
@@ -58,19 +58,19 @@ describe("the same Idempotency-Key", () => {
   test.each([
     ["another body", path, protocol()],
     ["another operation", "/tenants/resources", { name: "Other", type: "PRIVATE", addresses: [] }],
-  ])("with %s is refused", async (_what, otherPath, otherBody) => {
+  ])("with %s is rejected", async (_what, otherPath, otherBody) => {
     await tenant.client.post(path, protocol(), headers);
     const reply = await tenant.client.post(otherPath, otherBody, headers);
     expect(reply).toMatchObject({ status: 422, body: { code: "idempotency_key_reused" } });
   });
 
-  test("of another API key is another one", async () => {
+  test("of another API key is independent", async () => {
     const other = server.client(await tenant.keyWith("protocols:write"));
     expect((await tenant.client.post(path, protocol(), headers)).status).toBe(201);
     expect((await other.post(path, protocol(), headers)).status).toBe(201);
   });
 
-  test("after a refusal is free for the corrected request", async () => {
+  test("after an error is available for the corrected request", async () => {
     const taken = protocol();
     await tenant.client.post(path, taken);
     expect(await tenant.client.post(path, taken, headers)).toMatchObject({ status: 409 });
@@ -85,12 +85,12 @@ describe("the same Idempotency-Key", () => {
   });
 });
 
-test.each(["", "x".repeat(256)])("an Idempotency-Key that is empty or too long is refused", async (key) => {
+test.each(["", "x".repeat(256)])("an Idempotency-Key that is empty or too long is rejected", async (key) => {
   const reply = await tenant.client.post(path, protocol(), { "idempotency-key": key });
   expect(reply).toMatchObject({ status: 400, body: { code: "invalid_parameter" } });
 });
 
-describe("a kept reply", () => {
+describe("a stored reply", () => {
   test("is encrypted", async () => {
     const body = protocol();
     await tenant.client.post(path, body, headers);
@@ -101,7 +101,7 @@ describe("a kept reply", () => {
     for (const { reply_ciphertext } of rows) expect(reply_ciphertext.includes(body.name)).toBe(false);
   });
 
-  test("is forgotten after 24 hours, and no sooner", async () => {
+  test("is ignored after 24 hours, and not earlier", async () => {
     const body = protocol();
     const first = await tenant.client.post(path, body, headers);
     clock.advance(dayMs - 1);
@@ -110,7 +110,7 @@ describe("a kept reply", () => {
     expect(await tenant.client.post(path, body, headers)).toMatchObject({ status: 409, body: { code: "name_taken" } });
   });
 
-  test("is cleared away once it has expired, and no sooner", async () => {
+  test("is deleted after it has expired, and not earlier", async () => {
     const other = await server.newTenant();
     await other.client.post(path, protocol(), headers);
     const kept = async () => {

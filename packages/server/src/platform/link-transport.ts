@@ -1,28 +1,28 @@
-/** The boundary between the WebSockets of agents (`http/`) and the channels that serve them (`agents/`). */
+/** The transport of a link's frames: a WebSocket on one side, the link's server on the other. */
 
-/** A WebSocket, or its substitute in a test. */
+/** A WebSocket, or a fake in tests. */
 export interface LinkTransport {
-  /** @param sent called when the text was sent, or cannot be sent any more */
+  /** @param sent called when the text was sent or can no longer be sent */
   send(text: string, sent: () => void): void;
-  /** The number of bytes that are not sent yet. */
+  /** Bytes that are not sent yet. */
   readonly bufferedBytes: number;
   close(code: number, reason: string): void;
-  /** Ends the connection without waiting for the other side. */
+  /** Closes the connection without waiting for the other side. */
   terminate(): void;
 }
 
-/** Receives the events of an open connection. */
+/** Receives the events of an open connection from its transport. */
 export interface LinkReceiver {
   received(text: string): void;
-  /** A binary message or one that is too long arrived. */
+  /** Received data that is not text, or is too long. */
   violated(): void;
   closed(): void;
 }
 
-/** Serves the connections of one kind of agent. `Presented` identifies the agent. */
+/** Accepts links of one kind. `Presented` identifies the owner of a link. */
 export interface LinkListener<Presented = unknown> {
-  /** @throws AppError the kind's own if the token is not valid; too_many_links, database_unavailable */
+  /** @throws AppError the kind's error for an invalid token; too_many_links, database_unavailable */
   authenticate(token: string): Promise<Presented>;
-  /** @param sourceAddress the address that the agent connected from; arbitrary if the connection is already closed */
+  /** @param sourceAddress source address of the connection; arbitrary if the connection is already closed */
   open(presented: Presented, transport: LinkTransport, sourceAddress: string): LinkReceiver;
 }

@@ -28,7 +28,7 @@ function problem(parameters: QueryParameters): string {
   return `${result.problem.parameter} ${result.problem.message}`;
 }
 
-test("without parameters, a list gives its first ten items in order of id", () => {
+test("without parameters, a list returns its first ten items ordered by id", () => {
   expect(parsed({})).toEqual({ limit: 10, offset: 0, sort: [], filters: [] });
 });
 
@@ -55,16 +55,16 @@ describe("paging", () => {
   test.each<[QueryParameters, string]>([
     [{ limit: "0" }, "limit must be at least 1, not 0"],
     [{ limit: "-5" }, "limit must be at least 1, not -5"],
-    [{ limit: "" }, "limit must be a whole number"],
+    [{ limit: "" }, "limit must be an integer"],
     [{ limit: "ten" }, 'not "ten"'],
-    [{ limit: "1.5" }, "must be a whole number"],
-    [{ limit: "1e2" }, "must be a whole number"],
-    [{ limit: "9999999999999999" }, "must be a whole number"],
+    [{ limit: "1.5" }, "must be an integer"],
+    [{ limit: "1e2" }, "must be an integer"],
+    [{ limit: "9999999999999999" }, "must be an integer"],
     [{ offset: "-1" }, "offset must be at least 0"],
-    [{ offset: "1000000001" }, "offset is over 1000000000"],
+    [{ offset: "1000000001" }, "offset exceeds the limit of 1000000000"],
     [{ limit: "10", "page[limit]": "20" }, "given twice with different values: 10 and 20"],
     [{ offset: ["1", "2"] }, "given twice with different values"],
-  ])("%j is refused", (parameters, message) => {
+  ])("%j is rejected", (parameters, message) => {
     expect(problem(parameters)).toContain(message);
   });
 });
@@ -87,7 +87,7 @@ describe("sort", () => {
     expect(parsed({ sort }).sort).toEqual(expected);
   });
 
-  test("may be repeated", () => {
+  test("can be repeated", () => {
     expect(parsed({ sort: ["-createdAt", "name"] }).sort.map(({ field }) => field)).toEqual(["createdAt", "name"]);
   });
 
@@ -100,7 +100,7 @@ describe("sort", () => {
     ["name:up", "must be field"],
     ["-name:asc", "must be field"],
     ["--name", "must be field"],
-  ])("%j is refused", (sort, message) => {
+  ])("%j is rejected", (sort, message) => {
     expect(problem({ sort })).toContain(message);
   });
 });
@@ -129,10 +129,10 @@ describe("filters", () => {
     ["filter[colour]", "red", "Filterable fields: id, name"],
     ["filter[__proto__]", "x", "cannot filter by"],
     ["filter[constructor]", "x", "cannot filter by"],
-    ["filter[name][like]", "a", '"like" is no operator for name'],
-    ["filter[name][toString]", "a", "is no operator"],
+    ["filter[name][like]", "a", '"like" is not an operator for name'],
+    ["filter[name][toString]", "a", "is not an operator"],
     ["filter[active][gt]", "true", "Operators: eq, ne, in, nin"],
-    ["filter[id][ilike]", "0189%", "is no operator"],
+    ["filter[id][ilike]", "0189%", "is not an operator"],
     ["filter[id]", "0189", "must be a UUID"],
     ["filter[id][in]", `${id},`, 'must be a UUID, not ""'],
     ["filter[active]", "yes", "must be true or false"],
@@ -142,26 +142,28 @@ describe("filters", () => {
     ["filter[name]", "a\u0000b", "must be text"],
     ["filter[status][ilike]", "\u0000", "must be text"],
     ["filter[name]", "a".repeat(1001), "at most 1,000 characters"],
-    ["filter[name][in]", Array.from({ length: 101 }, () => "a").join(","), "takes 100 values at most"],
+    ["filter[name][in]", Array.from({ length: 101 }, () => "a").join(","), "can have at most 100 values"],
     ["filter[name", "a", "is not a parameter of this list"],
     ["filter[name][eq][eq]", "a", "is not a parameter"],
     ["filter[]", "a", "is not a parameter"],
     ["filter", "a", "is not a parameter"],
-    ["q", "a", "It takes limit, offset, page[limit]"],
-  ])("%s=%s is refused", (name, value, message) => {
+    ["q", "a", "Parameters: limit, offset, page[limit]"],
+  ])("%s=%s is rejected", (name, value, message) => {
     expect(problem({ [name]: value })).toContain(message);
   });
 
   test("are limited in number", () => {
-    expect(problem({ "filter[name]": Array.from({ length: 51 }, () => "a") })).toContain("one filter more than 50");
+    expect(problem({ "filter[name]": Array.from({ length: 51 }, () => "a") })).toContain(
+      "exceeds the limit of 50 filters",
+    );
   });
 
-  test("show long values shortened in the message", () => {
+  test("truncate long values in the message", () => {
     expect(problem({ "filter[id]": "x".repeat(900) }).length).toBeLessThan(200);
   });
 });
 
-describe("whatever is asked", () => {
+describe("any parameters", () => {
   const text = fc.oneof(
     fc.string(),
     fc.constantFrom("name", "-id", "a,b", id, "2026-01-31", "true", "active", "10", "-1", "\u0000"),
@@ -178,7 +180,7 @@ describe("whatever is asked", () => {
   );
   const parameters = fc.dictionary(name, fc.oneof(text, fc.array(text, { maxLength: 3 })), { maxKeys: 5 });
 
-  test("the answer is a query that the database can take, or a problem with a parameter that was given", () => {
+  test("result in a query that the database accepts, or in a problem with a given parameter", () => {
     fc.assert(
       fc.property(parameters, (given) => {
         const result = parseListQuery(declaration, given);

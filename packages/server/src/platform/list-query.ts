@@ -1,4 +1,4 @@
-/** Reads `sort`, `filter[…]`, `limit`, `offset` of a paginated list against its declaration. Pure. */
+/** Parses `sort`, `filter[…]`, `limit` and `offset` of a paginated list against its declaration. Pure. */
 import {
   defaultPageLimit,
   type FieldKind,
@@ -13,8 +13,8 @@ import {
 import { isUuid } from "./ids.ts";
 import { canonicalTimestamp } from "./timestamps.ts";
 
-/** Filters that one request combines at most: each may be a search of its own. */
-const maximumFilters = 50;
+/** The most filters in one request, since each can be a search of its own. */
+const maxFilters = 50;
 
 export interface Sorting {
   readonly field: string;
@@ -25,7 +25,7 @@ export interface Filter {
   readonly field: string;
   readonly kind: FieldKind["kind"];
   readonly operator: FilterOperator;
-  /** One value; for `in` and `nin`, one or more. */
+  /** One value; one or more for `in` and `nin`. */
   readonly values: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export interface ListQuery {
 
 export type QueryParameters = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** What is wrong with a query parameter. */
+/** The problem of a query parameter. */
 export interface ParameterProblem {
   readonly parameter: string;
   readonly message: string;
@@ -49,7 +49,7 @@ type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false
 const fine = <T>(value: T): Parsed<T> => ({ ok: true, value });
 const wrong = (parameter: string, message: string): Parsed<never> => ({ ok: false, problem: { parameter, message } });
 
-/** A value as error messages show it. */
+/** The value as shown in error messages. */
 const shown = (value: string) => JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
 
 export function parseListQuery(declaration: ListDeclaration, parameters: QueryParameters): Parsed<ListQuery> {
@@ -61,7 +61,7 @@ export function parseListQuery(declaration: ListDeclaration, parameters: QueryPa
     for (const text of valuesOf(given)) {
       const filter = parseFilter(declaration, name, target[1] ?? "", target[2] ?? "eq", text);
       if (!filter.ok) return filter;
-      if (filters.push(filter.value) > maximumFilters) return wrong(name, `is one filter more than ${maximumFilters}`);
+      if (filters.push(filter.value) > maxFilters) return wrong(name, `exceeds the limit of ${maxFilters} filters`);
     }
   }
   const sort = parseSort(declaration, valuesOf(parameters.sort));
@@ -70,7 +70,7 @@ export function parseListQuery(declaration: ListDeclaration, parameters: QueryPa
   if (!limit.ok) return limit;
   const offset = parsePaging(parameters, "offset", 0, 0);
   if (!offset.ok) return offset;
-  if (offset.value > maxPageOffset) return wrong("offset", `is over ${maxPageOffset}`);
+  if (offset.value > maxPageOffset) return wrong("offset", `exceeds the limit of ${maxPageOffset}`);
   return fine({ limit: Math.min(limit.value, maxPageLimit), offset: offset.value, sort: sort.value, filters });
 }
 
@@ -83,7 +83,7 @@ function valuesOf(given: string | readonly string[] | undefined): readonly strin
 
 function unknownParameter(declaration: ListDeclaration): string {
   const fields = Object.keys(declaration.filter).join(", ");
-  return `is not a parameter of this list. It takes limit, offset, page[limit], page[offset], sort, and filter[…] with ${fields}`;
+  return `is not a parameter of this list. Parameters: limit, offset, page[limit], page[offset], sort, and filter[…] with ${fields}`;
 }
 
 function parsePaging(
@@ -95,7 +95,7 @@ function parsePaging(
   const given = [...valuesOf(parameters[name]), ...valuesOf(parameters[`page[${name}]`])];
   const numbers = new Set<number>();
   for (const text of given) {
-    if (!/^[+-]?\d{1,15}$/.test(text)) return wrong(name, `must be a whole number, not ${shown(text)}`);
+    if (!/^[+-]?\d{1,15}$/.test(text)) return wrong(name, `must be an integer, not ${shown(text)}`);
     const number = Number(text);
     if (number < minimum) return wrong(name, `must be at least ${minimum}, not ${number}`);
     numbers.add(number);
@@ -140,10 +140,10 @@ function parseFilter(
   }
   const allowed = operatorsFor(kind);
   if (!isOperator(operator) || !allowed.includes(operator)) {
-    return wrong(name, `${shown(operator)} is no operator for ${field}. Operators: ${allowed.join(", ")}`);
+    return wrong(name, `${shown(operator)} is not an operator for ${field}. Operators: ${allowed.join(", ")}`);
   }
   const values = operator === "in" || operator === "nin" ? text.split(",") : [text];
-  if (values.length > maxFilterValues) return wrong(name, `takes ${maxFilterValues} values at most`);
+  if (values.length > maxFilterValues) return wrong(name, `can have at most ${maxFilterValues} values`);
   for (const value of values) {
     const problem = operator === "ilike" ? textProblem(value) : valueProblem(kind, value);
     if (problem !== undefined) return wrong(name, `${problem}, not ${shown(value)}`);
@@ -167,7 +167,7 @@ function valueProblem(kind: FieldKind, value: string): string | undefined {
     case "enum":
       return kind.values.includes(value) ? undefined : `must be one of ${kind.values.join(", ")}`;
     case "integer":
-      return /^\d{1,15}$/.test(value) ? undefined : "must be a whole number";
+      return /^\d{1,15}$/.test(value) ? undefined : "must be an integer";
     case "timestamp":
       return canonicalTimestamp(value) !== undefined
         ? undefined

@@ -6,8 +6,8 @@ export const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "s
 export type LogLevel = (typeof logLevels)[number];
 
 /**
- * JSON logs, on standard error: standard output is for what people read. Headers and bodies are never logged; the
- * redaction is a second fence, should someone try.
+ * Creates a JSON log on standard error; standard output is for people. Headers and bodies are never logged. The
+ * redaction is a second safeguard.
  */
 export function createLog(level: LogLevel, target: DestinationStream = standardError()): Logger {
   const settings: LoggerOptions = {
@@ -25,14 +25,14 @@ export function createLog(level: LogLevel, target: DestinationStream = standardE
 
 function standardError(): DestinationStream {
   const target = destination(2);
-  // A log that cannot be written must not end the server; flushing at exit would try a full disk again for ever.
+  // A log that cannot be written must not stop the server. Flushing at exit would retry a full disk forever.
   target.on("error", () => {
     target.flushSync = () => undefined;
   });
   return target;
 }
 
-/** The parts of an error that tell something: others may hold a whole connection, as pg's do. */
+/** The informative parts of an error. Others can contain whole connections, as in errors of pg. */
 function describeError(error: unknown): object | string {
   if (!(error instanceof Error)) return String(error);
   const { name, message, stack, cause } = error;

@@ -1,16 +1,16 @@
-/** Edits that still make a typing error; more make another name. */
-const mostEdits = 3;
+/** The most edits in a typing error. More edits make another name. */
+const maxEdits = 3;
 
-/** @returns the candidate that a mistyped name most likely means, or undefined when none is close */
+/** Returns the candidate that a mistyped name most likely means, or undefined if none is close. */
 export function nearestName(name: string, candidates: readonly string[]): string | undefined {
   const [nearest] = candidates
     .map((candidate) => ({ candidate, edits: editsBetween(name, candidate) }))
-    .filter(({ edits, candidate }) => edits <= Math.min(mostEdits, candidate.length / 2))
+    .filter(({ edits, candidate }) => edits <= Math.min(maxEdits, candidate.length / 2))
     .sort((a, b) => a.edits - b.edits);
   return nearest?.candidate;
 }
 
-/** Levenshtein distance: characters to insert, delete or replace. */
+/** The Levenshtein distance: the number of characters to insert, delete or replace. */
 function editsBetween(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [line, character] of [...from].entries()) {

@@ -1,10 +1,10 @@
 import type { Page } from "@gatehouse/contract/list";
 
-/** A record, or something else that is answered whole. */
+/** A record, or another complete response body. */
 export interface RecordOutcome {
   readonly kind: "record";
   readonly body: unknown;
-  /** The body as JSON, where it was made before. */
+  /** The body as JSON, if it was serialized before. */
   readonly text?: string;
   /** Becomes the ETag. */
   readonly version?: number;
@@ -12,19 +12,19 @@ export interface RecordOutcome {
   readonly location?: string;
 }
 
-/** Text of unknown length, made as fast as it is read and no faster. */
+/** Text of unknown length, produced as fast as it is read. */
 export interface StreamOutcome {
   readonly kind: "stream";
   readonly mediaType: string;
-  /** What a browser would save it as. */
+  /** The file name for downloads. */
   readonly fileName?: string;
-  /** A reader that takes nothing for this long is let go, in milliseconds. */
+  /** A reader that reads nothing for this long is disconnected, in milliseconds. */
   readonly stallMs: number;
-  /** @param closed aborted when nobody reads any more */
+  /** @param closed aborted when the reader has gone */
   readonly chunks: (closed: AbortSignal) => AsyncIterable<string>;
 }
 
-/** What an operation answers, before it is put into HTTP. */
+/** The result of an operation before it is converted to HTTP. */
 export type Outcome = (
   | RecordOutcome
   | { readonly kind: "page"; readonly page: Page<unknown> }
@@ -32,7 +32,7 @@ export type Outcome = (
   | StreamOutcome
   | { readonly kind: "empty"; readonly version?: number }
 ) & {
-  /** The id of the first audit entry of a command that can change access. */
+  /** Id of the first audit entry of a command that can change access. */
   readonly event?: string;
 };
 
@@ -46,17 +46,17 @@ export function created(body: object, version: number, location: string): Outcom
   return { kind: "record", body, version, location };
 }
 
-/** What was worked out and is not kept: it has no version. */
+/** A computed result that is not stored and has no version. */
 export function report(body: object): Outcome {
   return { kind: "record", body };
 }
 
-/** Nothing to show; `version` is the record's new one, where it lives on. */
+/** No body; `version` is the new version of a record that remains. */
 export function empty(version?: number): Outcome {
   return version === undefined ? { kind: "empty" } : { kind: "empty", version };
 }
 
-/** A list that is short by nature, in one piece and in its own order. */
+/** A short list as a whole, in its own order. */
 export function wholeArray(items: readonly object[]): Outcome {
   async function* batches() {
     yield items;
@@ -64,11 +64,11 @@ export function wholeArray(items: readonly object[]): Outcome {
   return { kind: "array", batches: batches() };
 }
 
-/** Items that one reading of a streamed list fetches. */
+/** The number of items in each batch of a streamed list. */
 const batchSize = 500;
 
 /**
- * A list that may be longer than memory: read and sent in batches, in order of id, each in a transaction of its own.
+ * A list that can exceed the memory: read and sent in batches ordered by id, each in its own transaction.
  *
  * @param readBatch reads at most `limit` items with an id above `afterId` ("00000000-…" at first), ordered by id
  */

@@ -1,23 +1,23 @@
 /**
- * Rows of records as they were last read, kept so that a record need not be put together again while nothing in its tenant
- * changed. An entry is used only when the tenant's generation, read inside the fence for this very request, is still the
- * one that it was read at: a reader never sees less than what any replica had committed before.
+ * A cache of records, so that a record is not assembled again while nothing in its tenant changes. An entry is used
+ * only if the tenant's generation, read inside the fence for this request, is still the generation of the entry. A
+ * reader therefore never sees less than what any replica had committed before.
  */
 import type { RecordOutcome } from "./outcome.ts";
 
-/** What is kept of a record, as text: it takes the least memory, and says how much. */
-export type KeptRecord =
-  /** The whole answer, where it holds no secret. */
+/** A cached record as text, which takes the least memory and makes its size known. */
+export type CachedRecord =
+  /** The complete response, if it contains no secret. */
   | { readonly kind: "answer"; readonly outcome: RecordOutcome & { readonly text: string } }
-  /** Only the row, whose secrets are sealed: they are opened for each request anew. */
+  /** Only the row with encrypted secrets, which are decrypted for each request. */
   | { readonly kind: "row"; readonly text: string };
 
 interface Entry {
   readonly generation: number;
-  readonly kept: KeptRecord;
+  readonly kept: CachedRecord;
 }
 
-/** What all entries together may take, in characters. */
+/** The most characters of all entries together. */
 const capacity = 6_000_000;
 
 function sizeOf(key: string, { kept }: Entry): number {
@@ -25,7 +25,7 @@ function sizeOf(key: string, { kept }: Entry): number {
 }
 
 export class RecordCache {
-  /** In order of use: the first was used longest ago. */
+  /** Ordered by last use, the least recent first. */
   readonly #entries = new Map<string, Entry>();
   #size = 0;
   #hits = 0;
@@ -35,13 +35,13 @@ export class RecordCache {
     return { hits: this.#hits, misses: this.#misses, entries: this.#entries.size };
   }
 
-  /** @param hit whether what was remembered could be told again */
+  /** @param hit whether the cached entry was usable */
   noteLookUp(hit: boolean): void {
     if (hit) this.#hits += 1;
     else this.#misses += 1;
   }
 
-  /** @param key names tenant, operation, record, and whatever else the answer depends on */
+  /** @param key identifies tenant, operation, record, and everything else that the response depends on */
   find(key: string): Entry | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
@@ -50,7 +50,7 @@ export class RecordCache {
     return entry;
   }
 
-  remember(key: string, generation: number, kept: KeptRecord): void {
+  remember(key: string, generation: number, kept: CachedRecord): void {
     this.#forget(key);
     const entry = { generation, kept };
     this.#entries.set(key, entry);
@@ -61,7 +61,7 @@ export class RecordCache {
     }
   }
 
-  /** For when the generations themselves may have started over: a database that was restored from a backup. */
+  /** Clears the cache after generations may have restarted, when a database was restored from a backup. */
   clear(): void {
     this.#entries.clear();
     this.#size = 0;

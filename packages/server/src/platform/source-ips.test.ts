@@ -23,7 +23,7 @@ describe("canonicalSourceIps", () => {
     expect(canonicalSourceIps(given)).toEqual({ ok: true, value: canonical });
   });
 
-  test("points at each text that is no address and no block", () => {
+  test("points at each text that is neither an address nor a block", () => {
     const reading = canonicalSourceIps(["192.0.2.1", "", "192.0.2.0/33", "*.example.com", "192.0.2.7/24"]);
     const pointers = reading.ok ? [] : reading.errors.map(({ pointer }) => pointer);
     expect(pointers).toEqual(["/sourceIps/1", "/sourceIps/2", "/sourceIps/3", "/sourceIps/4"]);

@@ -7,7 +7,7 @@ export type SourceIpsReading =
   | { readonly ok: false; readonly errors: readonly ProblemField[] };
 
 /**
- * The `sourceIps` of a request in canonical text, in the order given, each range once.
+ * The `sourceIps` of a request in canonical form, in the given order, without duplicates.
  *
  * @param texts addresses and CIDR blocks; the errors point into `/sourceIps`
  */
@@ -22,7 +22,7 @@ export function canonicalSourceIps(texts: readonly string[]): SourceIpsReading {
     }
     const { version, first } = reading.value;
     const range = formatIpRange(reading.value);
-    // A single address stays one, rather than becoming a block.
+    // A single address stays an address and does not become a block.
     if (!canonical.has(range))
       canonical.set(range, text.includes("/") ? range : formatIpAddress({ version, bits: first }));
   }

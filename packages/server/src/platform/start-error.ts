@@ -1,4 +1,4 @@
-/** The server cannot start: `message` says what is wrong with which value, `remedy` what to do about it. */
+/** The server cannot start. `message` states the problem with the value, `remedy` what to do. */
 export class StartError extends Error {
   readonly remedy: string;
 

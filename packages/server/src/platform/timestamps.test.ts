@@ -13,7 +13,7 @@ test.each([
   ["2026-01-31T24:00:00Z", "2026-02-01T00:00:00.000Z"],
   ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"],
   ["9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"],
-])("%s is the moment %s", (text, canonical) => {
+])("%s is the time %s", (text, canonical) => {
   expect(canonicalTimestamp(text)).toBe(canonical);
 });
 
@@ -39,18 +39,18 @@ test.each([
   "9999-12-31T23:59:59-01:00",
   "+010000-01-01T00:00:00Z",
   "infinity",
-])("%j is no moment that can be stored", (text) => {
+])("%j is not a time that can be stored", (text) => {
   expect(canonicalTimestamp(text)).toBeUndefined();
   expect(isTimestamp(text)).toBe(false);
 });
 
-test("a body's timestamp is whole: a date alone or a time without seconds is not enough", () => {
+test("a timestamp in a body needs a date and a time with seconds", () => {
   expect(isTimestamp("2026-01-31T12:30:15.5+02:00")).toBe(true);
   expect(isTimestamp("2026-01-31")).toBe(false);
   expect(isTimestamp("2026-01-31T12:30Z")).toBe(false);
 });
 
-test("every moment of the years 1 to 9999 reads as itself", () => {
+test("every time of the years 1 to 9999 parses as itself", () => {
   const moments = fc.date({
     min: new Date("0001-01-01T00:00:00Z"),
     max: new Date("9999-12-31T23:59:59.999Z"),

@@ -35,14 +35,14 @@ const verify = () => verifyTenant(server.database, { tenantId: tenant.id, signat
 const makeGroup = (name: string) => tenant.client.post("/tenants/groups", { name });
 const eventsOf = async () => (await tenant.client.get("/tenants/events?limit=100")).body;
 
-test("what is younger than the retention stays", async () => {
+test("entries within the retention are not pruned", async () => {
   clock.advance(29 * dayMs);
   await makeGroup("Later");
   await prune();
   expect((await eventsOf()).total).toBe(6);
 });
 
-test("what is older goes, a signed stub and an entry stay in its place, and the rest verifies", async () => {
+test("older entries are replaced by a signed stub and an entry, and the rest verifies", async () => {
   await server.tasks.get("audit-checkpoints")?.runNow();
   clock.advance(20 * dayMs);
   await makeGroup("Kept");
@@ -62,14 +62,14 @@ test("what is older goes, a signed stub and an entry stay in its place, and the 
     },
   ]);
   expect(await verify()).toMatchObject({ findings: [], prunedThrough: 5, events: 2, head: { position: 7 } });
-  // Another tenant's entries are not this one's to keep.
+  // Another tenant's entries must not affect this tenant.
   clock.advance(31 * dayMs);
   await makeGroup("Newest");
   await prune();
   expect(await verify()).toMatchObject({ findings: [], prunedThrough: 7, events: 2 });
 });
 
-test("the newest batch stays, however old it is, and is not pruned again and again", async () => {
+test("the newest batch is never pruned, and the record is not pruned repeatedly", async () => {
   clock.advance(100 * dayMs);
   await prune();
   expect(await eventsOf()).toMatchObject({ total: 5 });
@@ -83,7 +83,7 @@ test("the newest batch stays, however old it is, and is not pruned again and aga
   expect(await verify()).toMatchObject({ findings: [] });
 });
 
-test("two replicas that prune at once do it once", async () => {
+test("two replicas that prune concurrently prune once", async () => {
   clock.advance(31 * dayMs);
   await makeGroup("Newer");
   const audit = { checkpointSeconds: 86_400, retentionDays: 30 };
@@ -95,7 +95,7 @@ test("two replicas that prune at once do it once", async () => {
   expect(await verify()).toMatchObject({ findings: [], prunedThrough: 5 });
 });
 
-test("a long record goes in pieces", async () => {
+test("a long record is pruned in steps", async () => {
   const { rows } = await owner.query("SELECT generation::int FROM tenant_generations WHERE tenant_id = $1", [
     tenant.id,
   ]);
@@ -121,7 +121,7 @@ test.each([
   ["its hash", "hash = sha256('')"],
   ["its time", "created_at = created_at - interval '1 day'"],
   ["its signature", "signature = set_byte(signature, 3, (get_byte(signature, 3) + 1) % 256)"],
-])("a stub of which %s was changed is found", async (_what, change) => {
+])("a stub with a change of %s is detected", async (_what, change) => {
   clock.advance(31 * dayMs);
   await makeGroup("Newer");
   await prune();
@@ -130,7 +130,7 @@ test.each([
   expect(report?.findings).toContainEqual(expect.objectContaining({ problem: "stub" }));
 });
 
-test("entries that were deleted beyond what the stub tells are missing", async () => {
+test("entries that were deleted beyond the stub are reported as missing", async () => {
   clock.advance(31 * dayMs);
   await makeGroup("Newer");
   await prune();

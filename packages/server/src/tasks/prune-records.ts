@@ -1,4 +1,4 @@
-/** Retention of the audit record: old entries go, and a signed stub stays in their place. */
+/** Retention of the audit record: replaces old entries with a signed stub. */
 import {
   lockPruning,
   notePruned,
@@ -18,8 +18,8 @@ import type { CommandTx, TenantTx } from "../platform/tenancy/tenant-tx.ts";
 const dayMs = 24 * 60 * 60_000;
 const tenantsAtOnce = 500;
 const nilUuid = "00000000-0000-0000-0000-000000000000";
-/** Batches, and entries, that one transaction prunes at most; a larger batch goes by itself. */
-const batchesAtOnce = 1_000;
+/** The most batches and entries that one transaction prunes. A larger batch is pruned alone. */
+const maxBatches = 1_000;
 const entriesAtOnce = 5_000;
 
 export interface PruneOptions {
@@ -30,8 +30,8 @@ export interface PruneOptions {
 }
 
 /**
- * Prunes what is older than the retention, of every tenant, in bounded pieces, each of them a command that leaves an entry.
- * Safe on every replica. The newest batch always stays.
+ * Prunes entries of all tenants that are older than the retention, in bounded steps. Each step is a command with its
+ * own audit entry. The newest batch is never pruned. Safe on every replica.
  */
 export async function pruneRecords(options: PruneOptions): Promise<void> {
   const { database } = options.runner;
@@ -48,7 +48,7 @@ export async function pruneRecords(options: PruneOptions): Promise<void> {
   }
 }
 
-/** @returns whether there may be more */
+/** Prunes once. Returns whether there may be more to prune. */
 async function pruneOnce({ runner, signer, clock, retentionDays }: PruneOptions, tenantId: string): Promise<boolean> {
   const at = clock.now();
   const keptSince = new Date(at.getTime() - retentionDays * dayMs);
@@ -70,7 +70,7 @@ async function pruneOnce({ runner, signer, clock, retentionDays }: PruneOptions,
 }
 
 async function prune(tx: CommandTx, signer: AuditSigner, keptSince: Date, at: Date): Promise<boolean> {
-  // Another replica is at it.
+  // Another replica is pruning.
   if (!(await lockPruning(tx))) return false;
   const place = await lastOld(tx, keptSince);
   if (place === undefined) return false;
@@ -86,16 +86,16 @@ async function prune(tx: CommandTx, signer: AuditSigner, keptSince: Date, at: Da
   return true;
 }
 
-/** The end of the oldest batches that may go together: a run from the first, since a chain has no holes. */
+/** The end of the oldest batches that can be pruned together: a run from the first, since a chain has no gaps. */
 async function lastOld(tx: TenantTx, keptSince: Date): Promise<ChainPlace | undefined> {
-  // One more than may go: the newest of all stays, so that a chain always has a head.
-  const seals = await oldestSeals(tx, keptSince, batchesAtOnce + 1);
+  // One more than the limit: the newest batch stays, so that a chain always has a head.
+  const seals = await oldestSeals(tx, keptSince, maxBatches + 1);
   const first = seals[0]?.position ?? 0;
   let place: ChainPlace | undefined;
   for (const { old, ...seal } of seals.slice(0, -1)) {
     if (!old || (place !== undefined && seal.position - first > entriesAtOnce)) break;
     place = seal;
   }
-  // A quiet tenant's record would otherwise go on for ever to tell that it was pruned.
+  // Otherwise an inactive tenant's record would consist of pruning entries forever.
   return place !== undefined && (await tellsMoreThanPruning(tx, place.position)) ? place : undefined;
 }

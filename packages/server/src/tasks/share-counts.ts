@@ -1,15 +1,15 @@
-/** Where rate limits are shared: replicas tell each other what they counted. */
+/** Shares the counts of rate limits between replicas, if enabled. */
 import type { BackgroundTask } from "../platform/background-task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { clearSharedCounts, exchangeCounts } from "../platform/rate-limits/shared-counts.queries.ts";
 import type { WindowCounts } from "../platform/rate-limits/window-counts.ts";
 
-/** How often replicas tell each other what they counted, in milliseconds. */
+/** The interval at which replicas exchange counts, in milliseconds. */
 const exchangeIntervalMs = 1_000;
 const clearingIntervalMs = 10 * 60_000;
 
-/** @param limits by name; undefined for one that is off */
+/** @param limits by name; undefined for a disabled limit */
 export function sharedCountTasks(
   database: Database,
   clock: Clock,

@@ -1,4 +1,4 @@
-/** The records that tests of decisions ask about. */
+/** The records for tests of decisions. */
 import { expect } from "vitest";
 import { reportStatus } from "./network-rows.queries.ts";
 import { publicKey, uniqueEmail } from "./operations/test-records.ts";
@@ -10,7 +10,10 @@ export async function created(client: TestClient, path: string, body: object) {
   return reply.body;
 }
 
-/** Engineers reach Git over SSH from an encrypted disk; contractors do not, whatever else they are. */
+/**
+ * Engineers can access Git over SSH from a device with an encrypted disk; contractors cannot, whatever other groups
+ * they are in.
+ */
 export async function createAccessNetwork(server: TestServer, { id: tenantId, client }: TestTenant) {
   const protocols = (await client.get("/tenants/protocols")).body;
   const ssh = protocols.find(({ name }: { name: string }) => name === "SSH").id;

@@ -1,4 +1,4 @@
-/** Changes tenants through the API at random, with whatever decisions are made from. */
+/** Makes random changes through the API to all records that decisions depend on. */
 import fc from "fast-check";
 import { reportStatus } from "./network-rows.queries.ts";
 import { publicKey, unique, uniqueEmail } from "./operations/test-records.ts";
@@ -26,7 +26,7 @@ export const administeredKinds = [
 ] as const;
 type Kind = (typeof administeredKinds)[number];
 
-/** A number that stands for one of however many there are. */
+/** A number that selects one of any number of items. */
 const pick = fc.nat(1_000);
 export const administratorStep = fc.record({
   do: fc.constantFrom(
@@ -45,7 +45,7 @@ type Step = typeof administratorStep extends fc.Arbitrary<infer S> ? S : never;
 const policyTypes = ["PRIVATE", "SAAS", "INTERNET", "SITETOSITE"] as const;
 const rules = ["user.department == 'Engineering'", "device.posture.diskEncrypted == true", "user.groups.size() > 1"];
 
-/** Changes a tenant through the API; what is refused changes nothing. */
+/** Changes a tenant through the API; rejected requests change nothing. */
 export class Administrator {
   readonly ids: Record<Kind, string[]> = {
     user: [],
@@ -57,7 +57,7 @@ export class Administrator {
     policy: [],
     protocol: [],
   };
-  /** Also of what is gone. */
+  /** Ids of all records, including deleted ones. */
   readonly seen = new Set<string>();
   readonly #server: TestServer;
   readonly #tenant: TestTenant;
@@ -218,7 +218,7 @@ export class Administrator {
       case "change rule":
         await client.put(`/tenants/admission-rules/${this.#one("rule", a)}`, { rule: rules[b % 3] });
         return;
-      // Raises the generation without news: then everything is read anew.
+      // Raises the generation without an outbox entry, so that everything is read again.
       case "report":
         if (c % 4 === 0) await reportStatus(this.#server, this.#tenant.id, gateway, b % 2 === 0 ? "ONLINE" : "OFFLINE");
     }

@@ -1,4 +1,4 @@
-/** A configuration with one of everything, and short ways to call its operations. */
+/** A configuration with one record of each kind, and helpers that call its operations. */
 import { expect } from "vitest";
 import type { TestClient, TestReply } from "./test-server.ts";
 
@@ -10,10 +10,10 @@ export const defaultGroup = {
   roles: ["DEFAULT"],
   isSamlDefaultGroup: true,
 };
-/** Of every tenant that tests make. */
+/** The owner of every test tenant. */
 export const owner = { email: "owner@example.com" };
 
-/** One of everything, in the form and order in which exports have it. */
+/** One record of each kind, in the format and order of exports. */
 export const whole = {
   version: 1,
   groups: [defaultGroup, { name: "Engineering", roles: ["SUPPORT"], maxDevices: 7, idpMapping: ["eng", "build"] }],
@@ -86,7 +86,7 @@ export interface ConfigurationCalls {
   /** The version is added to documents. */
   plan(document: object): Promise<TestReply>;
   apply(document: object, headers?: Readonly<Record<string, string>>): Promise<TestReply>;
-  /** As `apply`, and succeeds. */
+  /** Applies a document and expects success. */
   applied(document: object): Promise<void>;
 }
 

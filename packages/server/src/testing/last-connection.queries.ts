@@ -1,7 +1,7 @@
 import { unprepared } from "../platform/db/statement.ts";
 import type { TestServer } from "./test-server.ts";
 
-/** Sets when a user or a device was last connected, which in service gateways report. */
+/** Sets the last connection of a user or a device, which gateways report in production. */
 export async function setLastConnection(
   server: TestServer,
   tenantId: string,

@@ -1,4 +1,4 @@
-/** What tests see of gateways' links beside what the API shows. */
+/** Rows of links that the API does not show, for tests. */
 import { unprepared } from "../platform/db/statement.ts";
 import type { TestServer } from "./test-server.ts";
 
@@ -14,14 +14,18 @@ export interface LinkRow {
   readonly last_heartbeat: string | null;
 }
 
-/** The state of a gateway's link, as every replica sees it. */
+/** The stored state of a gateway's link. */
 export async function linkRowOf(server: TestServer, tenantId: string, gatewayId: string): Promise<LinkRow | undefined> {
   const select = unprepared<LinkRow, [id: string]>("SELECT * FROM gateway_links WHERE gateway_id = $1");
   const rows = await server.database.snapshot({ kind: "tenant", tenantId }, (tx) => tx.query(select, gatewayId));
   return rows[0];
 }
 
-/** Makes gateways with tokens of the test's own, in one statement. @returns their ids, in the order of the tokens */
+/**
+ * Creates gateways with the test's tokens in one statement.
+ *
+ * @returns their ids in the order of the tokens
+ */
 export async function makeGateways(
   server: TestServer,
   tenantId: string,
@@ -42,13 +46,17 @@ export async function makeGateways(
   return rows.map(({ id }) => id);
 }
 
-/** Takes the tenant's addresses away, as of before there were any. */
+/** Deletes the tenant's tunnel addresses, as in a database from before they existed. */
 export async function withoutTunnelAddresses(server: TestServer, tenantId: string): Promise<void> {
   const remove = unprepared<never, []>("DELETE FROM tunnel_addresses WHERE tenant_id = current_tenant()");
   await server.database.transaction({ kind: "tenant", tenantId }, (tx) => tx.query(remove));
 }
 
-/** Makes devices of a user with tokens and keys of the test's own, in one statement. @returns their ids, in the order of the tokens */
+/**
+ * Creates devices of a user with the test's tokens and keys in one statement.
+ *
+ * @returns their ids in the order of the tokens
+ */
 export async function makeDevices(
   server: TestServer,
   tenantId: string,

@@ -1,10 +1,10 @@
-/** What tests see and set of gateways and resources beside what the API shows and takes. */
+/** Rows of gateways and resources that tests read and write without the API. */
 import { unprepared } from "../platform/db/statement.ts";
 import type { TestServer } from "./test-server.ts";
 
 const inside = (tenantId: string) => ({ kind: "tenant", tenantId }) as const;
 
-/** Makes gateways without tokens, as many as requests would take too long for. */
+/** Creates many gateways without tokens, for which requests would take too long. */
 export async function insertGateways(server: TestServer, tenantId: string, count: number): Promise<void> {
   const insert = unprepared<never, [count: number]>(
     `INSERT INTO gateways (tenant_id, id, created_at, updated_at, name, wireguard_port, token_ciphertext, token_hash)
@@ -15,7 +15,7 @@ export async function insertGateways(server: TestServer, tenantId: string, count
   await server.database.transaction(inside(tenantId), (transaction) => transaction.query(insert, count));
 }
 
-/** Sets a gateway's status as its own reports do: what changes what records show raises the generation with it. */
+/** Sets a gateway's status like its reports do, which raises the generation. */
 export async function reportStatus(
   server: TestServer,
   tenantId: string,
@@ -29,7 +29,7 @@ export async function reportStatus(
   await server.database.transaction(inside(tenantId), (transaction) => transaction.query(update, gatewayId, status));
 }
 
-/** Every column of every row of a table that a tenant has, as PostgreSQL prints them: bytes in hexadecimal. */
+/** Every column of every row of a tenant's table, as PostgreSQL prints them: bytes in hexadecimal. */
 export async function printedRows(
   server: TestServer,
   tenantId: string,
@@ -47,7 +47,7 @@ export async function printedRows(
   return rows.map(({ text }) => text);
 }
 
-/** What the outbox tells of a tenant's latest commands, the latest first. */
+/** The outbox entries of a tenant's latest commands, the latest first. */
 export async function latestNews(server: TestServer, tenantId: string, count: number): Promise<readonly object[]> {
   const select = unprepared<{ changes: readonly object[] }, [count: number]>(
     "SELECT changes FROM outbox ORDER BY generation DESC LIMIT $1",
@@ -56,14 +56,14 @@ export async function latestNews(server: TestServer, tenantId: string, count: nu
   return rows.flatMap(({ changes }) => changes);
 }
 
-/** What a gateway's agent would have reported. */
+/** The reports of a gateway's agent. */
 export interface Reported {
   readonly lastOnline?: Date | null;
   readonly deployedOn?: Date | null;
   readonly error?: string;
 }
 
-/** Sets what a gateway has reported, and leaves its status; what is not given is as before the first report. */
+/** Sets a gateway's reports, but not its status. Omitted fields are as before the first report. */
 export async function reportHeartbeat(
   server: TestServer,
   tenantId: string,
@@ -84,7 +84,7 @@ export async function reportHeartbeat(
   );
 }
 
-/** Sets how busy a gateway says it is, as its heartbeats do: no news tells of it. */
+/** Sets a gateway's reported load like its heartbeats do, without an outbox entry. */
 export async function reportLoad(
   server: TestServer,
   tenantId: string,
@@ -99,7 +99,7 @@ export async function reportLoad(
   await server.database.transaction(inside(tenantId), (tx) => tx.query(store, gatewayId, load, roundTripTimeMs));
 }
 
-/** The hashes by which a gateway's tokens are found: of its present one, and of former ones with their ends, the latest first. */
+/** The hashes of a gateway's current token and of its previous tokens with their expiry, the latest first. */
 export async function tokensOf(
   server: TestServer,
   tenantId: string,

@@ -1,4 +1,4 @@
-/** How PostgreSQL answers a query, for tests of what it costs. */
+/** Query plans of PostgreSQL, for tests of query costs. */
 import type { Transaction } from "../platform/db/database.ts";
 import { unprepared } from "../platform/db/statement.ts";
 
@@ -10,12 +10,12 @@ export interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** Makes the planner join as it does where it expects hardly any rows, until the transaction ends. */
+/** Makes the planner join as if it expected hardly any rows, until the transaction ends. */
 export const misled = unprepared<never, []>(
   "SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_hashjoin', 'enable_mergejoin', 'enable_memoize']) AS name",
 );
 
-/** Runs a query, and tells how it was done in place of its rows. */
+/** Runs a query and returns its plan instead of its rows. */
 export async function explained(
   transaction: Transaction,
   { text }: { readonly text: string },

@@ -1,4 +1,4 @@
-/** How many rows a tenant has, table by table, and a digest of what is in them. */
+/** Numbers of a tenant's rows by table, with a digest of their content. */
 import type { Database } from "../platform/db/database.ts";
 import { unprepared } from "../platform/db/statement.ts";
 
@@ -9,7 +9,7 @@ const selectTables = unprepared<{ name: string }, []>(
    ORDER BY c.relname`,
 );
 
-/** Bookkeeping of requests that goes on whatever they do. */
+/** Tables that every request updates. */
 const ignored = new Set(["api_keys"]);
 
 export async function rowCounts(database: Database, tenantId: string): Promise<Readonly<Record<string, string>>> {

@@ -4,7 +4,7 @@ import type { ProblemField } from "@gatehouse/contract/problem";
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import { authorize } from "../../platform/authorization/granted.ts";
 import type { Call, FoundRequest, RequestText } from "../../platform/call.ts";
-import type { Rehearsal } from "../../platform/rehearsal.ts";
+import type { DryRun } from "../../platform/dry-run.ts";
 
 /** A validated request. */
 export interface PreparedChange {
@@ -50,10 +50,10 @@ export function preparedChanges(call: PreviewCall): readonly PreparedChange[] {
 export async function performChange(
   call: PreviewCall,
   { index, change, found, checked }: PreparedChange,
-  rehearsal: Rehearsal,
+  dryRun: DryRun,
 ): Promise<void> {
   try {
-    await found.perform(call.inner(found.operation, checked, rehearsal));
+    await found.perform(call.inner(found.operation, checked, dryRun));
   } catch (error) {
     throw refusalAt(index, change, error);
   }

@@ -22,9 +22,9 @@ export async function previewAccess(call: Call<typeof operations.previewAccess>)
   const changes = preparedChanges(call);
   const circumstances: OpenCircumstances = circumstancesOf(readCircumstances(context));
   // No other command of the tenant can run meanwhile, so end the transaction as soon as everything was read.
-  const { look, tests } = await call.rehearse(async (rehearsal) => {
-    for (const change of changes) await performChange(call, change, rehearsal);
-    const [read, questions] = await Promise.all([rehearsal.look(), readQuestions(rehearsal.tx, "all")]);
+  const { look, tests } = await call.runDry(async (dryRun) => {
+    for (const change of changes) await performChange(call, change, dryRun);
+    const [read, questions] = await Promise.all([dryRun.look(), readQuestions(dryRun.tx, "all")]);
     return { look: read, tests: questions };
   });
   const change = look();

@@ -113,7 +113,7 @@ describe("a message that is not taken", () => {
     [
       "an answer that does not come",
       ((response) => response.destroy()) as Answer,
-      "the connection was closed without an answer",
+      "the connection was closed without a response",
     ],
   ])("because of %s is sent again, and the log says why", async (_what, answer, error) => {
     receiver.answer = inTurn(answer, answering(200));
@@ -149,7 +149,7 @@ describe("a message that is not taken", () => {
     await own.client.post(`/tenants/webhooks/${id}/test`);
     const attempts = async () => (await deliveriesOf(own, id))[0].attempts;
     await until("there was an attempt", async () => (await attempts()).length === 1);
-    expect(await attempts()).toMatchObject([{ error: "the host has no address that webhooks may be sent to" }]);
+    expect(await attempts()).toMatchObject([{ error: "the host has no address that webhooks can be sent to" }]);
     await guarded.close();
   });
 });

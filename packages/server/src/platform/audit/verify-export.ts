@@ -78,7 +78,7 @@ function begin(line: ReturnType<typeof parseLine>, { publicKey, expectHead }: Ve
   if (line.type !== "head") {
     throw new NotAnExportError(
       line.type === "problem"
-        ? `The first line ${line.problem}: this is no NDJSON export of an audit record.`
+        ? `The first line ${line.problem}: this is not an NDJSON export of an audit record.`
         : "The export's first line is missing.",
     );
   }

@@ -4,25 +4,25 @@ import { AppError } from "../app-error.ts";
 declare const proof: unique symbol;
 
 /**
- * Proof that the caller holds a permission. Queries that change something take one, so that code which never asked for
- * permission does not compile. Only `authorize` makes them.
+ * Proof that the caller holds a permission. Write queries require one, so that code without authorization does not
+ * compile. Only `authorize` creates proofs.
  */
 export interface Granted<P extends Permission> {
   readonly [proof]: P;
 }
 
-/**
- * @throws AppError permission_denied, naming the permission that is missing
- */
+/** @throws AppError permission_denied with the missing permission */
 export function authorize<P extends Permission>(held: ReadonlySet<Permission>, permission: P): Granted<P> {
   if (!held.has(permission)) {
-    throw new AppError("permission_denied", { detail: `The key does not hold the permission ${permission}.` });
+    throw new AppError("permission_denied", {
+      detail: `The API key lacks the permission ${permission}. Use a key that holds it.`,
+    });
   }
-  // The proof is the type alone; there is nothing to carry at run time.
+  // The proof exists only as a type and has no value at run time.
   return granted as Granted<P>;
 }
 
-/** For what Gatehouse itself does without a caller: making a tenant's built-in records. */
+/** The proof for Gatehouse's own actions without a caller, such as creating a tenant's built-in records. */
 export function grantedToSystem<P extends Permission>(): Granted<P> {
   return granted as Granted<P>; // as in authorize
 }

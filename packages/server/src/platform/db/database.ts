@@ -161,7 +161,7 @@ export class Database {
    *
    * @throws AppError database_unavailable
    */
-  async rehearsal<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  async dryRun<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.#repeated(() => this.#attempt(scope, work, { ending: "ROLLBACK" }));
   }
 

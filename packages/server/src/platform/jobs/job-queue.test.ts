@@ -49,7 +49,7 @@ async function stored(): Promise<readonly { readonly state: string }[]> {
 }
 
 describe("a job", () => {
-  test("is done once by one of the replicas, with what it is about, and is then gone", async () => {
+  test("is performed once by one of the replicas, with its content, and then deleted", async () => {
     const done: Job[] = [];
     for (const worker of [queue, replica]) {
       worker.work({ queue: name, concurrency: 3, perform: async (job) => void done.push(job) });
@@ -62,7 +62,7 @@ describe("a job", () => {
     expect(done.sort(byId)).toEqual([...made].sort(byId));
   });
 
-  test("comes into being with its transaction, or not", async () => {
+  test("is created only if its transaction commits", async () => {
     const failing = database.transaction({ kind: "operator" }, async (transaction) => {
       await queue.enqueue(transaction, name, jobs(1));
       throw new Error("no");
@@ -71,7 +71,7 @@ describe("a job", () => {
     expect(await stored()).toEqual([]);
   });
 
-  test("that fails is not done again, and does not end the work", async () => {
+  test("that fails is not retried, and does not stop the queue", async () => {
     const seen: string[] = [];
     const [bad, good] = jobs(2);
     if (bad === undefined || good === undefined) throw new Error("two were made");
@@ -87,7 +87,7 @@ describe("a job", () => {
     expect(seen).toEqual([bad.id, good.id]);
   });
 
-  test("waits while as many as allowed are under way", async () => {
+  test("waits while the maximum number of jobs is running", async () => {
     const ends: (() => void)[] = [];
     const perform = () => new Promise<void>((resolve) => void ends.push(resolve));
     queue.work({ queue: name, concurrency: 2, perform });
@@ -99,7 +99,7 @@ describe("a job", () => {
     }
   });
 
-  test("whose replica died is cleared away in time, and its leavings later", async () => {
+  test("whose replica died is deleted after the timeout, and its archived row later", async () => {
     await enqueue(jobs(1));
     await owner.query(`UPDATE ${jobSchema}.job SET state = 'active', started_on = now() - interval '3 minutes'`);
     await queue.maintain();
@@ -113,7 +113,7 @@ describe("a job", () => {
   });
 });
 
-test("stopping tells the jobs under way, takes no more, and leaves no connection", async () => {
+test("stopping aborts running jobs, fetches no more, and closes all connections", async () => {
   let told = false;
   queue.work({
     queue: name,
@@ -151,7 +151,7 @@ describe("the queue's schema", () => {
       )
     ).rows;
 
-  test("lets the application use its rows and nothing more", async () => {
+  test("grants the application only access to its rows", async () => {
     expect(await privileges()).toEqual([
       { table: "archive", may: "DELETE, INSERT, SELECT" },
       { table: "job", may: "DELETE, INSERT, SELECT, UPDATE" },
@@ -167,13 +167,13 @@ describe("the queue's schema", () => {
     expect(rows).toEqual([{ may_create: false, functions: 0 }]);
   });
 
-  test("stays as it is when the migrations are applied again", async () => {
+  test("is unchanged when the migrations are applied again", async () => {
     const before = await privileges();
     expect(await migrate(own.connection)).toEqual([]);
     expect(await privileges()).toEqual(before);
   });
 
-  test("that the database's user may not make is told with a remedy", async () => {
+  test("fails with a remedy if the database user cannot create it", async () => {
     const other = await createEmptyDatabase();
     const administrator = new pg.Client(other.connection);
     await administrator.connect();
@@ -192,7 +192,7 @@ describe("the queue's schema", () => {
     await owner.query(`DROP ROLE ${user}`);
   });
 
-  test("is refused when a newer version made it", async () => {
+  test("is rejected if a newer version created it", async () => {
     await owner.query(`UPDATE ${jobSchema}.version SET version = version + 1000`);
     try {
       await expect(migrate(own.connection)).rejects.toThrow(/Start the newer version that made it/);

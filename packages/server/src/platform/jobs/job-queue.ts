@@ -1,5 +1,5 @@
 /**
- * Work that is handed from one replica to another through PostgreSQL, by pg-boss. Jobs carry ids only: what they are about
+ * A queue of work that any replica can perform, in PostgreSQL with pg-boss. Jobs contain only ids, so that tenant data
  * stays inside the tenants' fences.
  */
 import PgBoss from "pg-boss";
@@ -8,16 +8,16 @@ import { type JobQueueName, jobSchema } from "../db/job-schema.ts";
 import { unprepared } from "../db/statement.ts";
 import type { Log } from "../log.ts";
 
-/** Connections of its own at most: one fetches, one finishes. */
+/** The most connections of the queue: one fetches jobs, one completes them. */
 const poolSize = 2;
-/** A job that is under way for longer belongs to a replica that died, in seconds. */
+/** A job that runs longer belongs to a replica that died, in seconds. */
 const expireInSeconds = 120;
-/** How long a job that is no longer looked at is kept, in seconds. */
-const keptForSeconds = 3600;
-/** How long jobs under way may take when the queue stops, before they are told to, in milliseconds. */
+/** How long finished jobs are retained, in seconds. */
+const retentionSeconds = 3600;
+/** How long running jobs can take when the queue stops, before they are aborted, in milliseconds. */
 const graceMs = 2_000;
 
-/** What a job is about: ids, by name. */
+/** The content of a job: ids by name. */
 export type JobContent = Readonly<Record<string, string>>;
 
 export interface Job {
@@ -28,16 +28,16 @@ export interface Job {
 export interface JobQueueOptions {
   readonly connection: Connection;
   readonly log: Log;
-  /** How often the queue is looked into when nobody says that there is work, in milliseconds. */
+  /** The polling interval without a wake-up, in milliseconds. */
   readonly pollIntervalMs?: number;
 }
 
 export interface JobWork {
   readonly queue: JobQueueName;
-  /** Jobs under way at the same time, on this replica. */
+  /** The most jobs that run at the same time on this replica. */
   readonly concurrency: number;
   /**
-   * Does the job. One that throws is not tried again by the queue: whoever enqueued it finds that it was not done.
+   * Performs the job. The queue does not retry a job that throws; the code that enqueued it finds that it was not done.
    *
    * @param signal aborted when the replica stops and the job should end soon
    */
@@ -67,27 +67,27 @@ export class JobQueue {
       query_timeout: 9_000,
       connectionTimeoutMillis: 2_000,
       keepAlive: true,
-      // Where `start` fails, nobody closes the pool; it must not hold the process open.
+      // If `start` fails, the pool is not closed and must not keep the process alive.
       allowExitOnIdle: true,
     };
     this.#boss = new PgBoss({
-      ...(pool as PgBoss.DatabaseOptions), // handed to pg as it is; the library's types leave most of it out
+      ...(pool as PgBoss.DatabaseOptions), // passed to pg unchanged; the library's types omit most of it
       schema: jobSchema,
       migrate: false,
       supervise: false,
       schedule: false,
-      archiveCompletedAfterSeconds: keptForSeconds,
-      deleteAfterSeconds: keptForSeconds,
+      archiveCompletedAfterSeconds: retentionSeconds,
+      deleteAfterSeconds: retentionSeconds,
     });
-    this.#boss.on("error", (error) => this.#log.warn({ err: error }, "a connection of the job queue broke"));
+    this.#boss.on("error", (error) => this.#log.warn({ err: error }, "job queue connection failed"));
   }
 
-  /** @throws when the queue's schema is not the one that the library needs */
+  /** @throws if the queue's schema is not the one that the library needs */
   async start(): Promise<void> {
     await this.#boss.start();
   }
 
-  /** Adds jobs in a transaction, with which they come into being or not. `wake` the queue once it has committed. */
+  /** Adds jobs in a transaction, atomically with its other changes. Call `wake` after the commit. */
   async enqueue(transaction: Transaction, queue: JobQueueName, jobs: readonly Job[]): Promise<void> {
     if (jobs.length === 0) return;
     await this.#boss.insert(
@@ -103,13 +103,13 @@ export class JobQueue {
     );
   }
 
-  /** Begins to do the jobs of a queue. */
+  /** Starts to perform the jobs of a queue. */
   work(work: JobWork): void {
     this.#work = work;
     this.wake();
   }
 
-  /** There may be work: look soon. */
+  /** Polls soon, because there may be work. */
   wake(): void {
     if (this.#work === undefined || this.#stopped) return;
     if (this.#fetching !== undefined) {
@@ -130,12 +130,12 @@ export class JobQueue {
     });
   }
 
-  /** Clears away jobs whose replica died, and what is left of old ones. Safe to repeat, and on every replica. */
+  /** Deletes jobs whose replica died, and finished jobs. Safe to repeat, and to run on every replica. */
   async maintain(): Promise<void> {
     await this.#boss.maintain();
   }
 
-  /** Takes no more jobs, lets those under way end, and closes the connections. */
+  /** Stops fetching jobs, waits for the running ones, and closes the connections. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -149,7 +149,7 @@ export class JobQueue {
   async #fetch(work: JobWork): Promise<void> {
     const free = work.concurrency - this.#running.size;
     if (free <= 0) return;
-    // Where the database is away, there are none: the library keeps the error to itself.
+    // If the database is unavailable, the library returns no jobs and hides the error.
     const jobs = await this.#boss.fetch<JobContent>(work.queue, { batchSize: free });
     for (const { id, data } of jobs) {
       const done = this.#perform(work, { id, content: data }).finally(() => {
@@ -165,7 +165,7 @@ export class JobQueue {
       await perform(job, this.#stopping.signal);
       await this.#boss.deleteJob(queue, job.id);
     } catch (error) {
-      this.#log.warn({ err: error, queue, job: job.id }, "a job failed; it will be made again");
+      this.#log.warn({ err: error, queue, job: job.id }, "job failed; will be enqueued again");
     }
   }
 }

@@ -34,7 +34,7 @@ function post(url: string, more: Partial<GuardedPost> = {}) {
   });
 }
 
-/** A resolver with these answers, one after the other; the last is repeated. */
+/** A resolver that returns these addresses one after another, and repeats the last. */
 function resolving(...answers: readonly (readonly string[])[]) {
   const asked: string[] = [];
   return {
@@ -47,10 +47,10 @@ function resolving(...answers: readonly (readonly string[])[]) {
   };
 }
 
-const forbidden = { kind: "failed", problem: "the host has no address that webhooks may be sent to" };
+const forbidden = { kind: "failed", problem: "the host has no address that webhooks can be sent to" };
 
 describe("a request", () => {
-  test("arrives whole, and tells status and duration", async () => {
+  test("arrives completely, and returns status and duration", async () => {
     expect(await post(receiver.url)).toEqual({
       kind: "answered",
       statusCode: 204,
@@ -71,7 +71,7 @@ describe("a request", () => {
     expect(await post(receiver.url)).toMatchObject({ statusCode: 503, retryAfter: "7" });
   });
 
-  test("goes to the address of an allowed name, with the name in it", async () => {
+  test("connects to the address of an allowed name and sends the name", async () => {
     const { asked, resolveHost } = resolving(["127.0.0.1"]);
     expect(await post(`http://hooks.example.com:${receiver.port}/`, { resolveHost })).toMatchObject({
       statusCode: 204,
@@ -80,7 +80,7 @@ describe("a request", () => {
     expect(asked).toEqual(["hooks.example.com"]);
   });
 
-  test("takes no notice of proxies in the environment", async () => {
+  test("ignores proxies in the environment", async () => {
     const variables = ["http_proxy", "HTTP_PROXY", "ALL_PROXY"];
     for (const name of variables) process.env[name] = "http://127.0.0.1:1";
     try {
@@ -91,8 +91,8 @@ describe("a request", () => {
   });
 });
 
-describe("goes nowhere it may not", () => {
-  /** Every one of these would reach the receiver, or could be somebody's inside. */
+describe("a request never connects to", () => {
+  /** Each of these would reach the receiver, or could be an internal address. */
   test.each([
     "127.0.0.1",
     "127.1",
@@ -137,7 +137,7 @@ describe("goes nowhere it may not", () => {
     expect(receiver.received).toEqual([]);
   });
 
-  test("a name of the system's own that leads to loopback", async () => {
+  test("a local name that resolves to loopback", async () => {
     expect(await post(`http://localhost:${receiver.port}/`, { networks: [] })).toMatchObject(forbidden);
   });
 
@@ -145,8 +145,8 @@ describe("goes nowhere it may not", () => {
     expect(await post("http://hooks.example.com/", resolving(["1.1.1.1"]))).toMatchObject(forbidden);
   });
 
-  test("the private address of a name that has a public one too", async () => {
-    // Were the private address tried, the receiver would be reached.
+  test("the private address of a name that also has a public one", async () => {
+    // A connection to the private address would reach the receiver.
     const mixed = resolving(["127.0.0.1", "240.0.0.1", "::1"]);
     const networks = allowedNetworks(["240.0.0.0/4"]);
     const outcome = await post(`http://hooks.example.com:${receiver.port}/`, { networks, timeoutMs: 300, ...mixed });
@@ -172,7 +172,7 @@ describe("goes nowhere it may not", () => {
     expect(inside.received).toEqual([]);
   });
 
-  test("a server whose certificate nobody vouches for, whatever the environment says", async () => {
+  test("a server with an untrusted certificate, whatever the environment says", async () => {
     const { key, cert } = selfSigned;
     let reached = false;
     const server = createSecureServer({ key, cert }, (_request, response) => {
@@ -196,26 +196,26 @@ describe("goes nowhere it may not", () => {
 describe("a receiver that", () => {
   const timeoutMs = 200;
 
-  test("never answers is given up in time", async () => {
+  test("never responds times out", async () => {
     receiver.answer = () => undefined;
     expect(await post(receiver.url, { timeoutMs })).toMatchObject({
       kind: "failed",
-      problem: "no answer within 0.2 seconds",
+      problem: "no response within 0.2 seconds",
     });
   });
 
-  test("never takes the connection's words is given up in time", async () => {
+  test("never completes the handshake times out", async () => {
     const server = await rawServer(() => undefined);
     expect(await post(`http://127.0.0.1:${portOf(server)}/`, { timeoutMs })).toMatchObject({ kind: "failed" });
   });
 
-  test("has a name that nobody resolves in time is given up in time", async () => {
+  test("has a name that is not resolved in time times out", async () => {
     const resolveHost = () => new Promise<never>(() => undefined);
     const outcome = await post("https://hooks.example.com/", { timeoutMs, resolveHost });
-    expect(outcome).toMatchObject({ kind: "failed", problem: "no answer within 0.2 seconds" });
+    expect(outcome).toMatchObject({ kind: "failed", problem: "no response within 0.2 seconds" });
   });
 
-  test("drips its headers is given up in time", async () => {
+  test("sends its headers slowly times out", async () => {
     const server = await rawServer((socket) => {
       socket.write("HTTP/1.1 200 OK\r\n");
       const timer = setInterval(() => socket.write("x: y\r\n"), 5);
@@ -238,7 +238,7 @@ describe("a receiver that", () => {
       },
     ],
     [
-      "drips its body",
+      "sends its body slowly",
       (response) => {
         response.writeHead(200);
         const timer = setInterval(() => response.write("."), 5);
@@ -255,33 +255,33 @@ describe("a receiver that", () => {
         void response.writeHead(200, { "content-length": "9" }).write("", () => response.socket?.resetAndDestroy()),
     ],
     [
-      "says that its body is something else",
+      "declares another content type",
       (response) => void response.writeHead(200, { "content-type": "application/json" }).end("<html>"),
     ],
     [
-      "says that its body is compressed",
+      "declares a compressed body",
       (response) => void response.writeHead(200, { "content-encoding": "gzip" }).end("plain"),
     ],
   ];
-  test.each(said200)("%s has answered all the same", async (_what, answer) => {
+  test.each(said200)("%s has still responded", async (_what, answer) => {
     receiver.answer = answer;
     expect(await post(receiver.url, { timeoutMs })).toMatchObject({ kind: "answered", statusCode: 200 });
   });
 
   test.each([
-    ["closes without a word", ""],
+    ["closes without a response", ""],
     ["closes midway through its headers", "HTTP/1.1 200 OK\r\nx"],
-    ["speaks something else", "220 mail.example.com ESMTP\r\n"],
-    ["sends headers without end", `HTTP/1.1 200 OK\r\n${`x: ${"y".repeat(1000)}\r\n`.repeat(100)}`],
+    ["uses another protocol", "220 mail.example.com ESMTP\r\n"],
+    ["sends endless headers", `HTTP/1.1 200 OK\r\n${`x: ${"y".repeat(1000)}\r\n`.repeat(100)}`],
     ["changes the protocol", "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n"],
-    ["answers with nothing but a promise", "HTTP/1.1 100 Continue\r\n\r\n"],
+    ["sends only an interim response", "HTTP/1.1 100 Continue\r\n\r\n"],
   ])("%s has failed", async (_what, text) => {
     const server = await rawServer((socket) => socket.end(text));
     const outcome = await post(`http://127.0.0.1:${portOf(server)}/`);
     expect(outcome).toMatchObject({ kind: "failed", problem: expect.stringMatching(/^(the|no) /) });
   });
 
-  test("is not there has failed, and the problem names no address", async () => {
+  test("that is unreachable fails with a problem without an address", async () => {
     const { url } = receiver;
     await closing.pop()?.();
     expect(await post(url)).toMatchObject({ kind: "failed", problem: "the connection was refused" });
@@ -289,7 +289,7 @@ describe("a receiver that", () => {
 });
 
 describe("a request whose signal is aborted", () => {
-  test("ends at once, and says so", async () => {
+  test("ends immediately as aborted", async () => {
     const controller = new AbortController();
     receiver.answer = () => controller.abort();
     expect(await post(receiver.url, { signal: controller.signal })).toMatchObject({ kind: "aborted" });
@@ -328,7 +328,7 @@ function pem(label: string, base64: string): string {
   return `-----BEGIN ${label}-----\n${base64.match(/.{1,64}/g)?.join("\n")}\n-----END ${label}-----\n`;
 }
 
-/** For localhost, signed by itself. Made for this test, and used nowhere else. */
+/** A self-signed certificate for localhost, used only in this test. */
 const selfSigned = {
   key: pem(
     "PRIVATE KEY",

@@ -1,4 +1,4 @@
-/** Sends a request to a URL that a tenant chose, without trusting the URL, its name, or what answers there. */
+/** Sends a request to a tenant's URL without trusting the URL, its name or its server. */
 import { type LookupAddress, lookup } from "node:dns";
 import { type ClientRequest, request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
@@ -6,8 +6,8 @@ import type { LookupFunction } from "node:net";
 import type { Clock } from "../clock.ts";
 import { type AllowedNetworks, literalAddress, mayConnect } from "./outbound-networks.ts";
 
-/** What is read of an answer's body before the connection is closed, in bytes. */
-const answerBytes = 4096;
+/** The bytes of a response body that are read before the connection is closed. */
+const maxResponseBytes = 4096;
 
 /** Resolves a host name to all of its addresses. */
 export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]>;
@@ -16,12 +16,12 @@ export interface GuardedPost {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** For everything together: name, connection, request and answer; in milliseconds. */
+  /** The time limit for name resolution, connection, request and response together, in milliseconds. */
   readonly timeoutMs: number;
   readonly networks: AllowedNetworks;
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** The system's resolver where absent. */
+  /** Defaults to the system's resolver. */
   readonly resolveHost?: ResolveHost;
 }
 
@@ -29,12 +29,12 @@ export type PostOutcome = { readonly durationMs: number } & (
   | {
       readonly kind: "answered";
       readonly statusCode: number;
-      /** The header Retry-After, as it was sent. */
+      /** The header Retry-After as received. */
       readonly retryAfter: string | undefined;
     }
-  /** `problem` is shown to the tenant: it tells nothing of addresses inside. */
+  /** `problem` is shown to the tenant and reveals no internal addresses. */
   | { readonly kind: "failed"; readonly problem: string }
-  /** The signal ended it: nobody knows whether it arrived. */
+  /** The signal aborted the request; it is unknown whether it arrived. */
   | { readonly kind: "aborted" }
 );
 
@@ -45,13 +45,12 @@ type Ending =
 
 class ForbiddenAddressError extends Error {}
 
-const forbidden = "the host has no address that webhooks may be sent to";
+const forbidden = "the host has no address that webhooks can be sent to";
 
 /**
- * Posts, and tells what came of it; never throws, follows no redirect, uses no proxy, checks certificates always.
- *
- * The name is resolved once, and only addresses of that answer that are allowed are connected to, so that a second answer
- * (DNS rebinding) finds nobody who asks for it.
+ * Posts and returns the outcome. Never throws, follows no redirect, uses no proxy, and always verifies certificates.
+ * The name is resolved once, and connections go only to allowed addresses of that resolution, which defeats DNS
+ * rebinding.
  */
 export async function guardedPost(post: GuardedPost): Promise<PostOutcome> {
   const startedAt = post.clock.elapsedMs();
@@ -74,17 +73,17 @@ function send(post: GuardedPost): Promise<Ending> {
       clearTimeout(timer);
       signal.removeEventListener("abort", abort);
       outgoing.destroy();
-      // Once the status is there it is the answer: what the body does after it changes nothing.
+      // After the status has arrived, the outcome is decided, regardless of the body.
       resolve(answer ?? ending);
     };
     const abort = () => finish({ kind: "aborted" });
     const timer = setTimeout(
-      () => finish({ kind: "failed", problem: `no answer within ${post.timeoutMs / 1000} seconds` }),
+      () => finish({ kind: "failed", problem: `no response within ${post.timeoutMs / 1000} seconds` }),
       post.timeoutMs,
     );
     signal.addEventListener("abort", abort);
     outgoing.on("error", (error) => finish({ kind: "failed", problem: problemOf(error) }));
-    outgoing.on("close", () => finish({ kind: "failed", problem: "the connection was closed without an answer" }));
+    outgoing.on("close", () => finish({ kind: "failed", problem: "the connection was closed without a response" }));
     outgoing.on("response", (response) => {
       answer = {
         kind: "answered",
@@ -95,7 +94,7 @@ function send(post: GuardedPost): Promise<Ending> {
       let received = 0;
       response.on("data", (chunk: Buffer) => {
         received += chunk.length;
-        if (received >= answerBytes) finish(ending);
+        if (received >= maxResponseBytes) finish(ending);
       });
       response.on("end", () => finish(ending));
       response.on("error", () => finish(ending));
@@ -126,10 +125,10 @@ function openRequest(post: GuardedPost, secure: boolean): ClientRequest {
     method: "POST",
     headers: { ...headers, "content-length": String(Buffer.byteLength(body)), connection: "close" },
     lookup: lookupAllowed,
-    // A connection for each request: a kept one was checked by an answer that may be old.
+    // Every request has its own connection, because a reused one was checked against an old resolution.
     agent: false,
   } as const;
-  // Said here, so that NODE_TLS_REJECT_UNAUTHORIZED in the environment cannot turn it off.
+  // Set explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable it.
   return secure ? requestSecure(url, { ...options, rejectUnauthorized: true }) : requestPlain(url, options);
 }
 
@@ -138,7 +137,7 @@ const systemLookup: ResolveHost = (hostname) =>
     lookup(hostname, { all: true }, (error, addresses) => (error === null ? resolve(addresses) : reject(error)));
   });
 
-/** What went wrong in words, from a table: messages of errors name addresses. */
+/** Describes an error from a table, because error messages contain addresses. */
 function problemOf(error: Error): string {
   if (error instanceof ForbiddenAddressError) return forbidden;
   const { code = "" }: NodeJS.ErrnoException = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
@@ -147,17 +146,17 @@ function problemOf(error: Error): string {
   if (/^(CERT_|ERR_TLS_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|ERR_SSL|EPROTO)/.test(code)) {
     return `the TLS connection failed (${code})`;
   }
-  if (code.startsWith("HPE_")) return `the answer is not HTTP (${code})`;
+  if (code.startsWith("HPE_")) return `the response is not HTTP (${code})`;
   return code === "" ? "the connection failed" : `the connection failed (${code})`;
 }
 
 const problems: Readonly<Record<string, string>> = {
   ENOTFOUND: "the host name cannot be resolved",
-  EAI_AGAIN: "the host name cannot be resolved at present",
+  EAI_AGAIN: "the host name cannot be resolved at the moment",
   ECONNREFUSED: "the connection was refused",
-  ECONNRESET: "the connection was closed without an answer",
-  EPIPE: "the connection was closed without an answer",
-  ETIMEDOUT: "the connection took too long",
-  EHOSTUNREACH: "the host cannot be reached",
-  ENETUNREACH: "the host cannot be reached",
+  ECONNRESET: "the connection was closed without a response",
+  EPIPE: "the connection was closed without a response",
+  ETIMEDOUT: "the connection timed out",
+  EHOSTUNREACH: "the host is unreachable",
+  ENETUNREACH: "the host is unreachable",
 };

@@ -1,13 +1,13 @@
-/** Which addresses Gatehouse itself may send requests to, on behalf of a tenant that names the URL. */
+/** The addresses to which Gatehouse can send requests for URLs that a tenant configured. */
 import { isIP } from "node:net";
 import { addressWidth, parseIpAddress } from "@gatehouse/addresses/ip-address";
 import { type IpRange, parseIpRange, rangeContains } from "@gatehouse/addresses/ip-ranges";
 import { isReachableUnicast } from "@gatehouse/addresses/reachable-unicast";
 
-/** Networks that requests may go to besides the internet, and without TLS: those that configuration names. */
+/** Networks outside the internet that requests can go to, also without TLS, as configured. */
 export type AllowedNetworks = readonly IpRange[];
 
-/** @param texts addresses and CIDRs, checked before */
+/** @param texts validated addresses and CIDRs */
 export function allowedNetworks(texts: readonly string[]): AllowedNetworks {
   return texts.map((text) => {
     const reading = parseIpRange(text);
@@ -17,11 +17,12 @@ export function allowedNetworks(texts: readonly string[]): AllowedNetworks {
 }
 
 /**
- * @param address IPv4 or IPv6 text, as a resolver or a parsed URL writes it
- * @param secure whether the request is encrypted and the receiver proves its name; what is not stays in allowed networks
+ * @param address IPv4 or IPv6 address as written by a resolver or a parsed URL
+ * @param secure whether the request is encrypted and the receiver authenticated; other requests stay in allowed
+ *   networks
  */
 export function mayConnect(address: string, secure: boolean, networks: AllowedNetworks): boolean {
-  // A zone says on which link an address is; such addresses are of a link.
+  // Addresses with a zone are link-local.
   const parsed = parseIpAddress(address);
   if (parsed === undefined) return false;
   const { version, bits } = parsed;
@@ -29,9 +30,9 @@ export function mayConnect(address: string, secure: boolean, networks: AllowedNe
   return networks.some((network) => rangeContains(network, range)) || (secure && isReachableUnicast(parsed));
 }
 
-/** The IP address that a URL names in place of a host name, whatever its spelling was; undefined for a name. */
+/** The IP address in the URL's host, in any spelling; undefined for a host name. */
 export function literalAddress(url: URL): string | undefined {
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
-  // As Node decides whether it asks a resolver.
+  // The same check with which Node decides whether to resolve a name.
   return isIP(host) === 0 ? undefined : host;
 }

@@ -1,9 +1,9 @@
-/** The counts of all replicas, added up in the database. */
+/** The counts of all replicas, summed in the database. */
 import type { Database } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { WindowCount, WindowCounts } from "./window-counts.ts";
 
-/** In order of the key, so that replicas that tell theirs at the same time wait for each other in turn. */
+/** Ordered by key, so that replicas that write concurrently do not deadlock. */
 const add = statement<
   { name: string; window_start: string; count: number },
   [names: readonly string[], windowStarts: readonly Date[], counts: readonly number[]]
@@ -22,31 +22,34 @@ const clearOld = statement<never, [before: Date]>(
   "DELETE FROM rate_counts WHERE window_start < $1",
 );
 
-/** How long counts are kept after their window began, in milliseconds: longer than any window. */
-const keptForMs = 60 * 60 * 1000;
+/** How long counts are stored after the start of their window, in milliseconds: longer than any window. */
+const retentionMs = 60 * 60 * 1000;
 
-/** Tells the other replicas what was counted here, and learns what they told. Counts that cannot be told are kept. */
+/**
+ * Adds this replica's counts to the database and reads the totals of all replicas. Counts that cannot be written are
+ * retained.
+ */
 export async function exchangeCounts(database: Database, counts: WindowCounts): Promise<void> {
-  const untold = counts.takeUntold();
-  if (untold.length === 0) return;
+  const unshared = counts.takeUnshared();
+  if (unshared.length === 0) return;
   try {
     const rows = await database.transaction({ kind: "operator" }, (transaction) =>
       transaction.query(
         add,
-        untold.map(({ name }) => name),
-        untold.map(({ windowStartMs }) => new Date(windowStartMs)),
-        untold.map(({ count }) => count),
+        unshared.map(({ name }) => name),
+        unshared.map(({ windowStartMs }) => new Date(windowStartMs)),
+        unshared.map(({ count }) => count),
       ),
     );
     counts.learn(rows.map((row): WindowCount => ({ ...row, windowStartMs: Date.parse(row.window_start) })));
   } catch (error) {
-    counts.keepUntold(untold);
+    counts.restoreUnshared(unshared);
     throw error;
   }
 }
 
 export async function clearSharedCounts(database: Database, now: Date): Promise<void> {
   await database.transaction({ kind: "operator" }, (transaction) =>
-    transaction.query(clearOld, new Date(now.getTime() - keptForMs)),
+    transaction.query(clearOld, new Date(now.getTime() - retentionMs)),
   );
 }

@@ -9,14 +9,14 @@ function counts(options: { capacity?: number; shared?: boolean; clock?: TestCloc
   return new WindowCounts({ windowMs, clock, shared, ...rest });
 }
 
-test("counts each name for itself", () => {
+test("counts each name separately", () => {
   const kept = counts();
   expect(
     [kept.add("a"), kept.add("a"), kept.add("b"), kept.read("a"), kept.read("c")].map(({ count }) => count),
   ).toEqual([1, 2, 1, 2, 0]);
 });
 
-test("starts anew when the window ends, and says when that is", () => {
+test("restarts when the window ends, and returns that time", () => {
   const clock = new TestClock();
   const kept = counts({ clock });
   const { endsInMs } = kept.add("a");
@@ -28,7 +28,7 @@ test("starts anew when the window ends, and says when that is", () => {
   expect(kept.add("a")).toEqual({ count: 1, endsInMs: windowMs });
 });
 
-test("forgets the name that has been counted for longest when there are too many", () => {
+test("evicts the name that was counted first if there are too many", () => {
   const kept = counts({ capacity: 3 });
   for (const name of ["a", "b", "c", "a", "d"]) kept.add(name);
   expect(kept.size).toBe(3);
@@ -37,37 +37,37 @@ test("forgets the name that has been counted for longest when there are too many
   expect(kept.size).toBe(3);
 });
 
-test("adds what others have told to what it counted since", () => {
+test("adds shared totals to its own counts since then", () => {
   const kept = counts({ shared: true });
   kept.add("a");
   kept.add("a");
-  const [told] = kept.takeUntold();
+  const [told] = kept.takeUnshared();
   expect(told).toMatchObject({ name: "a", count: 2 });
   kept.add("a");
   kept.learn([{ name: "a", windowStartMs: told?.windowStartMs ?? 0, count: 10 }]);
   expect(kept.read("a").count).toBe(11);
-  expect(kept.takeUntold()).toMatchObject([{ name: "a", count: 1 }]);
-  expect(kept.takeUntold()).toEqual([]);
+  expect(kept.takeUnshared()).toMatchObject([{ name: "a", count: 1 }]);
+  expect(kept.takeUnshared()).toEqual([]);
 });
 
-test("keeps what could not be told, unless its window is over", () => {
+test("retains counts that could not be shared, unless their window has ended", () => {
   const clock = new TestClock();
   const kept = counts({ shared: true, clock });
   kept.add("a");
-  kept.keepUntold(kept.takeUntold());
+  kept.restoreUnshared(kept.takeUnshared());
   kept.add("a");
-  const taken = kept.takeUntold();
+  const taken = kept.takeUnshared();
   expect(taken).toMatchObject([{ name: "a", count: 2 }]);
   clock.advance(windowMs);
   kept.add("a");
-  kept.keepUntold(taken);
+  kept.restoreUnshared(taken);
   kept.learn(taken.map((told) => ({ ...told, count: 100 })));
   expect(kept.read("a").count).toBe(1);
-  expect(kept.takeUntold()).toMatchObject([{ name: "a", count: 1 }]);
+  expect(kept.takeUnshared()).toMatchObject([{ name: "a", count: 1 }]);
 });
 
-test("has nothing to tell where counts are not shared", () => {
+test("has no unshared counts if sharing is off", () => {
   const kept = counts();
   kept.add("a");
-  expect(kept.takeUntold()).toEqual([]);
+  expect(kept.takeUnshared()).toEqual([]);
 });

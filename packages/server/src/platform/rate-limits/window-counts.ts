@@ -1,9 +1,9 @@
 import type { Clock } from "../clock.ts";
 
-/** Names counted at once at most; beyond that, the one that has been counted for longest is forgotten. */
+/** The most names at a time. Beyond it, the name that was counted first is forgotten. */
 const defaultCapacity = 20_000;
 
-/** What was counted under a name in one window. */
+/** The count of a name in one window. */
 export interface WindowCount {
   readonly name: string;
   /** Milliseconds since 1970. */
@@ -13,40 +13,40 @@ export interface WindowCount {
 
 export interface Counted {
   readonly count: number;
-  /** When the count starts anew, in milliseconds from now. */
+  /** Milliseconds until the count restarts. */
   readonly endsInMs: number;
 }
 
 export interface WindowCountsOptions {
-  /** Windows start at whole multiples of it since 1970, so that all replicas have the same ones. */
+  /** Windows start at multiples of this length since 1970, so that they are the same on all replicas. */
   readonly windowMs: number;
   readonly clock: Clock;
   readonly capacity?: number;
-  /** Whether what is counted here is kept for telling the other replicas. */
+  /** Whether counts are shared with other replicas. */
   readonly shared: boolean;
 }
 
 interface Entry {
   windowStartMs: number;
-  /** What is known of all replicas. */
+  /** The known count of all replicas. */
   count: number;
-  /** The part of it that the others have not been told. */
-  untold: number;
+  /** The part of the count that is not shared yet. */
+  unshared: number;
 }
 
 /**
- * Counts under names, in windows of time, in bounded memory. Counts of several replicas are added up by way of `takeUntold`
- * and `learn`: in between, each knows its own and what the others had told by then.
+ * Counts names in time windows, in bounded memory. Several replicas share their counts with `takeUnshared` and `learn`;
+ * in between, each replica knows its own counts and the last shared totals.
  */
 export class WindowCounts {
   readonly #windowMs: number;
   readonly #clock: Clock;
   readonly #capacity: number;
   readonly #shared: boolean;
-  /** In the order in which they were first counted in their windows, which costs less to keep than that of their last use. */
+  /** Ordered by the first count in the window, which is cheaper to maintain than the last use. */
   readonly #entries = new Map<string, Entry>();
-  /** Names with something untold. */
-  readonly #untold = new Set<string>();
+  /** Names with unshared counts. */
+  readonly #unshared = new Set<string>();
 
   constructor(options: WindowCountsOptions) {
     this.#windowMs = options.windowMs;
@@ -55,7 +55,7 @@ export class WindowCounts {
     this.#shared = options.shared;
   }
 
-  /** How many names are counted under. */
+  /** The number of names. */
   get size(): number {
     return this.#entries.size;
   }
@@ -65,15 +65,15 @@ export class WindowCounts {
     const windowStartMs = this.#windowStart(nowMs);
     let entry = this.#entries.get(name);
     if (entry === undefined || entry.windowStartMs !== windowStartMs) {
-      entry = { windowStartMs, count: 0, untold: 0 };
+      entry = { windowStartMs, count: 0, unshared: 0 };
       this.#entries.delete(name);
       this.#entries.set(name, entry);
       if (this.#entries.size > this.#capacity) this.#forgetOldest();
     }
     entry.count += 1;
     if (this.#shared) {
-      entry.untold += 1;
-      this.#untold.add(name);
+      entry.unshared += 1;
+      this.#unshared.add(name);
     }
     return { count: entry.count, endsInMs: windowStartMs + this.#windowMs - nowMs };
   }
@@ -86,33 +86,33 @@ export class WindowCounts {
     return { count, endsInMs: windowStartMs + this.#windowMs - nowMs };
   }
 
-  /** What was counted here since the last time. Give it back with `keepUntold` when it cannot be told. */
-  takeUntold(): WindowCount[] {
+  /** Takes the counts since the last call. Return them with `restoreUnshared` if they cannot be shared. */
+  takeUnshared(): WindowCount[] {
     const taken: WindowCount[] = [];
-    for (const name of this.#untold) {
+    for (const name of this.#unshared) {
       const entry = this.#entries.get(name);
       if (entry === undefined) continue;
-      taken.push({ name, windowStartMs: entry.windowStartMs, count: entry.untold });
-      entry.untold = 0;
+      taken.push({ name, windowStartMs: entry.windowStartMs, count: entry.unshared });
+      entry.unshared = 0;
     }
-    this.#untold.clear();
+    this.#unshared.clear();
     return taken;
   }
 
-  keepUntold(counts: readonly WindowCount[]): void {
+  restoreUnshared(counts: readonly WindowCount[]): void {
     for (const { name, windowStartMs, count } of counts) {
       const entry = this.#entries.get(name);
       if (entry?.windowStartMs !== windowStartMs) continue;
-      entry.untold += count;
-      this.#untold.add(name);
+      entry.unshared += count;
+      this.#unshared.add(name);
     }
   }
 
-  /** @param totals what all replicas have told, this one's last included */
+  /** @param totals shared by all replicas, including the last counts of this replica */
   learn(totals: readonly WindowCount[]): void {
     for (const { name, windowStartMs, count } of totals) {
       const entry = this.#entries.get(name);
-      if (entry?.windowStartMs === windowStartMs) entry.count = count + entry.untold;
+      if (entry?.windowStartMs === windowStartMs) entry.count = count + entry.unshared;
     }
   }
 
@@ -124,6 +124,6 @@ export class WindowCounts {
     const [oldest] = this.#entries.keys();
     if (oldest === undefined) return;
     this.#entries.delete(oldest);
-    this.#untold.delete(oldest);
+    this.#unshared.delete(oldest);
   }
 }

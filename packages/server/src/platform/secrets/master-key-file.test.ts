@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createLog } from "../log.ts";
-import { readOrMakeMasterKey } from "./master-key-file.ts";
+import { readOrCreateMasterKey } from "./master-key-file.ts";
 
 const log = createLog("silent");
 let folder: string;
@@ -15,34 +15,34 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 test("a new data folder gets a key that only its owner can read", async () => {
-  const made = await readOrMakeMasterKey(folder, log);
-  expect(made).toMatchObject({ made: true, path: join(folder, "master-key") });
-  expect(made.key).toHaveLength(32);
-  expect((await stat(made.path)).mode & 0o777).toBe(0o600);
+  const created = await readOrCreateMasterKey(folder, log);
+  expect(created).toMatchObject({ created: true, path: join(folder, "master-key") });
+  expect(created.key).toHaveLength(32);
+  expect((await stat(created.path)).mode & 0o777).toBe(0o600);
   expect(await readdir(folder)).toEqual(["master-key"]);
 });
 
-test("the key stays the same from then on", async () => {
-  const { key } = await readOrMakeMasterKey(folder, log);
-  expect(await readOrMakeMasterKey(folder, log)).toMatchObject({ key, made: false });
+test("the key then stays the same", async () => {
+  const { key } = await readOrCreateMasterKey(folder, log);
+  expect(await readOrCreateMasterKey(folder, log)).toMatchObject({ key, created: false });
 });
 
-test("a file without a key is refused and left as it is", async () => {
+test("a file without a key is rejected and left unchanged", async () => {
   const path = join(folder, "master-key");
   await writeFile(path, "c2VjcmV0");
-  await expect(readOrMakeMasterKey(folder, log)).rejects.toThrow(
+  await expect(readOrCreateMasterKey(folder, log)).rejects.toThrow(
     expect.objectContaining({
-      message: expect.stringMatching(/master-key does not hold 32 bytes in base64\.$/),
+      message: expect.stringMatching(/master-key does not contain 32 bytes in base64\.$/),
       remedy: expect.stringContaining("backup"),
     }),
   );
   expect(await readFile(path, "utf8")).toBe("c2VjcmV0");
 });
 
-test("a key that other users can read is warned of", async () => {
-  const { path } = await readOrMakeMasterKey(folder, log);
+test("a warning is logged for a key that other users can read", async () => {
+  const { path } = await readOrCreateMasterKey(folder, log);
   await chmod(path, 0o644);
   const warn = vi.spyOn(log, "warn");
-  await readOrMakeMasterKey(folder, log);
+  await readOrCreateMasterKey(folder, log);
   expect(warn).toHaveBeenCalledWith({ path }, expect.stringContaining("chmod 600"));
 });

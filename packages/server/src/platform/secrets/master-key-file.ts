@@ -9,17 +9,17 @@ export interface MasterKeyFile {
   readonly path: string;
   /** 32 bytes. */
   readonly key: Buffer;
-  /** Whether there was none before. */
-  readonly made: boolean;
+  /** Whether the key was created now. */
+  readonly created: boolean;
 }
 
 /**
- * Reads the master key in the data folder, or makes one. Whoever calls holds the folder's lock.
+ * Reads the master key in the data folder, or creates one. The caller must hold the folder's lock.
  *
- * @param dataDir a folder that exists
- * @throws StartError when the file is there but holds no key
+ * @param dataDir an existing folder
+ * @throws StartError if the file exists but contains no key
  */
-export async function readOrMakeMasterKey(dataDir: string, log: Log): Promise<MasterKeyFile> {
+export async function readOrCreateMasterKey(dataDir: string, log: Log): Promise<MasterKeyFile> {
   return (await readMasterKey(dataDir, log)) ?? makeMasterKey(dataDir, pathIn(dataDir));
 }
 
@@ -28,9 +28,9 @@ function pathIn(dataDir: string): string {
 }
 
 /**
- * Reads the master key in the data folder; undefined when there is none.
+ * Reads the master key in the data folder; undefined if there is none.
  *
- * @throws StartError when the file is there but holds no key
+ * @throws StartError if the file exists but contains no key
  */
 export async function readMasterKey(dataDir: string, log: Log): Promise<MasterKeyFile | undefined> {
   const path = pathIn(dataDir);
@@ -39,13 +39,13 @@ export async function readMasterKey(dataDir: string, log: Log): Promise<MasterKe
   const key = parseMasterKey(text.trim());
   if (key === undefined) {
     throw new StartError(
-      `The file ${path} does not hold 32 bytes in base64.`,
-      "Put it back from a backup. Without it, the stored gateway tokens cannot be read again.",
+      `The file ${path} does not contain 32 bytes in base64.`,
+      "Restore the file from a backup. Without the key, stored gateway tokens cannot be decrypted.",
     );
   }
   const { mode } = await stat(path);
-  if ((mode & 0o077) !== 0) log.warn({ path }, "other users of this machine can read the master key: chmod 600 it");
-  return { path, key, made: false };
+  if ((mode & 0o077) !== 0) log.warn({ path }, "master key file is readable by other users; run chmod 600");
+  return { path, key, created: false };
 }
 
 async function readIfExists(path: string): Promise<string | undefined> {
@@ -53,12 +53,12 @@ async function readIfExists(path: string): Promise<string | undefined> {
     return await readFile(path, "utf8");
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") return undefined;
-    const remedy = `Let the user that runs Gatehouse read it, or set GATEHOUSE_MASTER_KEY.`;
+    const remedy = `Make the file readable for the user that runs Gatehouse, or set GATEHOUSE_MASTER_KEY.`;
     throw new StartError(`Cannot read the master key: ${String(error)}`, remedy, { cause: error });
   }
 }
 
-/** It is on the disk, whole, before anything is encrypted with it. */
+/** Writes the key to disk completely before anything is encrypted with it. */
 async function makeMasterKey(dataDir: string, path: string): Promise<MasterKeyFile> {
   const text = generateMasterKey();
   const unfinished = `${path}.unfinished`;
@@ -76,5 +76,5 @@ async function makeMasterKey(dataDir: string, path: string): Promise<MasterKeyFi
   } finally {
     await folder.close();
   }
-  return { path, key: Buffer.from(text, "base64"), made: true };
+  return { path, key: Buffer.from(text, "base64"), created: true };
 }

@@ -16,17 +16,17 @@ describe("a secret box", () => {
     );
   });
 
-  test("seals the same text differently each time, and never shows it", () => {
+  test("encrypts the same text differently each time, and never reveals it", () => {
     const [one, two] = [box.seal("the secret", context), box.seal("the secret", context)];
     expect(one.equals(two)).toBe(false);
     expect(one.includes("the secret")).toBe(false);
   });
 
-  test("does not open what was moved to another record", () => {
+  test("does not decrypt a text that was moved to another record", () => {
     expect(() => box.open(box.seal("secret", context), "gateway:tenant:other")).toThrow();
   });
 
-  test("does not open what was changed in any byte, or cut short", () => {
+  test("does not decrypt a text with any changed or missing byte", () => {
     const sealed = box.seal("secret", context);
     for (let at = 0; at < sealed.length; at += 1) {
       const changed = Buffer.from(sealed);
@@ -39,7 +39,7 @@ describe("a secret box", () => {
   test.each([
     ["another master key", createSecretBox(Buffer.alloc(32, 2), "gateway-token")],
     ["another purpose", createSecretBox(masterKey, "idempotent-reply")],
-  ])("does not open what was sealed for %s", (_what, other) => {
+  ])("does not decrypt a text that was encrypted for %s", (_what, other) => {
     expect(() => box.open(other.seal("secret", context), context)).toThrow();
   });
 });
@@ -49,7 +49,7 @@ describe("a master key", () => {
     expect(parseMasterKey(generateMasterKey())).toHaveLength(32);
   });
 
-  test("may lack its padding", () => {
+  test("can lack its padding", () => {
     expect(parseMasterKey(masterKey.toString("base64").replace("=", ""))).toEqual(masterKey);
   });
 
@@ -59,7 +59,7 @@ describe("a master key", () => {
     ["too long", Buffer.alloc(33).toString("base64")],
     ["not base64", "!".repeat(44)],
     ["with a line break", `${masterKey.toString("base64")}\n`],
-  ])("that is %s is refused", (_what, text) => {
+  ])("that is %s is rejected", (_what, text) => {
     expect(parseMasterKey(text)).toBeUndefined();
   });
 });

@@ -5,14 +5,14 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * Encrypts what Gatehouse must be able to show again: gateway tokens, stored replies. AES-256-GCM (NIST SP 800-38D) with
- * a key for each purpose derived from the master key (HKDF, RFC 5869), a random nonce, and the record's identity as
- * additional data, so that a ciphertext moved to another row does not decrypt.
+ * Encrypts secrets that Gatehouse must be able to show again: gateway tokens and stored replies. AES-256-GCM (NIST SP
+ * 800-38D) with a key for each purpose derived from the master key (HKDF, RFC 5869), a random nonce, and the record's
+ * identity as additional data. A ciphertext that is moved to another row therefore does not decrypt.
  */
 export interface SecretBox {
-  /** @param context what the secret belongs to, such as `gateway:<tenant>:<id>` */
+  /** @param context the owner of the secret, such as `gateway:<tenant>:<id>` */
   seal(plaintext: string, context: string): Buffer;
-  /** @throws when the ciphertext was changed, moved, or made under another master key */
+  /** @throws if the ciphertext was changed, moved, or encrypted with another master key */
   open(ciphertext: Buffer, context: string): string;
 }
 
@@ -24,8 +24,10 @@ export type SecretPurpose =
   | "webhook-secret";
 
 /**
+ * Parses a master key.
+ *
  * @param text 32 bytes in base64
- * @returns the key, or undefined when the text is something else
+ * @returns undefined for any other text
  */
 export function parseMasterKey(text: string): Buffer | undefined {
   const key = Buffer.from(text, "base64");
@@ -34,14 +36,16 @@ export function parseMasterKey(text: string): Buffer | undefined {
     : undefined;
 }
 
-/** Makes a new master key, in base64. */
+/** Generates a master key in base64. */
 export function generateMasterKey(): string {
   return randomBytes(keyBytes).toString("base64");
 }
 
 /**
+ * Creates the box of a purpose.
+ *
  * @param masterKey 32 bytes
- * @param purpose what the box is for; boxes of different purposes cannot open each other's secrets
+ * @param purpose of the box; boxes of different purposes cannot decrypt each other's secrets
  */
 export function createSecretBox(masterKey: Buffer, purpose: SecretPurpose): SecretBox {
   const key = Buffer.from(hkdfSync("sha256", masterKey, "", `gatehouse/${purpose}/v1`, keyBytes));

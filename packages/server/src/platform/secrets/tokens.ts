@@ -2,8 +2,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 /**
- * The kinds of token, by what they start with. The prefixes are fixed and unusual, so that secret scanners can find leaked
- * tokens: `gatehouse_(key|gw|device|op|session)_[0-9A-Za-z]{49}`.
+ * The kinds of tokens with their prefixes. The prefixes are fixed and distinctive, so that secret scanners can find
+ * leaked tokens: `gatehouse_(key|gw|device|op|session)_[0-9A-Za-z]{49}`.
  */
 export const tokenPrefixes = {
   apiKey: "gatehouse_key_",
@@ -30,24 +30,27 @@ function checksum(text: string): string {
   return base62(BigInt(crc32(text)), checksumCharacters);
 }
 
-/** Makes a token: prefix, 256 random bits in base 62, and a CRC-32 of both, which tells a typing error from a wrong key. */
+/**
+ * Generates a token: prefix, 256 random bits in base 62, and a CRC-32 of both, which distinguishes a typing error from
+ * an unknown token.
+ */
 export function generateToken(prefix: string): string {
   const secret = base62(BigInt(`0x${randomBytes(secretBytes).toString("hex")}`), secretCharacters);
   return prefix + secret + checksum(prefix + secret);
 }
 
-/** Whether a text that starts like one of our tokens is whole. Says nothing of whether it is valid. */
+/** Whether a text with a token prefix is complete. A complete token is not necessarily valid. */
 export function isWholeToken(text: string, prefix: string): boolean {
   if (text.length !== prefix.length + secretCharacters + checksumCharacters) return false;
   return checksum(text.slice(0, -checksumCharacters)) === text.slice(-checksumCharacters);
 }
 
-/** The SHA-256 of a token. Tokens have 256 random bits, so a fast hash is enough (no dictionary can hold them). */
+/** The SHA-256 of a token. A fast hash is enough, because 256 random bits rule out dictionary attacks. */
 export function hashToken(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-/** The characters of a token that may be shown, to recognise it by. */
+/** The first characters of a token, which can be shown to identify it. */
 export function visiblePrefix(token: string): string {
   const prefix = Object.values(tokenPrefixes).find((known) => token.startsWith(known));
   return prefix === undefined ? `${token.slice(0, 4)}…` : `${token.slice(0, prefix.length + 4)}…`;

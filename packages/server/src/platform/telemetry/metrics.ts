@@ -1,4 +1,6 @@
-/** What Prometheus is told. Loaded only where metrics are switched on. Every label has few values, whatever callers send. */
+/**
+ * Prometheus metrics. Loaded only if metrics are enabled. Every label has few values, regardless of what callers send.
+ */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { RequestOutcome } from "./request-outcome.ts";
 
@@ -8,21 +10,21 @@ export interface CacheState {
   readonly entries: number;
 }
 
-/** Where figures come from that others keep. All of them only rise, but for sizes and the lag. */
+/** Sources of figures that other modules maintain. All of them are counters, except sizes and the lag. */
 export interface MetricSources {
   readonly pool: () => { readonly size: number; readonly idle: number; readonly waiting: number };
-  /** How long ago this replica last knew all changes, in milliseconds. */
+  /** The time since this replica last knew all changes, in milliseconds. */
   readonly outboxLagMs: () => number;
   readonly caches: Readonly<Record<string, () => CacheState>>;
-  /** How many live streams of the audit record are open. */
+  /** The number of open live streams of the audit record. */
   readonly eventStreams: () => number;
-  /** Connections of gateways, and those of them that do not enforce yet what they should. */
+  /** The number of connected gateways, and of those that have not applied their configuration. */
   readonly gatewayLinks: () => { readonly connections: number; readonly unsettled: number };
-  /** Connections of devices, and those of them that do not have yet what they should. */
+  /** The number of connected devices, and of those that have not applied their configuration. */
   readonly deviceLinks: () => { readonly connections: number; readonly unsettled: number };
 }
 
-/** What came of one attempt to deliver a webhook's message. */
+/** The results of an attempt to deliver a webhook message. */
 export const attemptResults = ["delivered", "retried", "given-up"] as const;
 export type AttemptResult = (typeof attemptResults)[number];
 
@@ -32,15 +34,15 @@ export interface Metrics {
   requestEnded(outcome: RequestOutcome): void;
   auditEntriesWritten(count: number): void;
   webhookAttempted(result: AttemptResult): void;
-  /** A gateway enforces what it should, so long after it should have, in milliseconds. */
+  /** Records that a gateway applied its configuration, with the lag in milliseconds. */
   configurationApplied(lagMs: number): void;
-  /** A run of a background task, by its name, ended with an error. */
+  /** Records a failed run of a background task. */
   taskFailed(task: string): void;
-  /** Everything, in the text format of Prometheus. */
+  /** All metrics in the Prometheus text format. */
   text(): Promise<string>;
 }
 
-/** From half a millisecond, which a kept record takes, to the database's time limit, in seconds. */
+/** From half a millisecond, which a cached record takes, to the database's time limit, in seconds. */
 const durationBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
 
 const rateLimitOf: Readonly<Record<string, string>> = {
@@ -55,52 +57,52 @@ export function openMetrics(sources: MetricSources): Metrics {
   collectDefaultMetrics({ register: registry });
   const durations = new Histogram({
     name: "gatehouse_http_request_duration_seconds",
-    help: "How long requests took, by method, route template and status.",
+    help: "Duration of requests by method, route template and status.",
     labelNames: ["method", "route", "status"],
     buckets: durationBuckets,
     registers,
   });
   const inFlight = new Gauge({
     name: "gatehouse_http_requests_in_flight",
-    help: "Requests that are being answered.",
+    help: "Requests in progress.",
     registers,
   });
   const limited = new Counter({
     name: "gatehouse_rate_limited_requests_total",
-    help: "Requests answered 429, by what had reached its limit: the key, or the address.",
+    help: "Requests rejected with 429, by the exceeded limit: key or address.",
     labelNames: ["limit"],
     registers,
   });
   const rejected = new Counter({
     name: "gatehouse_rejected_authentications_total",
-    help: "Requests without a key that could be accepted, by error code.",
+    help: "Failed authentications by error code.",
     labelNames: ["code"],
     registers,
   });
   const auditEntries = new Counter({
     name: "gatehouse_audit_entries_total",
-    help: "Audit entries that this replica wrote.",
+    help: "Audit entries written by this replica.",
     registers,
   });
   const attempts = new Counter({
     name: "gatehouse_webhook_attempts_total",
-    help: "Attempts to deliver webhooks' messages that this replica made, by what came of them.",
+    help: "Attempts of this replica to deliver webhook messages, by result.",
     labelNames: ["result"],
     registers,
   });
   const configurationLags = new Histogram({
     name: "gatehouse_gateway_configuration_lag_seconds",
-    help: "How long it took until a gateway said that it enforces what it should.",
+    help: "Time until a gateway confirmed its configuration.",
     buckets: durationBuckets,
     registers,
   });
   const taskFailures = new Counter({
     name: "gatehouse_task_failures_total",
-    help: "Runs of background tasks that ended with an error, by task.",
+    help: "Failed runs of background tasks, by task.",
     labelNames: ["task"],
     registers,
   });
-  // Known at once, so that alerts on their rise see the first one.
+  // Initialized, so that alerts on increases see the first event.
   for (const limit of Object.values(rateLimitOf)) limited.inc({ limit }, 0);
   for (const code of rejections) rejected.inc({ code }, 0);
   for (const result of attemptResults) attempts.inc({ result }, 0);
@@ -124,14 +126,14 @@ export function openMetrics(sources: MetricSources): Metrics {
   };
 }
 
-/** Figures that are asked for when somebody looks. */
+/** Gauges whose values are collected on each scrape. */
 function gaugesOf(
   { pool, outboxLagMs, caches, eventStreams, gatewayLinks, deviceLinks }: MetricSources,
   registers: Registry[],
 ): void {
   new Gauge({
     name: "gatehouse_database_connections",
-    help: "Connections to the database, by state.",
+    help: "Database connections by state.",
     labelNames: ["state"],
     registers,
     collect() {
@@ -142,7 +144,7 @@ function gaugesOf(
   });
   new Gauge({
     name: "gatehouse_database_requests_waiting",
-    help: "Transactions that wait for a connection.",
+    help: "Transactions waiting for a connection.",
     registers,
     collect() {
       this.set(pool().waiting);
@@ -150,7 +152,7 @@ function gaugesOf(
   });
   new Gauge({
     name: "gatehouse_outbox_lag_seconds",
-    help: "How long ago this replica last knew all changes of all replicas.",
+    help: "Time since this replica last knew all changes of all replicas.",
     registers,
     collect() {
       this.set(outboxLagMs() / 1000);
@@ -158,7 +160,7 @@ function gaugesOf(
   });
   new Gauge({
     name: "gatehouse_event_streams",
-    help: "Live streams of audit records that are open.",
+    help: "Open live streams of audit records.",
     registers,
     collect() {
       this.set(eventStreams());
@@ -166,7 +168,7 @@ function gaugesOf(
   });
   new Gauge({
     name: "gatehouse_gateway_links",
-    help: "Gateways that are connected to this replica.",
+    help: "Gateways connected to this replica.",
     registers,
     collect() {
       this.set(gatewayLinks().connections);
@@ -174,7 +176,7 @@ function gaugesOf(
   });
   new Gauge({
     name: "gatehouse_gateway_links_unsettled",
-    help: "Gateways connected to this replica that do not enforce yet what they should.",
+    help: "Gateways connected to this replica that have not applied their configuration yet.",
     registers,
     collect() {
       this.set(gatewayLinks().unsettled);
@@ -182,7 +184,7 @@ function gaugesOf(
   });
   new Gauge({
     name: "gatehouse_device_links",
-    help: "Devices that are connected to this replica.",
+    help: "Devices connected to this replica.",
     registers,
     collect() {
       this.set(deviceLinks().connections);
@@ -190,7 +192,7 @@ function gaugesOf(
   });
   new Gauge({
     name: "gatehouse_device_links_unsettled",
-    help: "Devices connected to this replica that do not use yet what they should.",
+    help: "Devices connected to this replica that have not applied their configuration yet.",
     registers,
     collect() {
       this.set(deviceLinks().unsettled);
@@ -198,7 +200,7 @@ function gaugesOf(
   });
   new Gauge({
     name: "gatehouse_cache_entries",
-    help: "What is remembered, by cache.",
+    help: "Cache entries by cache.",
     labelNames: ["cache"],
     registers,
     collect() {
@@ -207,7 +209,7 @@ function gaugesOf(
   });
   new Counter({
     name: "gatehouse_cache_lookups_total",
-    help: "Look-ups, by cache and whether what was remembered could be used.",
+    help: "Cache lookups by cache and result.",
     labelNames: ["cache", "result"],
     registers,
     collect() {

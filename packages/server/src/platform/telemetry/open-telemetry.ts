@@ -1,6 +1,6 @@
 /**
- * Traces by OpenTelemetry, sent by OTLP over HTTP. The libraries read the OTEL_… variables by themselves. Spans are handed
- * on by an AsyncLocalStorage of our own, and nothing is registered globally.
+ * OpenTelemetry traces, sent with OTLP over HTTP. The libraries read the OTEL_… variables themselves. Spans are
+ * propagated with Gatehouse's own AsyncLocalStorage, and nothing is registered globally.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
@@ -11,7 +11,7 @@ import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trac
 import type { RequestOutcome } from "./request-outcome.ts";
 import type { RequestSpan, Tracing } from "./tracing.ts";
 
-/** How long stopping waits for a collector, in milliseconds. */
+/** How long a stop waits for the collector, in milliseconds. */
 const closeTimeoutMs = 3_000;
 
 const headerGetter = {
@@ -24,7 +24,7 @@ const headerGetter = {
 
 export function openTracing(): Tracing {
   const provider = new BasicTracerProvider({
-    // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES have the last word.
+    // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     resource: defaultResource()
       .merge(resourceFromAttributes({ "service.name": "gatehouse" }))
       .merge(detectResources({ detectors: [envDetector] })),
@@ -64,7 +64,7 @@ function requestSpan(span: Span, current: AsyncLocalStorage<Span>): RequestSpan 
   };
 }
 
-/** Names of OpenTelemetry's semantic conventions where they have one. */
+/** Uses the names of OpenTelemetry's semantic conventions if there are any. */
 function attributesOf({ requestId, method, route, status, tenantId, actorId, code }: RequestOutcome) {
   return {
     "http.request.method": method,
@@ -82,7 +82,7 @@ function startQuery(tracer: Tracer, parent: Span | undefined, name: string): Ret
   const attributes = { "db.system.name": "postgresql", "db.query.summary": name };
   const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, trace.setSpan(ROOT_CONTEXT, parent));
   return (error) => {
-    // The error's message may quote values.
+    // The error's message can quote values.
     if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
     span.end();
   };

@@ -1,18 +1,21 @@
-/** What is told of a request once it is over. Nothing in it is a secret, and nothing is what somebody searched for or sent. */
+/** The observable outcome of a request. It contains no secrets, search terms or bodies. */
 export interface RequestOutcome {
   readonly requestId: string;
   readonly method: string;
-  /** The template, `/tenants/users/{id}`: a path holds ids, and a query string may hold e-mail addresses. */
+  /**
+   * The route template such as `/tenants/users/{id}`. Paths contain ids, and query strings can contain e-mail
+   * addresses.
+   */
   readonly route: string;
-  /** 499 where the caller left before there was an answer. */
+  /** The status; 499 if the client disconnected before the response. */
   readonly status: number;
   readonly durationMs: number;
-  /** Undefined for the operator, and for callers who proved nothing. */
+  /** Undefined for the operator and for unauthenticated callers. */
   readonly tenantId: string | undefined;
-  /** The API key's id, or `operator`; undefined for callers who proved nothing. */
+  /** Id of the API key, or `operator`; undefined for unauthenticated callers. */
   readonly actorId: string | undefined;
-  /** The error's code, where there was one. */
+  /** The error code, if any. */
   readonly code: string | undefined;
-  /** Whether the caller left before it had the whole answer. */
+  /** Whether the client disconnected before the end of the response. */
   readonly aborted: boolean;
 }

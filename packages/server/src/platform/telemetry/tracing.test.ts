@@ -16,7 +16,7 @@ interface OtlpSpan {
   readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
 }
 
-/** Takes what an OpenTelemetry collector would take. */
+/** A fake OpenTelemetry collector. */
 let collector: Server;
 let received: { readonly path: string; readonly body: string }[];
 let endpoint: string;
@@ -89,7 +89,7 @@ test("spans of requests and their queries go to the collector, with ids and with
   ).toBe(true);
 });
 
-test("a malformed traceparent starts a trace of its own", async () => {
+test("a malformed traceparent starts a new trace", async () => {
   const tracing = await startTracing(process.env);
   const server = await startTestServer({ settings: { tracing } });
   await server.client(undefined).get("/docs", { traceparent: "00-nonsense-01" });
@@ -99,7 +99,7 @@ test("a malformed traceparent starts a trace of its own", async () => {
   expect(span?.parentSpanId ?? "").toBe("");
 });
 
-test("stopping does not wait for a collector that is away", async () => {
+test("stopping does not wait for an unavailable collector", async () => {
   collector.close();
   const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
   tracing?.startRequest("GET", {}).end({

@@ -1,5 +1,5 @@
-// A whole Gatehouse in a process of its own, to be killed. It loads the program, waits until its parent says with which
-// settings it may start, and reports where it serves.
+// A complete server in its own process, to be killed. It loads the program, waits for its settings from its parent, and
+// reports its address.
 import { once } from "node:events";
 import { register } from "node:module";
 

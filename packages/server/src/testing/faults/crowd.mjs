@@ -1,12 +1,12 @@
-// A crowd of clients in a process of its own, whose file descriptors are its own too: opens connections, keeps them
-// idle, sends a request on some of them, and reports to its parent what came of it.
+// A crowd of clients in its own process with its own file descriptors: opens idle connections, sends requests on some
+// of them, and reports the results to its parent.
 import { once } from "node:events";
 import { connect } from "node:net";
 
 const [port = 0, connections = 0, requests = 0] = process.argv.slice(2).map(Number);
 const atATime = 500;
 
-/** Opens a connection, however often the first packet is lost to a full backlog. */
+/** Opens a connection, even if a full backlog drops the first packets. */
 async function open() {
   for (let attempt = 1; ; attempt += 1) {
     const socket = connect(port, "127.0.0.1");
@@ -33,7 +33,7 @@ while (sockets.length < connections) {
 }
 process.send({ open: sockets.filter((socket) => socket.readyState === "open").length });
 
-// The parent looks at the server, then wants to know about the crowd.
+// The parent examines the server, then asks for the results.
 await once(process, "message");
 const step = Math.max(1, Math.floor(sockets.length / requests));
 const asked = sockets.filter((_, index) => index % step === 0);

@@ -1,4 +1,4 @@
-/** Stands between a server and its PostgreSQL, and can be cut, or hang, as networks and machines do. */
+/** A proxy between a server and its PostgreSQL that can cut connections or hang. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type NetConnectOpts, type Server, type Socket } from "node:net";
 import pg from "pg";
@@ -16,7 +16,7 @@ export class DatabaseProxy {
     this.#server = createServer((client) => this.#forward(client));
   }
 
-  /** @returns the proxy, and how to reach the database through it */
+  /** Starts a proxy. Returns it with the connection through it. */
   static async start(
     database: Connection,
   ): Promise<{ readonly proxy: DatabaseProxy; readonly connection: Connection }> {
@@ -26,20 +26,20 @@ export class DatabaseProxy {
     return { proxy, connection: { ...throughPort(database, proxy.#port) } };
   }
 
-  /** Ends every connection and takes no more: the machine is gone. */
+  /** Closes every connection and accepts no more, as if the machine had failed. */
   async cut(): Promise<void> {
     this.#endConnections();
     this.#server.close();
     if (this.#server.listening) await once(this.#server, "close");
   }
 
-  /** Takes connections, and what comes on them, but passes nothing on. */
+  /** Accepts connections and data, but forwards nothing. */
   hang(): void {
     this.#hanging = true;
     for (const socket of this.#sockets) socket.pause();
   }
 
-  /** Ends the connections that there are; new ones are taken. */
+  /** Closes the existing connections; new ones are accepted. */
   breakConnections(): void {
     this.#endConnections();
   }

@@ -1,7 +1,7 @@
-/** What must hold of a tenant's rows whenever no command is running, whatever has happened before. */
+/** Invariants of a tenant's rows that hold whenever no command is running. */
 import type pg from "pg";
 
-/** Each finds what breaks it. `$1` is the tenant. */
+/** Queries that find violations. `$1` is the tenant. */
 const invariants: Readonly<Record<string, string>> = {
   "a resource has its making in the record once": everyRecordWasMade("resources", "resource"),
   "a protocol has its making in the record once": everyRecordWasMade("protocols", "protocol", "type = 'CUSTOM'"),
@@ -56,7 +56,7 @@ function everyRecordWasMade(table: string, type: string, condition = "true"): st
      WHERE tenant_id = $1 AND target_type = '${type}' AND target_id = item.id AND before IS NULL)`;
 }
 
-/** @returns what breaks the invariants, by their names; nothing when all is well */
+/** Returns the violations by the name of the invariant; empty if there are none. */
 export async function brokenInvariants(client: pg.Client, tenantId: string): Promise<Record<string, unknown[]>> {
   const broken: Record<string, unknown[]> = {};
   for (const [name, text] of Object.entries(invariants)) {

@@ -1,4 +1,4 @@
-/** A TCP connection on which a test says what it likes, HTTP or not. */
+/** A TCP connection on which a test sends arbitrary bytes. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { Problem } from "@gatehouse/contract/problem";
@@ -17,7 +17,7 @@ export class RawConnection {
     socket.on("data", (text: string) => {
       this.#received += text;
     });
-    // A server that has said its last word resets what still comes.
+    // A server that has closed its side resets further data.
     socket.on("error", () => undefined);
   }
 
@@ -31,26 +31,30 @@ export class RawConnection {
     return this.#received;
   }
 
-  /** @returns once the bytes have left, or the connection has ended */
+  /** Resolves when the bytes are sent or the connection has closed. */
   async write(bytes: string | Buffer): Promise<void> {
     await new Promise<void>((resolve) => this.socket.write(bytes, () => resolve()));
   }
 
-  /** What was received when the server has closed the connection. */
+  /** All received data, after the server has closed the connection. */
   async whole(): Promise<string> {
     if (!this.socket.closed) await once(this.socket, "close");
     return this.#received;
   }
 }
 
-/** Sends the bytes on a connection of their own. @returns all that is answered until the server closes it */
+/**
+ * Sends the bytes on a new connection.
+ *
+ * @returns everything received until the server closes the connection
+ */
 export async function exchange(port: number, ...pieces: readonly (string | Buffer)[]): Promise<string> {
   const connection = await RawConnection.open(port);
   for (const piece of pieces) await connection.write(piece);
   return connection.whole();
 }
 
-/** A request as it goes over the wire; its connection is closed after the answer. */
+/** A raw request that closes its connection after the response. */
 export function request(start: string, headers: Readonly<Record<string, string>> = {}, body = ""): string {
   const lines = Object.entries({ host: "localhost", connection: "close", ...headers }).map(
     ([name, value]) => `${name}: ${value}`,
@@ -58,7 +62,7 @@ export function request(start: string, headers: Readonly<Record<string, string>>
   return `${start} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n${body}`;
 }
 
-/** Checks that an answer is a well-formed problem, and gives its status and code. */
+/** Checks that a response is a well-formed problem, and returns its status and code. */
 export function problemIn(answer: string): { readonly status: number; readonly code: string } {
   const [head = "", body = ""] = answer.split("\r\n\r\n", 2);
   expect(head).toMatch(/^content-type: application\/problem\+json/im);

@@ -1,10 +1,10 @@
-/** Makes up what lists are asked for, out of their declarations and of the values that are there. */
+/** Generates list queries from the declarations of lists and the existing values. */
 import { type FieldKind, type FilterOperator, type ListDeclaration, operatorsFor } from "@gatehouse/contract/list";
 import fc from "fast-check";
 import { type AskedFilter, type AskedList, type Listed, valuesAt } from "./list-reference.ts";
 
 export interface Question extends AskedList {
-  /** Which of the two spellings the parameters have. */
+  /** Whether the page parameters are written with brackets. */
   readonly bracketed: boolean;
 }
 
@@ -13,7 +13,7 @@ const someText = fc.oneof(
   fc.string({ unit: fc.constantFrom("a", "B", "%", "_", "\\", "é", "x", " ", "'"), maxLength: 8 }),
 );
 
-/** Text that is there, as it is or a little different. */
+/** An existing text, unchanged or slightly changed. */
 function textLike(there: fc.Arbitrary<string>): fc.Arbitrary<string> {
   return fc.oneof(
     { weight: 4, arbitrary: there },
@@ -34,7 +34,7 @@ function patternLike(text: fc.Arbitrary<string>): fc.Arbitrary<string> {
   );
 }
 
-/** A time that is there, or just beside one, in UTC or in another zone. */
+/** An existing time or one close to it, in UTC or another zone. */
 function timeLike(there: fc.Arbitrary<string>): fc.Arbitrary<string> {
   return fc.tuple(there, fc.constantFrom(-1, 0, 0, 1, 1000), fc.boolean()).map(([time, aside, elsewhere]) => {
     const moment = Date.parse(time) + aside;
@@ -95,7 +95,7 @@ function filterOf(list: ListDeclaration, everything: readonly Listed[]): fc.Arbi
     });
 }
 
-/** @param everything the list's records, whose values filters ask for */
+/** @param everything the list's records, whose values the filters use */
 export function questionsOf(list: ListDeclaration, everything: readonly Listed[]): fc.Arbitrary<Question> {
   return fc.record({
     filters: fc.oneof(

@@ -1,4 +1,4 @@
-/** What a list should answer, found the naive way: by looking at every record as the API itself shows it. */
+/** A naive reference for lists, which examines every record as the API shows it. */
 import { type FieldKind, type FilterOperator, type ListDeclaration, operatorsFor } from "@gatehouse/contract/list";
 
 /** A record of a list. */
@@ -17,7 +17,7 @@ export interface AskedSorting {
   readonly descending: boolean;
 }
 
-/** What a list is asked for. */
+/** The query of a list. */
 export interface AskedList {
   readonly filters: readonly AskedFilter[];
   readonly sorting: readonly AskedSorting[];
@@ -25,10 +25,10 @@ export interface AskedList {
   readonly offset: number;
 }
 
-/** Fields that are compared without regard to case by every operator (decision 0009). */
+/** Fields that every operator compares case-insensitively (decision 0009). */
 const caselessFields: ReadonlySet<string> = new Set(["email"]);
 
-/** Every value that a record has at a path such as `addresses.protocols.id`; none where something on the way is absent. */
+/** Every value of a record at a path such as `addresses.protocols.id`; empty if part of the path is missing. */
 export function valuesAt(record: unknown, field: string): readonly (string | number | boolean)[] {
   let found: unknown[] = [record];
   for (const name of field.split(".")) {
@@ -37,17 +37,17 @@ export function valuesAt(record: unknown, field: string): readonly (string | num
       return next === undefined || next === null ? [] : next;
     });
   }
-  return found as (string | number | boolean)[]; // what fields that can be filtered and sorted by hold
+  return found as (string | number | boolean)[]; // the type of fields that can be filtered and sorted
 }
 
-/** Lower case, one code point for another. */
+/** Lower case, code point by code point. */
 function folded(text: string): string {
   return [...text]
     .map((character) => [character.toLowerCase(), character].find((form) => [...form].length === 1))
     .join("");
 }
 
-/** By code point, as PostgreSQL's collation "C" compares. */
+/** Compares by code point, like PostgreSQL's collation "C". */
 function compareText(one: string, two: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(two));
 }
@@ -59,7 +59,7 @@ function alike(value: string, pattern: string): boolean {
   return new RegExp(`^${parts.join(".*")}$`, "su").test(folded(value));
 }
 
-/** How a value of a record compares with the text of a filter: equal or not, and in order. */
+/** Compares a record's value with the text of a filter: equality and order. */
 function comparison(
   field: string,
   { kind }: FieldKind,
@@ -84,7 +84,7 @@ function comparison(
 function meets(list: ListDeclaration, record: Listed, { field, operator, text }: AskedFilter): boolean {
   const kind = list.filter[field];
   if (kind === undefined || !operatorsFor(kind).includes(operator))
-    throw new Error(`${operator} of ${field} is no filter`);
+    throw new Error(`${operator} of ${field} is not a filter`);
   const { same, order } = comparison(field, kind);
   const values = valuesAt(record, field).map(String);
   const isOneOf = (texts: readonly string[]) => values.some((value) => texts.some((one) => same(value, one) === 0));
@@ -111,7 +111,7 @@ function meets(list: ListDeclaration, record: Listed, { field, operator, text }:
   }
 }
 
-/** Ascending; an absent value comes last. */
+/** Compares in ascending order; missing values come last. */
 function compareAt(field: string, one: Listed, two: Listed): number {
   const [first] = valuesAt(one, field);
   const [second] = valuesAt(two, field);
@@ -133,7 +133,7 @@ export function expectedPage(list: ListDeclaration, everything: readonly Listed[
       const order = compareAt(field, one, two);
       if (order !== 0) return descending ? -order : order;
     }
-    // Entries of the audit record have places of their own, which come before their ids.
+    // Audit entries are ordered by position before id.
     return compareAt("position", one, two) || compareText(one.id, two.id);
   });
   const page = matching.slice(asked.offset, asked.offset + asked.limit);

@@ -1,4 +1,7 @@
-/** Fills a tenant with records that are hard on lists: alike but for case, tied, without values, full of wildcards. */
+/**
+ * Fills a tenant with records that are difficult for lists: equal except for case, tied, without values, or full of
+ * wildcards.
+ */
 import { resourceTypes } from "@gatehouse/contract/records/address";
 import { policyTypes } from "@gatehouse/contract/records/policy";
 import { expect } from "vitest";
@@ -6,7 +9,9 @@ import { setLastConnection } from "../last-connection.queries.ts";
 import { makeId, publicKey } from "../operations/test-records.ts";
 import type { TestReply, TestServer, TestTenant } from "../test-server.ts";
 
-/** Names that are alike but for case, or mean something to LIKE, SQL, JSON, URLs, comma lists or sort orders. */
+/**
+ * Names that differ only in case, or that are special in LIKE, SQL, JSON, URLs, comma-separated lists or sort orders.
+ */
 const trickyNames = [
   ..."alpha|Alpha|ALPHA|alpha 1|alpha 10|alpha 2|alpha-1|alpha_1|alphaX1|Beta|beta|BETA|beta's|beta''s".split("|"),
   ...'beta"s|100%|100 %|%|%%|_|__|a_c|abc|a%c|a\\c|a\\\\c|\\|\\%|a,b|,|a, b|null|NULL|true|0|00|1e3'.split("|"),
@@ -22,12 +27,12 @@ async function done(reply: Promise<TestReply>): Promise<TestReply["body"]> {
   return body;
 }
 
-/** Every subset of a few ids, over and over. */
+/** Cycles through all subsets of a few ids. */
 function subset(ids: readonly string[], number: number): string[] {
   return ids.slice(0, 5).filter((_, bit) => (number >> bit) % 2 === 1);
 }
 
-/** Some of the names, each kind of record its own. */
+/** A range of the names, different for each kind of record. */
 function namesFrom(start: number, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => trickyNames[(start + index * 3) % trickyNames.length] ?? "name");
 }
@@ -39,7 +44,7 @@ export async function seedLists(server: TestServer, tenant: TestTenant): Promise
   const resources = await seedResources(tenant);
   await seedPolicies(tenant, { groups, users, devices, resources });
   await seedAccessTests(tenant, { groups, users, devices, resources });
-  // After the policies, so that they lose a user too; the user's devices stay, deactivated and without one.
+  // After the policies, so that they lose a user too. The user's devices remain, deactivated and without a user.
   for (const id of users.slice(0, 2)) await done(tenant.client.delete(`/tenants/users/${id}`));
 }
 
@@ -79,7 +84,7 @@ async function seedUsers(
     await done(client.put(path, names));
     if (index % 3 === 0) await done(client.patch(`${path}/roles`, { addedRoles: subset(roles, index) }));
     if (index % 8 === 1) await done(client.patch(`${path}/deactivate`));
-    // Some at the same moment.
+    // Some have the same time.
     const at = new Date(Date.UTC(2026, 0, 1 + (index % 6), 12, 0, 0, index % 2));
     if (index % 4 !== 2) await setLastConnection(server, tenantId, "users", id, at);
   }

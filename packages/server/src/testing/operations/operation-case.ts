@@ -1,10 +1,10 @@
-/** What the generated tests need to know of an operation beside its declaration: how to call it so that it succeeds. */
+/** Test cases of operations: how to call an operation so that it succeeds. */
 import type { ErrorCode } from "@gatehouse/contract/errors";
 import type { Operation } from "@gatehouse/contract/operation";
 import type { TestClient, TestServer, TestTenant } from "../test-server.ts";
 import type { RecordNoun } from "./test-records.ts";
 
-/** Who takes part in a test. */
+/** The actors of a test. */
 export interface Actors {
   readonly tenant: TestTenant;
   readonly operator: TestClient;
@@ -13,34 +13,34 @@ export interface Actors {
 /** Path parameters, query and body of a request. */
 export interface OperationRequest {
   readonly parameters?: Readonly<Record<string, string>> | undefined;
-  /** What the query has to say for the request to succeed. */
+  /** Query parameters that the request requires. */
   readonly query?: Readonly<Record<string, string>> | undefined;
   readonly body?: unknown;
 }
 
-/** A field of a body that holds the id of another record. */
+/** A field of a body that contains the id of another record. */
 export interface BodyReference {
   /** JSON Pointer, with `*` in place of an index: `/groups/*`. */
   readonly field: string;
-  /** What the id should be an id of. */
+  /** The kind of record of the id. */
   readonly noun: RecordNoun;
-  /** A body that is valid but for the id in the field. */
+  /** A body that is valid except for the id in the field. */
   readonly body: (id: string) => unknown;
-  /** What an unknown id is answered with, `unknown_reference` where absent. */
+  /** The error for an unknown id; `unknown_reference` by default. */
   readonly code?: ErrorCode;
 }
 
 export interface OperationCase {
   readonly operation: Operation;
-  /** Makes what the operation acts on, and gives a request that succeeds; each time a different one. */
+  /** Creates the records that the operation needs, and returns a request that succeeds; a different one each time. */
   readonly prepare: (actors: Actors) => Promise<OperationRequest>;
-  /** Every field of the body that holds an id. */
+  /** Every field of the body that contains an id. */
   readonly references?: readonly BodyReference[];
-  /** A request that the state of things forbids (409), with everything else in order. */
+  /** A valid request that conflicts with the current state (409). */
   readonly conflict?: (actors: Actors) => Promise<OperationRequest>;
 }
 
-/** For operations that act on nothing and take nothing. */
+/** The request of operations without parameters and body. */
 export const nothing = async (): Promise<Record<never, never>> => ({});
 
 /** The path of a request to an operation. */
@@ -59,12 +59,12 @@ export function targetOf(operation: Operation, { parameters, query }: OperationR
 /** An id that no record has. */
 export const nilUuid = "00000000-0000-0000-0000-000000000000";
 
-/** The client whose key an operation takes. */
+/** The client with the key that an operation requires. */
 export function callerOf(operation: Operation, actors: Actors): TestClient {
   return operation.access === "operator" ? actors.operator : actors.tenant.client;
 }
 
-/** A server with two tenants that know nothing of each other. */
+/** A server with two isolated tenants. */
 export interface TestWorld {
   readonly server: TestServer;
   readonly ours: Actors;

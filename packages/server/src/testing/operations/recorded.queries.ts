@@ -1,4 +1,4 @@
-/** What requests left behind in the database, beside what the API shows of it. */
+/** Effects of requests in the database that the API does not show. */
 import type { TargetType } from "@gatehouse/contract/event-types";
 import { statement } from "../../platform/db/statement.ts";
 import type { TestServer } from "../test-server.ts";
@@ -62,28 +62,28 @@ type Database = TestServer["database"];
 
 const inside = (tenantId: string) => ({ kind: "tenant", tenantId }) as const;
 
-/** The audit entries that a request made in a tenant. */
+/** The audit entries of a request in a tenant. */
 export function eventsOf(database: Database, tenantId: string, requestId: string): Promise<RecordedEvent[]> {
   return database.snapshot(inside(tenantId), (tx) => tx.query(selectEvents, tenantId, requestId));
 }
 
-/** The outbox entries of one generation of a tenant: there should be one. */
+/** The outbox entries of one generation of a tenant; one is expected. */
 export function outboxOf(database: Database, tenantId: string, generation: number): Promise<OutboxRow[]> {
   return database.snapshot(inside(tenantId), (tx) => tx.query(selectOutbox, tenantId, generation));
 }
 
-/** The entries that a request made in the operator's own record. */
+/** The entries of a request in the operator's audit record. */
 export function operatorEventsOf(database: Database, requestId: string): Promise<OperatorEvent[]> {
   return database.snapshot({ kind: "operator" }, (tx) => tx.query(selectOperatorEvents, requestId));
 }
 
-/** How many commands have changed a tenant. */
+/** The number of commands that have changed a tenant. */
 export async function generationOf(database: Database, tenantId: string): Promise<number> {
   const rows = await database.snapshot(inside(tenantId), (tx) => tx.query(selectGeneration, tenantId));
   return rows[0]?.generation ?? 0;
 }
 
-/** The replies stored for an Idempotency-Key, by its SHA-256; the operator's stand under the nil UUID. */
+/** The stored replies of an Idempotency-Key by its SHA-256; the operator's have the nil UUID. */
 export function repliesTo(
   database: Database,
   tenantId: string | undefined,
@@ -94,7 +94,7 @@ export function repliesTo(
   return database.snapshot(scope, (tx) => tx.query(selectReplies, tenantId ?? nilUuid, keyHash));
 }
 
-/** How many tenants have a name. */
+/** The number of tenants with a name. */
 export async function tenantsCalled(database: Database, name: string): Promise<number> {
   const rows = await database.snapshot({ kind: "operator" }, (tx) => tx.query(countTenants, name));
   return rows[0]?.count ?? 0;

@@ -7,7 +7,7 @@ interface SchemaNode {
   readonly anyOf?: readonly SchemaNode[];
 }
 
-/** @returns JSON Pointers with `*` for indices: `/groups/*` */
+/** Returns JSON Pointers with `*` for indices, such as `/groups/*`. */
 export function referenceFields(schema: object | undefined, pointer = ""): readonly string[] {
   if (schema === undefined) return [];
   const { format, properties = {}, items, anyOf = [] } = schema as SchemaNode; // a JSON Schema

@@ -1,9 +1,9 @@
-/** Makes records through the API, as an administrator would, each with a name of its own. */
+/** Creates uniquely named records through the API. */
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import type { TestClient, TestReply } from "../test-server.ts";
 
-/** Text that nothing else in the test run has. */
+/** A text that is unique in the test run. */
 export function unique(prefix: string): string {
   return `${prefix} ${randomBytes(5).toString("hex")}`;
 }
@@ -17,10 +17,10 @@ export function publicKey(): string {
   return randomBytes(32).toString("base64");
 }
 
-/** A name that resolves to nothing, wherever the tests run (RFC 2606). */
+/** A URL whose name never resolves (RFC 2606). */
 export const webhookUrl = "https://hooks.invalid/gatehouse";
 
-/** What a tenant has records of. */
+/** The kinds of records in a tenant. */
 export type RecordNoun =
   | "user"
   | "group"
@@ -97,7 +97,7 @@ const makers: Readonly<Record<RecordNoun, Maker>> = {
       }),
     ),
   webhook: async (client) => {
-    // A tenant may have only so many: the oldest go.
+    // A tenant can have only a limited number, so the oldest are deleted.
     const { body } = await client.get("/tenants/webhooks");
     for (const { id } of body.slice(0, -10)) await client.delete(`/tenants/webhooks/${id}`);
     return made(client.post("/tenants/webhooks", { name: unique("Webhook"), url: webhookUrl }));
@@ -106,12 +106,12 @@ const makers: Readonly<Record<RecordNoun, Maker>> = {
     made(client.post("/tenants/api-keys", { name: unique("Key"), permissions: ["protocols:read"] })),
 };
 
-/** Makes a record, with whatever it needs; a role is found, since the system roles are all there are. */
+/** Creates a record and the records it needs. For roles, finds a system role. */
 export function make(noun: RecordNoun, client: TestClient): Promise<TestReply["body"]> {
   return makers[noun](client);
 }
 
-/** As `make`, but only the id. */
+/** Creates a record and returns only its id. */
 export async function makeId(noun: RecordNoun, client: TestClient): Promise<string> {
   return (await make(noun, client)).id;
 }

@@ -354,7 +354,7 @@ describe("a guard", () => {
       tx.record({ type: "group", id: newId(), after: {} });
       return empty();
     });
-    await expect(undeclared).rejects.toThrow("does not say that it can");
+    await expect(undeclared).rejects.toThrow("without declaring changesAccess");
   });
 });
 

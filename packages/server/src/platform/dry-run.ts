@@ -1,4 +1,4 @@
-/** Commands that are performed and then undone, to see what they would do. */
+/** Dry runs: commands that are performed and rolled back to find out their effect. */
 import { AppError } from "./app-error.ts";
 import type { Change } from "./change.ts";
 import type { Clock } from "./clock.ts";
@@ -9,11 +9,14 @@ import type { AccessChange, AccessImpact, AccessLedger } from "./tenancy/access-
 import { holdTenant } from "./tenancy/tenant-lock.queries.ts";
 import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
 
-/** No command is begun when the tenant was held for so long, in milliseconds: others wait, and give up after 15 seconds. */
-const mostHeldMs = 8_000;
+/**
+ * Start no further command after holding the tenant lock for this long, in milliseconds. Waiters time out after 15
+ * seconds.
+ */
+const maxHoldMs = 8_000;
 
-/** A transaction that commands are performed in one after the other, each seeing what those before it did. */
-export class Rehearsal {
+/** A transaction in which commands run one after another, each seeing the changes of the previous ones. */
+export class DryRun {
   readonly #tx: TenantTx;
   readonly #page: AccessImpact;
   readonly #clock: Clock;
@@ -27,7 +30,7 @@ export class Rehearsal {
     this.#startedAtMs = clock.elapsedMs();
   }
 
-  /** The transaction of it all. */
+  /** The transaction of the dry run. */
   get tx(): TenantTx {
     return this.#tx;
   }
@@ -36,20 +39,20 @@ export class Rehearsal {
     return work(this.#tx);
   }
 
-  /** @throws AppError preview_too_long, and as the command does */
+  /** @throws AppError preview_too_long, and the errors of the command */
   async perform(work: (tx: CommandTx) => Promise<Outcome>): Promise<Outcome> {
-    if (this.#clock.elapsedMs() - this.#startedAtMs > mostHeldMs) throw new AppError("preview_too_long");
+    if (this.#clock.elapsedMs() - this.#startedAtMs > maxHoldMs) throw new AppError("preview_too_long");
     const { tenantId, query } = this.#tx;
     const outcome = await work({ tenantId, query, record: (change) => this.#changes.push(change) });
-    // A command that breaks them would not have gone through.
+    // A command that violates a deferred constraint would not have committed.
     await checkDeferredConstraints(this.#tx);
     return outcome;
   }
 
   /**
-   * Reads what the commands so far do to access.
+   * Reads the data for the access impact of the commands so far.
    *
-   * @returns what works it out, when the transaction is over
+   * @returns a function that computes the impact after the transaction has ended
    */
   look(): Promise<() => AccessChange> {
     return this.#page.preview(this.#tx, this.#changes);
@@ -57,19 +60,19 @@ export class Rehearsal {
 }
 
 /**
- * Holds the tenant alone, so that commands which lock records in whatever order neither wait for others in a circle, nor meet
- * what others change meanwhile.
+ * Locks the tenant exclusively, so that commands that lock records in any order neither deadlock with others nor see
+ * their changes.
  *
  * @throws AppError database_unavailable
  */
-export async function rehearse<T>(
+export async function runDry<T>(
   { database, ledger, clock }: { readonly database: Database; readonly ledger: AccessLedger; readonly clock: Clock },
   tenantId: string,
-  work: (rehearsal: Rehearsal) => Promise<T>,
+  work: (dryRun: DryRun) => Promise<T>,
 ): Promise<T> {
   const page = await ledger.open(tenantId);
-  return database.rehearsal({ kind: "tenant", tenantId }, async (transaction) => {
+  return database.dryRun({ kind: "tenant", tenantId }, async (transaction) => {
     await holdTenant(transaction, tenantId, true);
-    return work(new Rehearsal({ tenantId, query: transaction.query }, page, clock));
+    return work(new DryRun({ tenantId, query: transaction.query }, page, clock));
   });
 }

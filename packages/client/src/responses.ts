@@ -1,18 +1,18 @@
-/** What an answer is, and what an error says: pure. */
+/** Pure functions that classify responses and errors. */
 import type { Problem } from "./errors.ts";
 
 export function isJson(response: Response): boolean {
   return /^[^;]*[/+]json\s*(;|$)/i.test(response.headers.get("content-type") ?? "");
 }
 
-/** What is behind fetch's "fetch failed". */
+/** The cause of fetch's "fetch failed". */
 export function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (cause instanceof AggregateError) return cause.errors.map(reasonOf).join(", ");
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-/** The address that a redirect gives for the one that was configured; without what may be secret in it. */
+/** The base URL that a redirect points to, in place of the configured one, without parts that can be secret. */
 export function addressOf(location: string | null, url: string, called: string): string | undefined {
   if (location === null || location === "" || !URL.canParse(location, url + called)) return undefined;
   const { origin, pathname } = new URL(location, url + called);

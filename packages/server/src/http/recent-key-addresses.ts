@@ -1,27 +1,34 @@
-/** Which keys were accepted from which addresses lately, so that an address that is refused need not refuse those. */
+/**
+ * Remembers which keys were recently accepted from which addresses, so that these keys keep working from a blocked
+ * address.
+ */
 import type { Clock } from "../platform/clock.ts";
 import { hashToken } from "../platform/secrets/tokens.ts";
 import type { Caller } from "./caller.ts";
 
-/** Pairs of key and address remembered at most. */
+/** The most remembered pairs of key and address. */
 const capacity = 20_000;
-/** How long after its last use a key is still known at an address, in milliseconds. */
+/** How long a pair is remembered after its last use, in milliseconds. */
 const rememberedForMs = 60 * 60 * 1000;
-/** A key that is in use is noted this often, in milliseconds: not with each request. */
+/** The interval at which an active key is recorded, in milliseconds, instead of with each request. */
 const noteEveryMs = 60_000;
 
-export class AcquaintedKeys {
+export class RecentKeyAddresses {
   readonly #clock: Clock;
-  /** When each pair was noted, by `clock.elapsedMs()`; the first was noted longest ago. */
+  /** The time at which each pair was recorded, by `clock.elapsedMs()`, the oldest first. */
   readonly #pairs = new Map<string, number>();
-  /** What was last noted for a caller. A caller is the same object for as long as its key's row is remembered. */
+  /** The last recording of each caller. A caller is the same object while its key's row is cached. */
   readonly #noted = new WeakMap<Caller, { readonly address: string; readonly at: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** @param address as `groupOf` takes it */
+  /**
+   * Records the use of a key.
+   *
+   * @param address as `groupOf` accepts it
+   */
   note(caller: Caller, key: string, address: string, groupOf: (address: string) => string): void {
     const at = this.#clock.elapsedMs();
     const last = this.#noted.get(caller);
@@ -39,7 +46,7 @@ export class AcquaintedKeys {
     return notedAt !== undefined && this.#clock.elapsedMs() - notedAt < rememberedForMs;
   }
 
-  /** For a key that has become wrong: it must not be looked up again and again because it once was right. */
+  /** Forgets a key that is no longer valid, so that it is not looked up repeatedly because it once was valid. */
   forget(key: string, group: string): void {
     this.#pairs.delete(nameOf(key, group));
   }

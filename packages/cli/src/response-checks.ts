@@ -1,0 +1,163 @@
+/**
+ * Checks whether responses have the expected form. They check only the fields that commands use, so that responses of
+ * newer servers with more fields are accepted.
+ */
+
+import type { AccessTestReport } from "@gatehouse/contract/records/access-test";
+import type { ApiKey, NewApiKey } from "@gatehouse/contract/records/api-key";
+import type { Configuration, ConfigurationPlan } from "@gatehouse/contract/records/configuration";
+import type { AccessDecision, FoundAccess } from "@gatehouse/contract/records/decision";
+import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
+import type { PastAccess } from "@gatehouse/contract/records/past-access";
+import type { AccessPreview } from "@gatehouse/contract/records/preview";
+import type { NewTenant, Tenant } from "@gatehouse/contract/records/tenant";
+
+export type ResponseCheck<T> = (response: unknown) => response is T;
+
+/** A response without a body. */
+export function isNothing(response: unknown): response is undefined {
+  return response === undefined;
+}
+
+export function isTenant(response: unknown): response is Tenant {
+  return hasStrings(response, ["id", "name", "ownerEmail", "createdAt"]);
+}
+
+export function isNewTenant(response: unknown): response is NewTenant {
+  return isObject(response) && isTenant(response.tenant) && isNewApiKey(response.apiKey);
+}
+
+export function isApiKey(response: unknown): response is ApiKey {
+  return (
+    hasStrings(response, ["id", "name", "prefix"]) &&
+    isArrayOf(isString)(response.permissions) &&
+    isStringOrAbsent(response.expiresAt) &&
+    isStringOrAbsent(response.lastUsedAt)
+  );
+}
+
+export function isNewApiKey(response: unknown): response is NewApiKey {
+  return isApiKey(response) && hasStrings(response, ["key"]);
+}
+
+export function isListedUser(response: unknown): response is { readonly id: string; readonly email: string } {
+  return hasStrings(response, ["id", "email"]);
+}
+
+export function isNewDevice(response: unknown): response is { readonly id: string; readonly name: string } {
+  return hasStrings(response, ["id", "name"]);
+}
+
+export function isNewDeviceToken(response: unknown): response is { readonly token: string } {
+  return hasStrings(response, ["token"]);
+}
+
+export function isDeviceConfiguration(response: unknown): response is DeviceConfiguration {
+  return hasStrings(response, ["device", "ipv4", "ipv6"]) && isArrayOf(isDeviceGateway)(response.gateways);
+}
+
+function isDeviceGateway(value: unknown): value is object {
+  if (!hasStrings(value, ["gateway", "publicKey"])) return false;
+  return [value.addresses, value.allowedIps, value.names, value.relays].every(isArrayOf(isString));
+}
+
+export function isConfiguration(response: unknown): response is Configuration {
+  return isObject(response) && response.version === 1;
+}
+
+export function isConfigurationPlan(response: unknown): response is ConfigurationPlan {
+  return (
+    isObject(response) &&
+    typeof response.generation === "number" &&
+    isObject(response.summary) &&
+    ["created", "updated", "deleted"].every(
+      (count) => isObject(response.summary) && typeof response.summary[count] === "number",
+    ) &&
+    isArrayOf(isChange)(response.changes)
+  );
+}
+
+function isChange(value: unknown): value is object {
+  return hasStrings(value, ["action", "kind", "name"]) && isArrayOf(isFieldChange)(value.fields);
+}
+
+function isFieldChange(value: unknown): value is object {
+  return hasStrings(value, ["field"]);
+}
+
+export function isAccessDecision(response: unknown): response is AccessDecision {
+  if (!isObject(response) || typeof response.decision !== "boolean" || !isObject(response.context)) return false;
+  const { reason, explanation } = response.context;
+  return (
+    isString(reason) && (explanation === undefined || (isObject(explanation) && Array.isArray(explanation.policies)))
+  );
+}
+
+/** A page of search results. */
+export interface FoundPage {
+  readonly page: { readonly next_token: string };
+  readonly context: { readonly found: readonly FoundAccess[] };
+}
+
+export function isFoundPage(response: unknown): response is FoundPage {
+  if (!isObject(response) || !isObject(response.context) || !hasStrings(response.page, ["next_token"])) return false;
+  return isArrayOf((item): item is FoundAccess => hasStrings(item, ["id", "name", "reason"]))(response.context.found);
+}
+
+export function isPastAccess(response: unknown): response is PastAccess {
+  if (!isObject(response) || !isArrayOf((item) => hasStrings(item, ["name"]))(response.gateways)) return false;
+  const named = [
+    response.user,
+    response.resource,
+    response.policy,
+    ...(response.device === undefined ? [] : [response.device]),
+  ];
+  return named.every((item) => hasStrings(item, ["id", "name"]));
+}
+
+export function isAccessPreview(response: unknown): response is AccessPreview {
+  if (!isObject(response)) return false;
+  const { gained, lost, groups, brokenTests } = response;
+  const counts = [gained, lost].every((of) => isObject(of) && typeof of.pairs === "number");
+  return (
+    counts &&
+    isArrayOf(isEffectGroup)(groups) &&
+    isArrayOf((test): test is object => hasStrings(test, ["name"]))(brokenTests)
+  );
+}
+
+function isEffectGroup(value: unknown): value is object {
+  return hasStrings(value, ["change", "before", "after"]) && Array.isArray(value.subjects);
+}
+
+export function isAccessTestReport(response: unknown): response is AccessTestReport {
+  return (
+    isObject(response) &&
+    isArrayOf((test): test is object => isObject(test) && isObject(test.state) && Array.isArray(test.state.broken))(
+      response.tests,
+    )
+  );
+}
+
+export function isArrayOf<T>(isItem: ResponseCheck<T>): ResponseCheck<readonly T[]> {
+  return (response) => Array.isArray(response) && response.every(isItem);
+}
+
+function hasStrings<N extends string>(
+  value: unknown,
+  names: readonly N[],
+): value is Record<N, string> & Record<string, unknown> {
+  return isObject(value) && names.every((name) => isString(value[name]));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isStringOrAbsent(value: unknown): boolean {
+  return value === undefined || isString(value);
+}
