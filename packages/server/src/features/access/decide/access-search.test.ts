@@ -1,18 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createAccessNetwork, created } from "../../../testing/access-network.ts";
 import { unique } from "../../../testing/operations/test-records.ts";
-import { startTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
+import { sharedTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
 let world: Awaited<ReturnType<typeof createAccessNetwork>>;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   tenant = await server.newTenant();
   world = await createAccessNetwork(server, tenant);
 });
-afterAll(() => server.close());
 
 const action = { name: "connect" };
 

@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { createAccessNetwork } from "../../../testing/access-network.ts";
-import { startTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
+import { sharedTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
 let network: Awaited<ReturnType<typeof createAccessNetwork>>;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   tenant = await server.newTenant();
   network = await createAccessNetwork(server, tenant);
 });
-afterAll(() => server.close());
 
 const findings = async () => {
   const { status, body, text } = await tenant.client.get("/tenants/access/findings");

@@ -1,11 +1,11 @@
 import pg from "pg";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { migrate } from "../../../platform/db/migrations.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { Administrator, administeredKinds } from "../../../testing/administrator.ts";
-import { createDatabase } from "../../../testing/database-setup.ts";
 import { unique } from "../../../testing/operations/test-records.ts";
 import { TestClock } from "../../../testing/test-clock.ts";
+import { createDatabase, type TestDatabase } from "../../../testing/test-database.ts";
 import { startTestServer, type TestServer } from "../../../testing/test-server.ts";
 import { readAllFacts } from "../models/facts.queries.ts";
 import { readEffects, readHistoryAfter, readHistoryAt } from "./history.queries.ts";
@@ -14,12 +14,11 @@ import { factsOfHistory } from "./history.ts";
 const dayMs = 24 * 60 * 60_000;
 const clock = new TestClock();
 let server: TestServer;
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 
 /** A database of its own: a table is taken away, and what is pruned is counted. */
 beforeAll(async () => {
-  database = await createDatabase(inject("server"));
-  await migrate(database.connection);
+  database = await createDatabase();
   const audit = { checkpointSeconds: 86_400, retentionDays: 30 };
   server = await startTestServer({ connection: database.connection, clock, settings: { audit } });
 });

@@ -14,7 +14,7 @@ import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { createAccessNetwork } from "../../../testing/access-network.ts";
 import { Administrator, administeredKinds, administratorStep } from "../../../testing/administrator.ts";
 import { unique, uniqueEmail } from "../../../testing/operations/test-records.ts";
-import { startTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
+import { sharedTestServer, startTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 import { insertGroups } from "../../groups/groups.api.ts";
 import { readEffects, readHistoryAt } from "../history/history.queries.ts";
 import { factsOfHistory } from "../history/history.ts";
@@ -27,10 +27,10 @@ let server: TestServer;
 let replica: TestServer;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   replica = await startTestServer();
 });
-afterAll(() => Promise.all([server.close(), replica.close()]));
+afterAll(() => replica.close());
 
 function read<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
   return server.database.snapshot({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));

@@ -1,22 +1,21 @@
 import { decide } from "@gatehouse/policy/decisions/decide";
 import type { Destination, Subject } from "@gatehouse/policy/decisions/request";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../../platform/clock.ts";
 import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
 import { Administrator, administeredKinds, administratorStep, askedAddresses } from "../../../testing/administrator.ts";
 import { reportLoad, reportStatus } from "../../../testing/network-rows.queries.ts";
 import { makeId, unique } from "../../../testing/operations/test-records.ts";
 import { TestClock } from "../../../testing/test-clock.ts";
-import { startTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
+import { sharedTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 import { ModelStore } from "./model-store.ts";
 
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
-afterAll(() => server.close());
 
 function newStore(clock = systemClock): ModelStore {
   return new ModelStore({ database: server.database, generations: server.runner.generations, clock });

@@ -1,15 +1,14 @@
 import { redactedToken } from "@gatehouse/contract/records/gateway";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { printedRows } from "../../../testing/network-rows.queries.ts";
 import { make } from "../../../testing/operations/test-records.ts";
-import { startTestServer, type TestServer } from "../../../testing/test-server.ts";
+import { sharedTestServer, type TestServer } from "../../../testing/test-server.ts";
 
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
-afterAll(() => server.close());
 
 describe("a gateway's token", () => {
   test("is shown to keys that hold gateways:token, and to no other, wherever a gateway is shown", async () => {

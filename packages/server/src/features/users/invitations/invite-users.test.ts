@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startTestServer, type TestClient, type TestServer } from "../../../testing/test-server.ts";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { sharedTestServer, type TestClient, type TestServer } from "../../../testing/test-server.ts";
 
 const unknownId = "01980000-0000-7000-8000-000000000000";
 
@@ -7,12 +7,11 @@ let server: TestServer;
 let client: TestClient;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
 beforeEach(async () => {
   client = (await server.newTenant()).client;
 });
-afterAll(() => server.close());
 
 const invitations = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ email: `user${index}@example.com` }));

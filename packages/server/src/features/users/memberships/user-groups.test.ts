@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { makeId, unique, uniqueEmail } from "../../../testing/operations/test-records.ts";
-import { startTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
+import { sharedTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
 beforeEach(async () => {
   tenant = await server.newTenant();
 });
-afterAll(() => server.close());
 
 async function newUser(...groups: string[]): Promise<string> {
   const { status, body, text } = await tenant.client.post("/tenants/users", { email: uniqueEmail(), groups });

@@ -1,18 +1,17 @@
 import { permissions } from "@gatehouse/contract/permissions";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeAll, beforeEach, expect, test } from "vitest";
 import { make, makeId } from "../../../testing/operations/test-records.ts";
-import { startTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
+import { sharedTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
 beforeEach(async () => {
   tenant = await server.newTenant();
 });
-afterAll(() => server.close());
 
 const activeUser = async (): Promise<string> => (await make("device", tenant.client)).user.id;
 const transfer = (id: string, headers: Record<string, string> = {}) =>

@@ -1,21 +1,20 @@
 import type { RoleType } from "@gatehouse/contract/permissions";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { unique, uniqueEmail } from "../../../testing/operations/test-records.ts";
-import { startTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
+import { sharedTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
 let roles: Record<RoleType, string>;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
 beforeEach(async () => {
   tenant = await server.newTenant();
   const { body } = await tenant.client.get("/tenants/roles");
   roles = Object.fromEntries(body.map(({ type, id }: { type: string; id: string }) => [type, id])) as typeof roles; // one of each type
 });
-afterAll(() => server.close());
 
 async function newUser(...groups: string[]): Promise<string> {
   return (await tenant.client.post("/tenants/users", { email: uniqueEmail(), groups })).body.id;
