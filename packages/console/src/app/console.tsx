@@ -12,19 +12,21 @@ import { sessionQuery } from "./session.ts";
 import { SessionEndDialog, SignInPage } from "./sign-in.tsx";
 import { cssVariables, theme } from "./theme.ts";
 
-const queryClient = new QueryClient({
-  defaultOptions: {
-    queries: {
-      staleTime: 5_000,
-      // The client itself tries again what may pass.
-      retry: false,
-      // What is wrong with the question stays wrong.
-      throwOnError: false,
+function createQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: 5_000,
+        // The API client retries requests that may succeed later.
+        retry: false,
+        throwOnError: false,
+      },
     },
-  },
-});
+  });
+}
 
 export function Console({ nonce }: { readonly nonce: string }) {
+  const [queryClient] = useState(createQueryClient);
   return (
     <MantineProvider
       theme={theme}
