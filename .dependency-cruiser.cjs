@@ -21,6 +21,17 @@ const downward = layers.slice(0, -1).map((layer, index) => ({
   to: { path: `^(${layers.slice(index + 1).join("|")})/` },
 }));
 
+/** The folders of the console. Each may import the folders before it, never those after it. */
+const consoleFolders = ["messages", "app", "records", "lists", "pages"];
+
+const consoleDownward = consoleFolders.slice(0, -1).map((folder, index) => ({
+  name: `console-downward-from-${folder}`,
+  comment: `The folders of the console form layers: ${consoleFolders.join(", ")}. main.tsx joins them.`,
+  severity: "error",
+  from: { path: `^packages/console/src/${folder}/` },
+  to: { path: `^packages/console/src/(${consoleFolders.slice(index + 1).join("|")})/` },
+}));
+
 /** @type {import("dependency-cruiser").IConfiguration} */
 module.exports = {
   forbidden: [
@@ -122,8 +133,9 @@ module.exports = {
         "A page is a folder; what two of them share belongs to records, lists or app. Words for a kind of record may be shared.",
       severity: "error",
       from: { path: "^packages/console/src/pages/([^/]+)/" },
-      to: { path: "^packages/console/src/pages/", pathNot: ["^packages/console/src/pages/$1/", "/say-[^/]+\\.ts$"] },
+      to: { path: "^packages/console/src/pages/", pathNot: ["^packages/console/src/pages/$1/", "/format-[^/]+\\.ts$"] },
     },
+    ...consoleDownward,
     {
       name: "no-cycles",
       comment: "Modules that need each other are one module, or lack a third.",

@@ -38,6 +38,10 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
   ["console-runs-in-browsers", `${console}/app/file.ts`, 'import "node:fs";'],
   ["nothing-needs-the-console", `${server}/http/pages.ts`, 'import "../../../console/src/main.tsx";'],
   ["pages-stand-apart", `${console}/pages/users/shared.ts`, 'import "../groups/group-fields.ts";'],
+  ["console-downward-from-messages", `${console}/messages/up.ts`, 'import "../pages/groups/group-fields.ts";'],
+  ["console-downward-from-app", `${console}/app/up.ts`, 'import "../pages/groups/group-fields.ts";'],
+  ["console-downward-from-records", `${console}/records/up.ts`, 'import "../pages/groups/group-fields.ts";'],
+  ["console-downward-from-lists", `${console}/lists/up.ts`, 'import "../pages/groups/group-fields.ts";'],
   ["no-cycles", `${policy}/one.ts`, 'import "./two.ts";'],
   ["policy-and-contract-are-pure", `${policy}/clock.ts`, 'import "node:fs";'],
   ["policy-and-contract-are-pure", `${contract}/random.ts`, 'import "crypto";'],
@@ -106,8 +110,8 @@ const permitted: Readonly<Record<string, string>> = {
   [`${client}/testing/fake-server.ts`]: 'import "../gatehouse.ts"; import "node:util";',
   [`${console}/main.tsx`]: 'import "@gatehouse/client/gatehouse"; import "./pages/users/users.page.tsx";',
   [`${console}/pages/users/users.page.tsx`]:
-    'import type {} from "@gatehouse/contract/permissions"; import "../groups/say-group.ts";',
-  [`${console}/pages/groups/say-group.ts`]: "",
+    'import type {} from "@gatehouse/contract/permissions"; import "../groups/format-group.ts";',
+  [`${console}/pages/groups/format-group.ts`]: "",
   [`${console}/pages/groups/group-fields.ts`]: "",
   [`${contract}/permissions.ts`]: "",
   "packages/cli/src/main.ts":

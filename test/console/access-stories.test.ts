@@ -1,9 +1,9 @@
 /** Policies, rules, and who reaches what. */
 import { describe, expect, test } from "vitest";
 import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
-import { button, effectOf, giveLogs, heading, saySkipped, storyWorld } from "./story-world.ts";
+import { button, effectOf, giveLogs, heading, storyWorld, warnIfSkipped } from "./story-world.ts";
 
-saySkipped();
+warnIfSkipped();
 
 describe.runIf(hasBrowser)("an administrator of access", () => {
   const given = storyWorld();
@@ -29,15 +29,15 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await button(visit, "Move Production for operations up").focus();
     await page.keyboard.press("Enter");
     await page.getByText("Production for operations is now number 1").waitFor();
-    await page.getByRole("button", { name: /^Order of Intranet for everybody/ }).focus();
+    await page.getByRole("button", { name: /^Reorder Intranet for everybody/ }).focus();
     await page.keyboard.press("ArrowUp");
     const rows = page.locator("ol.policies > li");
     await expect.poll(() => rows.nth(5).textContent()).toContain("Intranet for everybody");
     await page
-      .getByRole("button", { name: /^Order of Personnel files/ })
-      .dragTo(page.getByRole("button", { name: /^Order of Tools of engineering/ }));
+      .getByRole("button", { name: /^Reorder Personnel files/ })
+      .dragTo(page.getByRole("button", { name: /^Reorder Tools of engineering/ }));
     await expect.poll(() => rows.nth(2).textContent()).toContain("Personnel files");
-    await page.getByRole("button", { name: /^Order of Nobody edits the wiki/ }).focus();
+    await page.getByRole("button", { name: /^Reorder Nobody edits the wiki/ }).focus();
     await page.keyboard.press("Home");
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "policies-moved");
@@ -68,7 +68,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await page.getByRole("textbox", { name: "Name" }).fill("Intranet for everybody");
     visit.expectFailures(409);
     await button(visit, "Review").click();
-    await page.getByText("The name is taken").first().waitFor();
+    await page.getByText("This name is already in use").first().waitFor();
     await page.getByRole("textbox", { name: "Name" }).fill("Sales read logs");
     for (const [field, name] of [
       ["Groups", "Sales"],
@@ -88,7 +88,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await button(visit, "Edit").click();
     await page.getByRole("textbox", { name: "Description" }).fill("To answer questions");
     await button(visit, "Review").click();
-    await effectOf(visit).getByText("Nobody gains or loses access by this.").waitFor();
+    await effectOf(visit).getByText("No one's access changes.").waitFor();
     await button(visit, "Save").click();
     await page.getByText("To answer questions").waitFor();
     await button(visit, "Deactivate").click();
@@ -96,7 +96,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Deactivate" }).click();
     await page.getByText("Inactive", { exact: true }).waitFor();
     await button(visit, "Delete").click();
-    await effectOf(visit).getByText("Nobody gains or loses access by this.").waitFor();
+    await effectOf(visit).getByText("No one's access changes.").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await heading(visit, "Policies").waitFor();
     await visit.leave();
@@ -122,12 +122,12 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await effectOf(visit).getByRole("link", { name: "Sales never reach Accounting" }).waitFor();
     visit.expectFailures(409);
     await button(visit, "Save").click();
-    await page.getByText("Enforced access tests hold this up").waitFor();
-    expect(await button(visit, "Override and go on").isDisabled()).toBe(true);
+    await page.getByText("Blocked by access tests").waitFor();
+    expect(await button(visit, "Override and save").isDisabled()).toBe(true);
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "policy-override");
-    await page.getByRole("textbox", { name: "Reason for overriding them" }).fill("Sales close the year this week");
-    await button(visit, "Override and go on").click();
+    await page.getByRole("textbox", { name: "Reason for the override" }).fill("Sales close the year this week");
+    await button(visit, "Override and save").click();
     await page.getByRole("link", { name: "Sales", exact: true }).waitFor();
     const { body } = await given.client.get("/tenants/events?sort=-position&limit=1");
     expect(body.data[0].reason).toBe("Sales close the year this week");

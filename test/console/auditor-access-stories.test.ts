@@ -1,9 +1,9 @@
 /** How an auditor understands who reaches what, and follows what others change. */
 import { describe, expect, test } from "vitest";
 import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
-import { button, giveLogs, heading, isQuiet, offersNothing, region, saySkipped, storyWorld } from "./story-world.ts";
+import { button, giveLogs, heading, isQuiet, offersNothing, region, storyWorld, warnIfSkipped } from "./story-world.ts";
 
-saySkipped();
+warnIfSkipped();
 
 describe.runIf(hasBrowser)("an auditor of access", () => {
   const given = storyWorld();
@@ -55,8 +55,8 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await visit.open("/admission-rules?q=Office");
     await page.getByRole("link", { name: "Office hours" }).click();
     await heading(visit, "Office hours").waitFor();
-    const words = region(visit, "The rule in words");
-    await words.getByText("All of these:").waitFor();
+    const words = region(visit, "Conditions in words");
+    await words.getByText("All of these conditions:").waitFor();
     await words.getByText("it is Monday, Tuesday, Wednesday, Thursday, Friday in Europe/Berlin").waitFor();
     await words.getByText("it is between 07:00 and 20:00 in Europe/Berlin").waitFor();
     await page.locator("pre", { hasText: 'now.getDayOfWeek("Europe/Berlin") >= 1' }).waitFor();

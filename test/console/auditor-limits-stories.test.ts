@@ -3,9 +3,9 @@ import { isWrite } from "@gatehouse/contract/operation";
 import { operations } from "@gatehouse/contract/operations/all";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
-import { isQuiet, offersNothing, region, saySkipped, storyWorld } from "./story-world.ts";
+import { isQuiet, offersNothing, region, storyWorld, warnIfSkipped } from "./story-world.ts";
 
-saySkipped();
+warnIfSkipped();
 
 describe.runIf(hasBrowser)("an auditor's limits", () => {
   const given = storyWorld();

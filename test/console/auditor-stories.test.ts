@@ -10,11 +10,11 @@ import {
   narrowUsers,
   offersNothing,
   region,
-  saySkipped,
   storyWorld,
+  warnIfSkipped,
 } from "./story-world.ts";
 
-saySkipped();
+warnIfSkipped();
 
 describe.runIf(hasBrowser)("an auditor", () => {
   const given = storyWorld();
@@ -159,7 +159,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     await offersNothing(visit, "policy");
     for (const at of [`/policies/${policy}/edit`, "/users/new/edit"]) {
       await visit.open(at);
-      await heading(visit, "There is no such page").waitFor();
+      await heading(visit, "Page not found").waitFor();
       await offersNothing(visit, at);
       await page.getByRole("link", { name: "To the start" }).click();
       await heading(visit, "Overview").waitFor();
@@ -180,7 +180,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     await expect.poll(async () => (await offered()).length).toBe(16);
     expect((await offered()).filter((text) => /^(create|new|invite|add|write)\b/i.test(text))).toEqual([]);
     await ask("create");
-    await page.getByText("Nothing has that name.").waitFor();
+    await page.getByText("No results").waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await page.getByRole("textbox", { name: "Search" }).fill("sound dev");
     await page.getByText("Sound device", { exact: true }).waitFor();

@@ -1,9 +1,9 @@
 /** Addresses, protocols, roles, keys, webhooks and devices; and every change with what it does to access. */
 import { describe, expect, test } from "vitest";
 import { hasBrowser, picture, seriousProblems } from "./console-world.ts";
-import { button, effectOf, heading, inDialog, review, saySkipped, storyWorld } from "./story-world.ts";
+import { button, effectOf, heading, inDialog, review, storyWorld, warnIfSkipped } from "./story-world.ts";
 
-saySkipped();
+warnIfSkipped();
 
 describe.runIf(hasBrowser)("an administrator with forms", () => {
   const given = storyWorld();
@@ -78,7 +78,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await page.getByRole("textbox", { name: "Name" }).fill("Nightly report");
     await button(visit, "As Auditor").click();
     await page.getByRole("checkbox", { name: "Read Webhooks" }).uncheck();
-    await page.getByRole("checkbox", { name: "Change Groups" }).check();
+    await page.getByRole("checkbox", { name: "Write Groups" }).check();
     await page.locator("input[type=datetime-local]").fill("2099-01-31T12:00");
     await page.getByRole("combobox", { name: "Source addresses" }).fill("192.0.2.0/24");
     await page.keyboard.press("Enter");
@@ -87,12 +87,12 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await inDialog(visit, "Create").click();
     await page.getByRole("dialog", { name: "The API key Nightly report" }).waitFor();
     expect(await seriousProblems(page)).toEqual([]);
-    await button(visit, "Copy the secret").click();
+    await button(visit, "Copy secret").click();
     const secret = await page.evaluate("navigator.clipboard.readText()");
     expect(secret).toMatch(/^gatehouse_key_/);
     await page.keyboard.press("Escape");
     await picture(page, "secret-once");
-    await button(visit, "I have kept it").click();
+    await button(visit, "Done, I saved it").click();
     await heading(visit, "Nightly report").waitFor();
     await page.getByText("192.0.2.0/24").waitFor();
     await picture(page, "api-key-one");
@@ -105,7 +105,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await button(visit, "Replace").click();
     await inDialog(visit, "Replace").click();
     await page.getByRole("dialog", { name: /^The new key for/ }).waitFor();
-    await button(visit, "I have kept it").click();
+    await button(visit, "Done, I saved it").click();
     await expect.poll(() => page.url()).not.toContain(made.id);
     await visit.open(`/api-keys/${made.id}`);
     await page.getByText("Replaced, still working").waitFor();
@@ -128,7 +128,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await visit.open("/api-keys?new=1");
     await button(visit, "As Admin").click();
     expect(await page.getByRole("checkbox", { name: "Read Users" }).isChecked()).toBe(true);
-    expect(await page.getByRole("checkbox", { name: "Change Users" }).isDisabled()).toBe(true);
+    expect(await page.getByRole("checkbox", { name: "Write Users" }).isDisabled()).toBe(true);
     expect(await page.getByRole("checkbox", { checked: true }).count()).toBe(3);
     await visit.leave();
   });
@@ -184,7 +184,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await button(visit, "More").click();
     await page.getByRole("menuitem", { name: "Begin maintenance" }).click();
     await effectOf(visit)
-      .getByText(/access by this|Lost:/)
+      .getByText(/access changes|Lost:/)
       .first()
       .waitFor();
     expect(await seriousProblems(page)).toEqual([]);
@@ -194,12 +194,12 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await button(visit, "Delete").click();
     await page.getByText("its token stops working").waitFor();
     await effectOf(visit)
-      .getByText(/access by this|Lost:/)
+      .getByText(/access changes|Lost:/)
       .or(effectOf(visit).getByRole("alert"))
       .first()
       .waitFor();
     await picture(page, "gateway-delete");
-    await inDialog(visit, "Keep it").click();
+    await inDialog(visit, "Cancel").click();
 
     await visit.open(`/resources/${await given.idOf("resources", "Wiki")}`);
     await page
@@ -207,11 +207,11 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
       .first()
       .click();
     await effectOf(visit)
-      .getByText(/access by this|Lost:/)
+      .getByText(/access changes|Lost:/)
       .first()
       .waitFor();
     await picture(page, "address-remove");
-    await inDialog(visit, "Keep it").click();
+    await inDialog(visit, "Cancel").click();
     for (const name of await page.getByRole("button", { name: /^Disconnect / }).allTextContents())
       expect(name).toBe("");
     await page
@@ -219,7 +219,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
       .first()
       .click();
     await effectOf(visit)
-      .getByText(/access by this|Lost:/)
+      .getByText(/access changes|Lost:/)
       .first()
       .waitFor();
     await inDialog(visit, "Cancel").click();
@@ -249,16 +249,16 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await page.keyboard.press("Escape");
     await button(visit, "Review").click();
     await effectOf(visit)
-      .getByText(/access by this|Gained:/)
+      .getByText(/access changes|Gained:/)
       .first()
       .waitFor();
-    await effectOf(visit).getByText("Access tests that this would break").waitFor();
+    await effectOf(visit).getByText("Access tests that this change breaks").waitFor();
     visit.expectFailures(409);
     await inDialog(visit, "Save").click();
-    await page.getByRole("textbox", { name: "Reason for overriding them" }).fill("Stands in for a colleague");
+    await page.getByRole("textbox", { name: "Reason for the override" }).fill("Stands in for a colleague");
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "user-override");
-    await button(visit, "Override and go on").click();
+    await button(visit, "Override and save").click();
     await page.getByRole("region", { name: "Profile" }).getByRole("link", { name: "Operations" }).waitFor();
     // What went through before it was held up was written once.
     const events = await given.client.get("/tenants/events?filter[target.name]=engineer-03@example.com&sort=-position");
@@ -297,7 +297,7 @@ describe.runIf(hasBrowser)("an administrator of webhooks", () => {
       .getByRole("dialog", { name: "The secret of Chat" })
       .getByText(/^whsec_/)
       .waitFor();
-    await button(visit, "I have kept it").click();
+    await button(visit, "Done, I saved it").click();
     await heading(visit, "Chat").waitFor();
     await page.getByText("Nothing was delivered yet").waitFor();
     await button(visit, "More").click();
@@ -315,7 +315,7 @@ describe.runIf(hasBrowser)("an administrator of webhooks", () => {
     await page.getByRole("menuitem", { name: "Make a new secret" }).click();
     await inDialog(visit, "Make a new secret").click();
     await page.getByText(/^whsec_/).waitFor();
-    await button(visit, "I have kept it").click();
+    await button(visit, "Done, I saved it").click();
     await button(visit, "Delete").click();
     await page.getByText("what was not delivered yet is given up").waitFor();
     await inDialog(visit, "Delete").click();

@@ -94,7 +94,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await page.getByText("By priority", { exact: true }).click();
     const before = await order();
     expect(before).toEqual(["Frankfurt 1", "Frankfurt 2", "Cloud"]);
-    const grip = (name: string) => page.getByRole("button", { name: `Order of ${name}: drag, or use the arrow keys` });
+    const grip = (name: string) => page.getByRole("button", { name: `Reorder ${name}: drag, or use the arrow keys` });
     await grip("Frankfurt 1").focus();
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowDown");
@@ -124,7 +124,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     });
     expect(changed.status, changed.text).toBeLessThan(300);
     // The page reads it anew by itself.
-    const notice = page.getByRole("alert").filter({ hasText: "The stored order was changed meanwhile" });
+    const notice = page.getByRole("alert").filter({ hasText: "Someone else changed the order" });
     await notice.waitFor({ timeout: 30_000 });
     expect(await rows.first().textContent()).toContain("Frankfurt 1");
     expect(await page.getByText("The priority is changed").count()).toBe(0);
@@ -161,7 +161,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
       }
       await screen.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
     };
-    const grip = (name: string) => page.getByRole("button", { name: `Order of ${name}: drag, or use the arrow keys` });
+    const grip = (name: string) => page.getByRole("button", { name: `Reorder ${name}: drag, or use the arrow keys` });
     await visit.open("/policies");
     await grip("Personnel files").waitFor();
     const names = page.locator("ol.policies .policy-name");
@@ -201,8 +201,8 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     const { page } = visit;
     await visit.open("/policies?type=SAAS");
     const names = page.locator("ol.policies .policy-name");
-    const notice = page.getByRole("alert").filter({ hasText: "The stored order was changed meanwhile" });
-    const grip = (name: string) => page.getByRole("button", { name: `Order of ${name}: drag, or use the arrow keys` });
+    const notice = page.getByRole("alert").filter({ hasText: "Someone else changed the order" });
+    const grip = (name: string) => page.getByRole("button", { name: `Reorder ${name}: drag, or use the arrow keys` });
     await grip("Customer systems").focus();
     await page.keyboard.press("Home");
     await page.getByText("The order is changed, and not saved yet.").waitFor();
@@ -233,7 +233,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await expect.poll(() => notice.count()).toBe(0);
     expect(await page.getByRole("dialog").count()).toBe(0);
     await button(visit, "Review the order").click();
-    await page.getByRole("region", { name: "What this does to access" }).waitFor();
+    await page.getByRole("region", { name: "Effect of this change" }).waitFor();
     await button(visit, "Save the order").click();
     await expect.poll(async () => (await ordered()).at(-1)?.name).toBe(last);
     await visit.leave();

@@ -112,7 +112,7 @@ describe.runIf(hasBrowser)("a network in use", () => {
     await choose(visit, "Groups", "Support");
     await page.keyboard.press("Tab");
     await page.getByRole("button", { name: "Review", exact: true }).click();
-    await page.getByRole("region", { name: "What this does to access" }).getByRole("cell").first().waitFor();
+    await page.getByRole("region", { name: "Effect of this change" }).getByRole("cell").first().waitFor();
     await settled(visit);
     await documentPicture(page, "policy-preview");
     await visit.leave();

@@ -1,9 +1,9 @@
 /** The audit record: what is looked for in it, and what is put back from it. */
 import { describe, expect, test } from "vitest";
 import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
-import { button, effectOf, heading, inDialog, saySkipped, storyWorld } from "./story-world.ts";
+import { button, effectOf, heading, inDialog, storyWorld, warnIfSkipped } from "./story-world.ts";
 
-saySkipped();
+warnIfSkipped();
 
 describe.runIf(hasBrowser)("an administrator of the audit record", () => {
   const given = storyWorld();

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { hasBrowser, openConsoleWorld, picture, seriousProblems, signIn } from "./console-world.ts";
-import { button, effectOf, heading, inDialog, narrowUsers, review, saySkipped, storyWorld } from "./story-world.ts";
+import { button, effectOf, heading, inDialog, narrowUsers, review, storyWorld, warnIfSkipped } from "./story-world.ts";
 
-saySkipped();
+warnIfSkipped();
 
 describe.runIf(hasBrowser)("an administrator", () => {
   const given = storyWorld();
@@ -145,7 +145,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     visit.expectFailures(409);
     await button(visit, "Review").click();
     await page.getByText("These cannot be invited, and are left out").waitFor();
-    await effectOf(visit).getByText("Nobody gains or loses access by this.").waitFor();
+    await effectOf(visit).getByText("No one's access changes.").waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "invite-users-review");
     await button(visit, "Invite 2 users").click();
@@ -195,12 +195,12 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await given.client.put(`/tenants/groups/${body.id}`, { description: "As they want it" });
     visit.expectFailures(412);
     await review(visit, "Save");
-    await page.getByText("Somebody else changed this meanwhile").waitFor();
+    await page.getByText("Someone else changed this record").waitFor();
     await page.getByRole("cell", { name: "As I want it" }).waitFor();
     await page.getByRole("cell", { name: "As they want it" }).waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "conflict");
-    await button(visit, "Save mine over it").click();
+    await button(visit, "Overwrite").click();
     await effectOf(visit).waitFor();
     await inDialog(visit, "Save").click();
     await page.getByRole("region", { name: "About" }).getByText("As I want it").waitFor();
@@ -258,7 +258,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     visit.expectFailures(404);
     await visit.open("/users/01a1fab8-9606-77f6-b88d-04c52b2b8fba");
     await page.getByRole("alert").getByText("No such record").waitFor();
-    await page.getByRole("button", { name: /^Copy request id/ }).click();
+    await page.getByRole("button", { name: /^Copy request ID/ }).click();
     expect(await page.evaluate("navigator.clipboard.readText()")).toMatch(/^[\w-]{36}$/);
     await visit.leave();
   });

@@ -68,7 +68,7 @@ export function storyWorld(): StoryWorld {
   };
 }
 
-export function saySkipped(): void {
+export function warnIfSkipped(): void {
   if (!hasBrowser) console.warn(`The console is not tested: ${withoutBrowser}.`);
 }
 
@@ -77,7 +77,7 @@ export const button = ({ page }: Visit, name: string | RegExp) => page.getByRole
 export const inDialog = ({ page }: Visit, name: string | RegExp) =>
   page.getByRole("dialog").getByRole("button", { name, exact: true });
 export const region = ({ page }: Visit, name: string | RegExp) => page.getByRole("region", { name, exact: true });
-export const effectOf = ({ page }: Visit) => page.getByRole("region", { name: "What this does to access" });
+export const effectOf = ({ page }: Visit) => page.getByRole("region", { name: "Effect of this change" });
 
 /** What was typed is looked at, and then saved. @param label of the button that saves it */
 export async function review(visit: Visit, label: string): Promise<void> {

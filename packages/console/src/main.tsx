@@ -5,15 +5,15 @@ import "./app/console.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
-/** The styles that scripts make need the page's nonce; what locks scrolling behind a dialog looks for it under this name. */
+/** The styles that scripts create need the page's nonce. The library that locks scrolling behind dialogs reads it from this variable. */
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? "";
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 
-const { Console } = await import("./app/console.tsx");
-const place = document.getElementById("console");
-if (place === null) throw new Error("the page has no place for the console");
-createRoot(place).render(
+const [{ Console }, { pageSets }] = await Promise.all([import("./app/console.tsx"), import("./pages/all.ts")]);
+const container = document.getElementById("console");
+if (container === null) throw new Error("the page has no element for the console");
+createRoot(container).render(
   <StrictMode>
-    <Console nonce={nonce} />
+    <Console nonce={nonce} pageSets={pageSets} />
   </StrictMode>,
 );

@@ -1,8 +1,8 @@
-/** The console's way to the API: the typed client, with the page's session, which is renewed when it has ended. */
+/** The typed client of the API, in the session of the page. */
 import type { ItemAt, ListPath } from "@gatehouse/client/calls";
 import { GatehouseError } from "@gatehouse/client/errors";
 import { createGatehouse, type Gatehouse } from "@gatehouse/client/gatehouse";
-import { signedInAgain } from "./session-end.ts";
+import { nextSignIn } from "./session-end.ts";
 
 const gatehouse = createGatehouse({ url: globalThis.location.origin });
 
@@ -10,15 +10,14 @@ type Method = "get" | "post" | "postMany" | "put" | "patch" | "delete" | "read";
 const methods: readonly Method[] = ["get", "post", "postMany", "put", "patch", "delete", "read"];
 
 /**
- * As the client. A call whose session has ended waits until somebody has signed in again over the page, and is then made once
- * more: nothing that was typed is lost.
+ * The client's methods. If the session has ended, a call waits for the next sign-in and is then repeated, so that no
+ * input is lost.
  */
 export const api = Object.fromEntries(
   methods.map((method) => [
     method,
-    // Typed below: each method passes on what it is given.
-    (...given: unknown[]) =>
-      inSession(() => (gatehouse[method] as (...given: unknown[]) => Promise<unknown>)(...given)),
+    // Typed below. Each method forwards its arguments.
+    (...args: unknown[]) => inSession(() => (gatehouse[method] as (...args: unknown[]) => Promise<unknown>)(...args)),
   ]),
 ) as unknown as Pick<Gatehouse, Method>;
 
@@ -28,7 +27,7 @@ async function inSession<T>(call: () => Promise<T>): Promise<T> {
       return await call();
     } catch (error) {
       if (!isSignedOut(error)) throw error;
-      await signedInAgain();
+      await nextSignIn();
     }
   }
 }
@@ -45,21 +44,21 @@ export interface PageOf<Row> {
 
 export type ListQuery = Readonly<Record<string, string | number>>;
 
-/** A list whose pages the server makes. */
+/** A list that the server pages. */
 export interface PagedSource<Row> {
   readonly kind: "paged";
   readonly path: string;
   read(query: ListQuery, signal?: AbortSignal): Promise<PageOf<Row>>;
 }
 
-/** A list that comes as a whole. */
+/** A list that the server returns in one response. */
 export interface WholeSource<Row> {
   readonly kind: "whole";
   readonly path: string;
   read(signal?: AbortSignal): Promise<readonly Row[]>;
 }
 
-/** The client's `get` for any list: which query it takes is for the definition of the list to know. */
+/** The client's `get` for any list. The definition of each list knows the query that its path accepts. */
 const getList = api.get as unknown as (
   path: string,
   options: {
@@ -69,7 +68,7 @@ const getList = api.get as unknown as (
   },
 ) => Promise<unknown>;
 
-/** @param of what stands for the braces in the path */
+/** @param of the values of the path parameters */
 export function paged<P extends ListPath>(path: P, of: Readonly<Record<string, string>> = {}): PagedSource<ItemAt<P>> {
   return {
     kind: "paged",

@@ -1,4 +1,4 @@
-/** The whole console: its providers, and the sign-in page or the shell. */
+/** The root component: providers, then the sign-in page or the shell. */
 
 import { GatehouseError } from "@gatehouse/client/errors";
 import { Center, Loader, MantineProvider } from "@mantine/core";
@@ -6,6 +6,9 @@ import { Notifications } from "@mantine/notifications";
 import { QueryClient, QueryClientProvider, useQuery } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { useState } from "react";
+import { t } from "../messages/i18n.ts";
+import type { PageSet } from "./page-set.ts";
+import { PageSetsProvider } from "./page-sets.ts";
 import { ProblemNotice } from "./problem-notice.tsx";
 import { createConsoleRouter } from "./router.tsx";
 import { sessionQuery } from "./session.ts";
@@ -36,19 +39,21 @@ export function Console({ nonce }: { readonly nonce: string }) {
     >
       <QueryClientProvider client={queryClient}>
         <Notifications position="bottom-right" />
-        <Entrance />
+        <PageSetsProvider value={pageSets}>
+          <Entrance pageSets={pageSets} />
+        </PageSetsProvider>
       </QueryClientProvider>
     </MantineProvider>
   );
 }
 
-function Entrance() {
+function Entrance({ pageSets }: Pick<ConsoleProps, "pageSets">) {
   const session = useQuery(sessionQuery);
-  const [router] = useState(createConsoleRouter);
+  const [router] = useState(() => createConsoleRouter(pageSets));
   if (session.isPending) {
     return (
       <Center h="100vh" component="main">
-        <Loader aria-label="Loading" />
+        <Loader aria-label={t("common.loading")} />
       </Center>
     );
   }

@@ -1,7 +1,11 @@
-/** What a folder of `pages/` tells the console about itself. */
+/** The declaration of the pages in one folder of `pages/`. */
 import type { Permission } from "@gatehouse/contract/permissions";
 import type { LucideIcon } from "lucide-react";
 import type { ComponentType } from "react";
+
+export const sections = ["start", "people", "network", "access", "administration"] as const;
+
+export type Section = (typeof sections)[number];
 
 type Loading = () => Promise<ComponentType>;
 
@@ -10,17 +14,17 @@ export interface PageSet {
   readonly path: string;
   readonly title: string;
   readonly icon: LucideIcon;
-  /** The heading in the navigation that it stands under. */
-  readonly section: "Start" | "People" | "Network" | "Access" | "Administration";
-  /** Who lacks it sees no entry for the pages. */
+  /** The section of the navigation. */
+  readonly section: Section;
+  /** Required to see the pages in the navigation. */
   readonly permission: Permission;
   /** At `/users`. Loaded when it is first shown. */
   readonly list: Loading;
   /** At `/users/{id}`. */
   readonly detail?: Loading;
-  /** What `?new` on the list's page opens, for the command palette. */
+  /** The dialog that `?new=1` opens on the list page, for the command palette. */
   readonly create?: { readonly title: string; readonly permission: Permission };
-  /** How the command palette finds records of the kind: by a field that the server filters, or by name in a list that comes whole. */
+  /** How the command palette finds records: by a field that the server filters, or by name in an unpaged list. */
   readonly find?:
     | {
         readonly path:

@@ -1,13 +1,15 @@
-/** The command palette (Ctrl or ⌘ and K): every page, every "create", and records by their names. */
+/** The command palette (Ctrl K or ⌘ K): pages, "create" actions, and records by name. */
 import { useDebouncedValue } from "@mantine/hooks";
 import { createSpotlight, Spotlight, type SpotlightActionGroupData } from "@mantine/spotlight";
 import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Plus, Search } from "lucide-react";
 import { useEffect, useState } from "react";
-import { pattern } from "../lists/list-rows.ts";
-import { pageSets } from "../pages/all.ts";
+import { t } from "../messages/i18n.ts";
 import { paged, whole } from "./api.ts";
+import { containsPattern } from "./like-pattern.ts";
+import type { PageSet } from "./page-set.ts";
+import { usePageSets } from "./page-sets.ts";
 import { useSession } from "./session.ts";
 
 export const [paletteStore, palette] = createSpotlight();
@@ -21,33 +23,33 @@ interface Found {
 
 export function Palette() {
   const [typed, setTyped] = useState("");
-  const [asked] = useDebouncedValue(typed.trim(), 200);
+  const [search] = useDebouncedValue(typed.trim(), 200);
   const { permissions } = useSession();
   const navigate = useNavigate();
   const queryClient = useQueryClient();
-  const sets = pageSets.filter(({ permission }) => permissions.includes(permission));
+  const sets = usePageSets().filter(({ permission }) => permissions.includes(permission));
   const { data: found = [] } = useQuery({
-    queryKey: ["palette", asked],
-    enabled: asked.length >= 2,
+    queryKey: ["palette", search],
+    enabled: search.length >= 2,
     queryFn: async ({ signal }) =>
-      (await Promise.all(sets.map((set) => findRecords(set, asked, queryClient, signal)))).flat() as readonly Found[],
+      (await Promise.all(sets.map((set) => findRecords(set, search, queryClient, signal)))).flat() as readonly Found[],
   });
   useEffect(() => {
     if (found.length > 0) selectFirst();
   }, [found]);
   const groups: SpotlightActionGroupData[] = [
     {
-      group: "Records",
+      group: t("app.palette.records"),
       actions: found.map(({ id, label, path, kind }) => ({
         id,
         label,
         description: kind,
-        keywords: asked,
+        keywords: search,
         onClick: () => void navigate({ to: `/${path}/${id}` }),
       })),
     },
     {
-      group: "Pages",
+      group: t("app.palette.pages"),
       actions: sets.map(({ path, title, icon: Icon }) => ({
         id: path,
         label: title,
@@ -56,7 +58,7 @@ export function Palette() {
       })),
     },
     {
-      group: "Create",
+      group: t("app.palette.create"),
       actions: sets.flatMap(({ path, create }) =>
         create === undefined || !permissions.includes(create.permission)
           ? []
@@ -78,21 +80,21 @@ export function Palette() {
       query={typed}
       onQueryChange={setTyped}
       shortcut={["mod + K"]}
-      nothingFound="Nothing has that name."
+      nothingFound={t("app.palette.noResults")}
       highlightQuery
-      attributes={{ content: { "aria-label": "Search" } }}
+      attributes={{ content: { "aria-label": t("app.palette.search") } }}
       scrollable
       maxHeight={420}
       searchProps={{
         leftSection: <Search size={18} aria-hidden />,
-        placeholder: "Find a page, a user, a resource …",
-        "aria-label": "Search",
+        placeholder: t("app.palette.placeholder"),
+        "aria-label": t("app.palette.search"),
       }}
     />
   );
 }
 
-/** What is found comes after the palette has looked for something to select: Enter is to lead there all the same. */
+/** Selects the first result. The palette selects one only when it opens, and results arrive later. */
 function selectFirst(): void {
   const list = document.getElementById(paletteStore.getState().listId);
   if (list === null || list.querySelector("[data-selected]") !== null) return;
@@ -101,7 +103,7 @@ function selectFirst(): void {
 }
 
 async function findRecords(
-  { path, title, find }: (typeof pageSets)[number],
+  { path, title, find }: PageSet,
   text: string,
   queryClient: QueryClient,
   signal: AbortSignal,
@@ -111,13 +113,16 @@ async function findRecords(
     const source = whole(find.path);
     const all = await queryClient.fetchQuery({
       queryKey: [source.path, "list", undefined],
-      queryFn: (asked) => source.read(asked.signal),
+      queryFn: (context) => source.read(context.signal),
       staleTime: 60_000,
     });
     const named = all.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase())).slice(0, 4);
     return named.map(({ id, name }) => ({ id, label: name, path, kind: title }));
   }
-  const { data } = await paged(find.path).read({ [`filter[${find.field}][ilike]`]: pattern(text), limit: 4 }, signal);
+  const { data } = await paged(find.path).read(
+    { [`filter[${find.field}][ilike]`]: containsPattern(text), limit: 4 },
+    signal,
+  );
   return data.map((record) => ({
     id: record.id,
     label: "name" in record ? record.name : (record.email ?? record.id),

@@ -1,28 +1,27 @@
-/** What went wrong, in words, with the request id for whoever looks into the log. */
+/** An error notice with the request id, which identifies the request in the server's log. */
 import { GatehouseError, NoAnswerError } from "@gatehouse/client/errors";
 import { Alert, Anchor, Button, Code, CopyButton, Group, Text } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
+import { t } from "../messages/i18n.ts";
 
-interface Told {
+interface Description {
   readonly title: string;
   readonly detail: string;
 }
 
-export function toldOf(error: unknown): Told {
+export function describeProblem(error: unknown): Description {
   if (error instanceof GatehouseError) {
-    // Of a preview, the request that it is about stands before: the page knows which it asked for.
+    // An error of a preview starts with the request that it concerns. The page knows that request.
     const detail = error.problem.detail.replace(/^(?:POST|PUT|PATCH|DELETE) \/tenants\/\S+: /, "");
     return { title: error.problem.title, detail };
   }
   if (error instanceof NoAnswerError) {
     return {
-      title: "Gatehouse does not answer",
-      detail: error.timedOut
-        ? "No whole answer came in time. Of a change it is not known whether it was made: look before you repeat it."
-        : "The connection failed. Check the network, and whether the server runs.",
+      title: t("app.problem.noResponse"),
+      detail: error.timedOut ? t("app.problem.timedOut") : t("app.problem.connectionFailed"),
     };
   }
-  return { title: "Something went wrong", detail: error instanceof Error ? error.message : String(error) };
+  return { title: t("app.problem.unexpected"), detail: error instanceof Error ? error.message : String(error) };
 }
 
 interface ProblemNoticeProps {
@@ -31,18 +30,18 @@ interface ProblemNoticeProps {
 }
 
 export function ProblemNotice({ error, retry }: ProblemNoticeProps) {
-  const { title, detail } = toldOf(error);
+  const { title, detail } = describeProblem(error);
   const known = error instanceof GatehouseError ? error : undefined;
-  // What is said of a whole change of a preview is what the detail says.
-  const told = known?.errors.filter(({ pointer }) => !/^\/changes\/\d+$/.test(pointer)) ?? [];
+  // An error about a whole change of a preview repeats the detail.
+  const fieldErrors = known?.errors.filter(({ pointer }) => !/^\/changes\/\d+$/.test(pointer)) ?? [];
   return (
     <Alert color="red" variant="outline" icon={<TriangleAlert aria-hidden />} title={title} role="alert" maw={720}>
       <Text size="sm">{detail}</Text>
-      {told.length > 1 && (
+      {fieldErrors.length > 1 && (
         <ul>
-          {told.map(({ pointer, message }) => (
+          {fieldErrors.map(({ pointer, message }) => (
             <li key={`${pointer} ${message}`}>
-              <Place pointer={pointer} message={message} />
+              <FieldError pointer={pointer} message={message} />
             </li>
           ))}
         </ul>
@@ -50,18 +49,18 @@ export function ProblemNotice({ error, retry }: ProblemNoticeProps) {
       <Group mt="sm" gap="sm">
         {retry !== undefined && (
           <Button size="xs" variant="default" onClick={() => retry()}>
-            Try again
+            {t("app.problem.retry")}
           </Button>
         )}
         {known !== undefined && (
           <>
             <Anchor size="sm" href={`/errors/${known.code}`} target="_blank">
-              What this means
+              {t("app.problem.explain")}
             </Anchor>
             <CopyButton value={known.requestId}>
               {({ copied, copy }) => (
                 <Button size="xs" variant="subtle" color="gray" c="var(--mantine-color-text)" onClick={copy}>
-                  {copied ? "Copied" : `Copy request id ${known.requestId.slice(0, 8)}…`}
+                  {copied ? t("common.copied") : t("app.problem.copyRequestId", { id: known.requestId.slice(0, 8) })}
                 </Button>
               )}
             </CopyButton>
@@ -72,13 +71,13 @@ export function ProblemNotice({ error, retry }: ProblemNoticeProps) {
   );
 }
 
-interface PlaceProps {
+interface FieldErrorProps {
   readonly pointer: string;
   readonly message: string;
 }
 
-/** Where something is wrong: a record that stands in the way, or a field. */
-function Place({ pointer, message }: PlaceProps) {
+/** One error, at a field or about a record that prevents the change. */
+function FieldError({ pointer, message }: FieldErrorProps) {
   const record = /^\/tenants(\/[a-z-]+\/[0-9a-f-]{36})$/.exec(pointer)?.[1];
   if (record !== undefined) {
     return (

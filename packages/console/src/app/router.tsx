@@ -1,4 +1,4 @@
-/** Which page stands at which path. Each page's code is loaded when it is first shown. */
+/** The route of every page. The code of a page is loaded when the page is first shown. */
 import { Button, Stack, Text, Title } from "@mantine/core";
 import {
   createRootRoute,
@@ -10,7 +10,8 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import type { ComponentType } from "react";
-import { pageSets } from "../pages/all.ts";
+import { t } from "../messages/i18n.ts";
+import type { PageSet } from "./page-set.ts";
 import { ProblemNotice } from "./problem-notice.tsx";
 import { Shell } from "./shell.tsx";
 
@@ -24,24 +25,23 @@ const start = createRoute({
   },
 });
 
-const routes = pageSets.flatMap(({ path, list, detail }) => [
-  createRoute({ getParentRoute: () => root, path: `/${path}`, component: later(list) }),
-  ...(detail === undefined
-    ? []
-    : [createRoute({ getParentRoute: () => root, path: `/${path}/$id`, component: later(detail) })]),
-]);
-
-function later(load: () => Promise<ComponentType>): RouteComponent {
+function lazyPage(load: () => Promise<ComponentType>): RouteComponent {
   return lazyRouteComponent(async () => ({ default: await load() }));
 }
 
-export function createConsoleRouter() {
+export function createConsoleRouter(pageSets: readonly PageSet[]) {
+  const routes = pageSets.flatMap(({ path, list, detail }) => [
+    createRoute({ getParentRoute: () => root, path: `/${path}`, component: lazyPage(list) }),
+    ...(detail === undefined
+      ? []
+      : [createRoute({ getParentRoute: () => root, path: `/${path}/$id`, component: lazyPage(detail) })]),
+  ]);
   return createRouter({
     routeTree: root.addChildren([start, ...routes]),
     basepath: "/console",
     defaultPreload: "intent",
     scrollRestoration: false,
-    // Plain texts: what one sees in the address is what one would write into it.
+    // Plain strings, so that an address is easy to read and to write by hand.
     parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
     stringifySearch: (search) => {
       const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== "");
@@ -54,10 +54,10 @@ export function createConsoleRouter() {
 function NotFound() {
   return (
     <Stack align="flex-start">
-      <Title order={1}>There is no such page</Title>
-      <Text>The address may be mistyped, or what stood here was moved.</Text>
+      <Title order={1}>{t("app.notFound.title")}</Title>
+      <Text>{t("app.notFound.text")}</Text>
       <Button component={Link} to="/">
-        To the start
+        {t("app.notFound.back")}
       </Button>
     </Stack>
   );

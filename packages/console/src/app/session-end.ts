@@ -1,29 +1,30 @@
-/** Whether the session has ended under the page, for calls that wait and for the dialog that ends their waiting. */
+/** The end of the session while a page is open: requests wait for it, and the sign-in dialog ends the wait. */
 
 let waiting: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
 const listeners = new Set<() => void>();
 
-function tell(): void {
+function notify(): void {
   for (const listener of listeners) listener();
 }
 
-/** Resolves when somebody has signed in again. */
-export function signedInAgain(): Promise<void> {
+/** Resolves after the next sign-in. */
+export function nextSignIn(): Promise<void> {
   if (waiting === undefined) {
     let resolve: () => void = () => undefined;
     const promise = new Promise<void>((settle) => {
       resolve = settle;
     });
     waiting = { promise, resolve };
-    tell();
+    notify();
   }
   return waiting.promise;
 }
 
-export function goOn(): void {
+/** Resumes the requests that wait for a session. */
+export function resumeRequests(): void {
   const { resolve } = waiting ?? {};
   waiting = undefined;
-  tell();
+  notify();
   resolve?.();
 }
 

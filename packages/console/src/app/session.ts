@@ -1,4 +1,4 @@
-/** Who is signed in, and what they may do. */
+/** The session: the API key that is signed in, its tenant and its permissions. */
 import { GatehouseError, type Problem } from "@gatehouse/client/errors";
 import type { Permission } from "@gatehouse/contract/permissions";
 import { queryOptions, useQuery } from "@tanstack/react-query";
@@ -10,44 +10,44 @@ export interface Session {
   readonly expiresAt: string;
 }
 
-/** The console's own routes: no part of the API, and so not of its client. */
+/** A route of the console itself. It is not part of the API, so that the client does not cover it. */
 const path = "/console/session";
 
-async function ask(method: "GET" | "POST" | "DELETE", apiKey?: string): Promise<Session | null> {
+async function request(method: "GET" | "POST" | "DELETE", apiKey?: string): Promise<Session | null> {
   const headers = apiKey === undefined ? {} : { apikey: apiKey };
   const response = await fetch(path, { method, headers, credentials: "same-origin" });
   if (response.status === 204) return null;
   const body: unknown = await response.json();
-  if (!response.ok) throw new GatehouseError(body as Problem); // Gatehouse answers errors in this form alone
+  if (!response.ok) throw new GatehouseError(body as Problem); // Gatehouse returns every error in this form
   return body as Session;
 }
 
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
-  queryFn: () => ask("GET"),
+  queryFn: () => request("GET"),
   staleTime: Number.POSITIVE_INFINITY,
 });
 
-/** @throws GatehouseError when the key is refused */
+/** @throws GatehouseError if the key is rejected */
 export async function signIn(apiKey: string): Promise<Session> {
-  const session = await ask("POST", apiKey);
-  if (session === null) throw new Error("signing in gave no session");
+  const session = await request("POST", apiKey);
+  if (session === null) throw new Error("sign-in returned no session");
   return session;
 }
 
 export async function signOut(): Promise<void> {
-  await ask("DELETE");
+  await request("DELETE");
 }
 
-/** Of a page behind the sign-in page: there is a session. */
+/** The session. Only for components behind the sign-in page. */
 export function useSession(): Session {
   const { data } = useQuery(sessionQuery);
-  if (!data) throw new Error("nobody is signed in");
+  if (!data) throw new Error("no session");
   return data;
 }
 
-/** Whether the key holds a permission; what it may not do is not offered. */
-export function useMay(permission: Permission | undefined): boolean {
+/** Whether the key has a permission. Pages hide actions that the key cannot perform. */
+export function usePermission(permission: Permission | undefined): boolean {
   const { permissions } = useSession();
   return permission === undefined || permissions.includes(permission);
 }

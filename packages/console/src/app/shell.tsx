@@ -1,4 +1,4 @@
-/** What stands around every page: the navigation, and what is always at hand. */
+/** The frame around every page: navigation, search, theme and account. */
 import {
   ActionIcon,
   AppShell,
@@ -18,8 +18,10 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { CircleUser, LogOut, Moon, Search, Sun } from "lucide-react";
 import { useEffect } from "react";
-import { pageSets } from "../pages/all.ts";
+import { t } from "../messages/i18n.ts";
 import iconUrl from "./icon.svg";
+import { sections } from "./page-set.ts";
+import { usePageSets } from "./page-sets.ts";
 import { Palette, palette } from "./palette.tsx";
 import { sessionQuery, signOut, useSession } from "./session.ts";
 
@@ -28,7 +30,7 @@ const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
 export function Shell() {
   const [opened, { toggle, close }] = useDisclosure(false);
   const { pathname } = useLocation();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever went to another page is done with the menu
+  // biome-ignore lint/correctness/useExhaustiveDependencies: navigation closes the menu
   useEffect(close, [pathname]);
   return (
     <AppShell
@@ -37,12 +39,18 @@ export function Shell() {
       padding={{ base: "sm", sm: "lg" }}
     >
       <a className="skip" href="#page">
-        To the page
+        {t("app.navigation.skip")}
       </a>
       <AppShell.Header px="md">
         <Group h="100%" justify="space-between" wrap="nowrap" gap="sm">
           <Group gap="sm" wrap="nowrap">
-            <Burger opened={opened} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
+            <Burger
+              opened={opened}
+              onClick={toggle}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label={t("app.navigation.toggle")}
+            />
             <img src={iconUrl} alt="" width={28} height={28} />
             <Text fw={600} visibleFrom="xs">
               Gatehouse
@@ -58,7 +66,7 @@ export function Shell() {
             style={{ flex: 1 }}
             styles={{ label: { flex: 1 } }}
           >
-            Search
+            {t("app.palette.search")}
           </Button>
           <Group gap="xs" wrap="nowrap">
             <ThemeToggle />
@@ -66,7 +74,7 @@ export function Shell() {
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="xs" aria-label="Pages">
+      <AppShell.Navbar p="xs" aria-label={t("app.navigation.label")}>
         <ScrollArea>
           <Navigation pathname={pathname} />
         </ScrollArea>
@@ -79,17 +87,16 @@ export function Shell() {
   );
 }
 
-const sections = ["Start", "People", "Network", "Access", "Administration"] as const;
-
 function Navigation({ pathname }: { readonly pathname: string }) {
   const { permissions } = useSession();
+  const pageSets = usePageSets();
   return sections.map((section) => {
     const pages = pageSets.filter((set) => set.section === section && permissions.includes(set.permission));
     if (pages.length === 0) return null;
     return (
       <div key={section}>
         <Text size="xs" fw={600} c="dimmed" px="sm" pt="sm" pb={4}>
-          {section}
+          {t(`app.navigation.sections.${section}`)}
         </Text>
         {pages.map(({ path, title, icon: Icon }) => {
           const active = pathname === `/${path}` || pathname.startsWith(`/${path}/`);
@@ -118,7 +125,7 @@ function ThemeToggle() {
     <ActionIcon
       variant="default"
       size="lg"
-      aria-label={dark ? "Light theme" : "Dark theme"}
+      aria-label={dark ? t("app.theme.light") : t("app.theme.dark")}
       onClick={() => setColorScheme(dark ? "light" : "dark")}
     >
       {dark ? <Sun size={18} aria-hidden /> : <Moon size={18} aria-hidden />}
@@ -129,16 +136,16 @@ function ThemeToggle() {
 function Account() {
   const { apiKey, tenant } = useSession();
   const queryClient = useQueryClient();
-  const leave = async () => {
+  const endSession = async () => {
     await signOut();
-    // The query itself stays: the sign-in page follows from it.
+    // The session query stays, with no session: it makes the console show the sign-in page.
     queryClient.setQueryData(sessionQuery.queryKey, null);
     queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
   };
   return (
     <Menu position="bottom-end" width={260}>
       <Menu.Target>
-        <ActionIcon variant="default" size="lg" aria-label="Account">
+        <ActionIcon variant="default" size="lg" aria-label={t("app.account.label")}>
           <CircleUser size={18} aria-hidden />
         </ActionIcon>
       </Menu.Target>
@@ -147,14 +154,14 @@ function Account() {
           {tenant.name}
         </Text>
         <Text size="sm" px="sm" pb="xs" c="dimmed">
-          Key: {apiKey.name}
+          {t("app.account.key", { name: apiKey.name })}
         </Text>
         <Menu.Divider />
         <Menu.Item component="a" href="/docs" target="_blank">
-          API reference
+          {t("app.account.apiReference")}
         </Menu.Item>
-        <Menu.Item leftSection={<LogOut size={16} aria-hidden />} onClick={() => void leave()}>
-          Sign out
+        <Menu.Item leftSection={<LogOut size={16} aria-hidden />} onClick={() => void endSession()}>
+          {t("app.account.signOut")}
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>

@@ -1,11 +1,12 @@
-/** Signing in: as a page, and as a dialog over a page whose session has ended. */
+/** The sign-in form, as a page and as a dialog over a page whose session has ended. */
 import { Alert, Button, Center, Modal, Paper, PasswordInput, Stack, Text, Title } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState, useSyncExternalStore } from "react";
+import { t } from "../messages/i18n.ts";
 import iconUrl from "./icon.svg";
 import { ProblemNotice } from "./problem-notice.tsx";
 import { type Session, sessionQuery, signIn, useSession } from "./session.ts";
-import { goOn, sessionEnd } from "./session-end.ts";
+import { resumeRequests, sessionEnd } from "./session-end.ts";
 
 export function SignInPage() {
   const queryClient = useQueryClient();
@@ -15,9 +16,9 @@ export function SignInPage() {
         <Stack>
           <img src={iconUrl} alt="" width={48} height={48} />
           <div>
-            <Title order={1}>Sign in to Gatehouse</Title>
+            <Title order={1}>{t("app.session.title")}</Title>
             <Text c="dimmed" size="sm" mt={4}>
-              With an API key of your tenant. You may do here what the key may do.
+              {t("app.session.text")}
             </Text>
           </div>
           <SignInForm done={(session) => queryClient.setQueryData(sessionQuery.queryKey, session)} />
@@ -27,19 +28,19 @@ export function SignInPage() {
   );
 }
 
-/** Lies over the page, which keeps what was typed into it; calls that were refused are made again afterwards. */
+/** Covers the page, which keeps its input. Requests that were refused are sent again after signing in. */
 export function SessionEndDialog() {
   const opened = useSyncExternalStore(sessionEnd.subscribe, sessionEnd.hasEnded);
   const queryClient = useQueryClient();
-  const before = useSession();
+  const previous = useSession();
   const done = (session: Session) => {
-    if (session.tenant.id !== before.tenant.id) {
-      // What the page shows, and was about to change, is another tenant's.
+    if (session.tenant.id !== previous.tenant.id) {
+      // The page shows another tenant's data.
       globalThis.location.assign("/console/");
       return;
     }
     queryClient.setQueryData(sessionQuery.queryKey, session);
-    goOn();
+    resumeRequests();
   };
   return (
     <Modal
@@ -50,12 +51,11 @@ export function SessionEndDialog() {
       closeOnEscape={false}
       centered
       zIndex={500}
-      title="Your session has ended"
+      title={t("app.session.ended")}
     >
       <Stack>
         <Alert color="blue" variant="outline">
-          Sign in again to go on with {before.tenant.name}. What you typed is still there, and what was under way goes
-          on by itself.
+          {t("app.session.endedText", { tenant: previous.tenant.name })}
         </Alert>
         {opened && <SignInForm done={done} />}
       </Stack>
@@ -83,7 +83,7 @@ function SignInForm({ done }: { readonly done: (session: Session) => void }) {
     <form onSubmit={(event) => void submit(event)}>
       <Stack>
         <PasswordInput
-          label="API key"
+          label={t("app.session.apiKey")}
           placeholder="gatehouse_key_…"
           value={apiKey}
           onChange={(event) => setApiKey(event.currentTarget.value)}
@@ -91,11 +91,11 @@ function SignInForm({ done }: { readonly done: (session: Session) => void }) {
           data-autofocus
           required
           maxLength={200}
-          visibilityToggleButtonProps={{ "aria-label": "Show the key" }}
+          visibilityToggleButtonProps={{ "aria-label": t("app.session.showKey") }}
         />
         {error !== undefined && <ProblemNotice error={error} />}
         <Button type="submit" loading={busy} disabled={apiKey.trim() === ""}>
-          Sign in
+          {t("app.session.signIn")}
         </Button>
       </Stack>
     </form>

@@ -1,6 +1,7 @@
 import { Alert, type CSSVariablesResolver, createTheme, Modal, Notification } from "@mantine/core";
+import { t } from "../messages/i18n.ts";
 
-/** Shades with which text stands out from what is behind it by 4.5 to 1 at least (WCAG 2.2, 1.4.3), in both themes. */
+/** Shades with a contrast of at least 4.5:1 between text and background (WCAG 2.2, 1.4.3), in both themes. */
 export const theme = createTheme({
   primaryColor: "blue",
   primaryShade: { light: 8, dark: 8 },
@@ -12,8 +13,8 @@ export const theme = createTheme({
   respectReducedMotion: true,
   components: {
     Modal: Modal.extend({ styles: { title: { fontWeight: 600 } } }),
-    Notification: Notification.extend({ defaultProps: { closeButtonProps: { "aria-label": "Close" } } }),
-    // What has to be heard at once says so itself; its frame and icon tell of what kind it is.
+    Notification: Notification.extend({ defaultProps: { closeButtonProps: { "aria-label": t("common.close") } } }),
+    // Alerts that a screen reader must announce at once set their own role.
     Alert: Alert.extend({
       defaultProps: { role: "note" },
       styles: { label: { color: "var(--mantine-color-text)" } },

@@ -1,4 +1,5 @@
-/** Columns that many lists have. */
+/** Columns that many lists share. */
+import { t } from "../messages/i18n.ts";
 import { RecordLink } from "../records/record-link.tsx";
 import type { Column } from "./list-definition.ts";
 
@@ -7,11 +8,11 @@ interface Named {
   readonly name: string;
 }
 
-/** The name, which leads to the record's page. Of a list that the server pages, it sorts by the field. */
+/** The name, as a link to the page of the record. Paged lists sort by the field `name`. */
 export function nameColumn<Row extends Named>(folder: string, source: "paged" | "whole"): Column<Row> {
   return {
     key: "name",
-    title: "Name",
+    title: t("common.name"),
     sortBy: source === "paged" ? "name" : ({ name }) => name,
     cell: ({ id, name }) => <RecordLink to={`/${folder}/${id}`}>{name}</RecordLink>,
   };

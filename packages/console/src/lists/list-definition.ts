@@ -1,4 +1,4 @@
-/** A list as data: what it shows, and what it can be asked. */
+/** A list as data: its source, columns, search and filters. */
 import type { ReactNode } from "react";
 import type { PagedSource, WholeSource } from "../app/api.ts";
 
@@ -6,50 +6,50 @@ export interface Column<Row> {
   readonly key: string;
   readonly title: string;
   readonly cell: (row: Row) => ReactNode;
-  /** The text that the list is sorted by. Of paged lists, the field's name says how the server sorts. */
+  /** The sort value of a row. Paged lists give the name of the field that the server sorts by. */
   readonly sortBy?: string | ((row: Row) => string | number);
-  /** Narrower screens leave the column out. */
-  readonly from?: "xs" | "sm" | "md" | "lg";
+  /** The narrowest screen that shows the column. */
+  readonly visibleFrom?: "xs" | "sm" | "md" | "lg";
 }
 
-/** What the list is asked for beside the search. */
+/** A filter beside the search. */
 export interface Filter<Row> {
-  /** In the address. Of paged lists, the field that the server filters by, unless `asks` says another. */
+  /** The name in the address. Paged lists filter by this field, unless `parameter` names another. */
   readonly field: string;
   readonly title: string;
-  /** Of a choice. */
+  /** The options of a choice. */
   readonly options?: readonly { readonly value: string; readonly label: string }[];
   /** A choice where absent. `text` is meant as a whole, `part` anywhere in the field; `moment` is a time in the API's form. */
-  readonly kind?: "choice" | "text" | "part" | "moment";
-  /** The parameter that the server takes it as, such as `filter[createdAt][gte]`. */
-  readonly asks?: string;
-  /** Stands behind a button until somebody asks for it. */
-  readonly isRare?: boolean;
-  /** Of whole lists. */
+  readonly kind?: "choice" | "text" | "part" | "date-time";
+  /** The query parameter, such as `filter[createdAt][gte]`. */
+  readonly parameter?: string;
+  /** Hidden behind the button "More filters". */
+  readonly isAdvanced?: boolean;
+  /** For unpaged lists. */
   readonly matches?: (row: Row, value: string) => boolean;
 }
 
 export interface ListDefinition<Row extends { readonly id: string }> {
   readonly source: PagedSource<Row> | WholeSource<Row>;
-  /** As a person calls them: "users". */
+  /** The plural of the records, such as "users". */
   readonly noun: string;
-  /** Of paged lists a field; of whole lists what of a row is searched. Absent: no search. */
+  /** The field that a paged list searches, or the text of a row in an unpaged list. Absent: no search. */
   readonly search?: { readonly label: string; readonly by: string | ((row: Row) => string) };
   readonly columns: readonly Column<Row>[];
   readonly filters?: readonly Filter<Row>[];
-  /** Such as `-createdAt`; a column's key for whole lists. */
+  /** Such as `-createdAt`. Unpaged lists use the key of a column. */
   readonly defaultSort?: string;
-  /** What to say and do where there is none at all. */
+  /** Shown if there are no records at all: the purpose of the records, and how to create the first one. */
   readonly empty: { readonly title: string; readonly text: string };
-  /** How often it is read anew, in milliseconds, where what it shows changes by itself. */
+  /** The polling interval in milliseconds, for lists that change by themselves. */
   readonly refreshMs?: number;
 }
 
-/** What a list is asked, as it stands in the address. */
+/** The search, filters, sort order and page of a list, as in the address. */
 export interface ListState {
   readonly text: string;
   readonly sort: string;
-  /** From 1. */
+  /** Starts at 1. */
   readonly page: number;
   readonly filters: Readonly<Record<string, string>>;
 }

@@ -36,14 +36,14 @@ const state = (change: Partial<ListState> = {}): ListState => ({
 });
 const ids = (asked: ListState) => pageOf(rows, definition, asked).data.map(({ id }) => Number(id));
 
-describe("a list that came as a whole", () => {
-  test("is sorted as people sort, in both directions", () => {
+describe("an unpaged list", () => {
+  test("is sorted in natural order, in both directions", () => {
     expect(ids(state()).slice(0, 3)).toEqual([0, 1, 2]);
     expect(ids(state({ sort: "-name" })).slice(0, 3)).toEqual([59, 58, 57]);
     expect(ids(state({ sort: "port" }))[0]).toBe(59);
   });
 
-  test("is searched, filtered and paged, and says how many match", () => {
+  test("is searched, filtered and paged, with the number of matches", () => {
     expect(pageOf(rows, definition, state({ text: "WAY 5" })).total).toBe(11);
     expect(pageOf(rows, definition, state({ filters: { even: "yes" } })).total).toBe(30);
     expect(ids(state({ page: 3 }))).toEqual([50, 51, 52, 53, 54, 55, 56, 57, 58, 59]);
@@ -51,7 +51,7 @@ describe("a list that came as a whole", () => {
   });
 });
 
-test("the server is asked for a page, by sort, filters, and a text that means itself", () => {
+test("the query of a paged list holds sort, filters and an escaped search text", () => {
   const paged: ListDefinition<Row> = { ...definition, search: { label: "Name", by: "name" } };
   expect(
     queryOf(paged, state({ text: "50%_a\\", sort: "-createdAt", page: 3, filters: { status: "active" } })),
@@ -65,11 +65,11 @@ test("the server is asked for a page, by sort, filters, and a text that means it
 });
 
 describe("the address", () => {
-  test.each(["", "0", "-1", "1.5", "x", undefined])("with the page %s means the first", (page) => {
+  test.each(["", "0", "-1", "1.5", "x", undefined])("with page %s shows the first page", (page) => {
     expect(readListState({ page }, [], "name").page).toBe(1);
   });
 
-  test("holds what was asked, and a new question begins on the first page", () => {
+  test("holds the search and filters, and a new search starts on the first page", () => {
     const search = { q: "ann", page: "4", status: "active", other: "x" };
     expect(readListState(search, ["status"], "email")).toEqual({
       text: "ann",

@@ -1,8 +1,11 @@
-/** What a list shows: a page that the server makes, or one made here of a list that came as a whole. */
+/** The rows of a list: the query for a page of the server, or a page of an unpaged list. */
+
 import type { ListQuery, PageOf } from "../app/api.ts";
+import { containsPattern } from "../app/like-pattern.ts";
+import { compareText } from "../messages/format.ts";
 import { type Filter, type ListDefinition, type ListState, pageSize, sortKey } from "./list-definition.ts";
 
-/** The question to the server, for a paged list. */
+/** The query of a paged list. */
 export function queryOf<Row extends { readonly id: string }>(
   { search, filters: known = [] }: ListDefinition<Row>,
   { text, sort, page, filters }: ListState,
@@ -11,31 +14,28 @@ export function queryOf<Row extends { readonly id: string }>(
     limit: pageSize,
     offset: (page - 1) * pageSize,
     ...(sort === "" ? {} : { sort }),
-    ...(text === "" || typeof search?.by !== "string" ? {} : { [`filter[${search.by}][ilike]`]: pattern(text) }),
+    ...(text === "" || typeof search?.by !== "string"
+      ? {}
+      : { [`filter[${search.by}][ilike]`]: containsPattern(text) }),
     ...filtersOf(known, filters),
   };
 }
 
-/** What is filtered by, as parameters of the API. */
+/** The filters as query parameters of the API. */
 export function filtersOf<Row>(
   known: readonly Filter<Row>[],
   filters: ListState["filters"],
 ): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(filters).map(([field, value]) => {
-      const { kind, asks = kind === "part" ? `filter[${field}][ilike]` : `filter[${field}]` } =
+      const { kind, parameter = kind === "part" ? `filter[${field}][ilike]` : `filter[${field}]` } =
         known.find((filter) => filter.field === field) ?? {};
-      return [asks, kind === "part" ? pattern(value) : value];
+      return [parameter, kind === "part" ? containsPattern(value) : value];
     }),
   );
 }
 
-/** What somebody types is meant as it stands: `%`, `_` and the backslash mean themselves. */
-export function pattern(text: string): string {
-  return `%${text.replaceAll(/[\\%_]/g, (character) => `\\${character}`)}%`;
-}
-
-/** A page of a list that is here as a whole. */
+/** Returns a page of an unpaged list. */
 export function pageOf<Row extends { readonly id: string }>(
   rows: readonly Row[],
   { search, columns, filters = [] }: ListDefinition<Row>,
@@ -63,5 +63,5 @@ export function pageOf<Row extends { readonly id: string }>(
 
 function compare(left: string | number, right: string | number): number {
   if (typeof left === "number" && typeof right === "number") return left - right;
-  return String(left).localeCompare(String(right), undefined, { sensitivity: "base", numeric: true });
+  return compareText(String(left), String(right));
 }

@@ -1,4 +1,4 @@
-/** Reads and writes a list's question in the address, so that it can be shared, and gone back to. */
+/** Keeps the search, filters, sort order and page of a list in the address, for sharing and for the back button. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { ListState } from "./list-definition.ts";
@@ -20,13 +20,13 @@ export function readListState(search: Search, fields: readonly string[], default
   };
 }
 
-/** Whatever changes, but the page, leads back to the first page. */
+/** Applies a change to the address. A change other than of the page returns to the first page. */
 export function searchAfter(search: Search, change: Search): Search {
   return { ...search, page: undefined, ...change };
 }
 
 export function useListState(fields: readonly string[], defaultSort = "") {
-  const search = useSearch({ strict: false }) as Search; // the router reads every value as a text
+  const search = useSearch({ strict: false }) as Search; // the router parses every value as a string
   const navigate = useNavigate();
   const state = useMemo(() => readListState(search, fields, defaultSort), [search, fields, defaultSort]);
   const change = (next: Search, replace = false) =>

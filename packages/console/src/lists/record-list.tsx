@@ -1,4 +1,4 @@
-/** The list that every kind of record is shown in. */
+/** The list that every kind of record uses. */
 import {
   Button,
   Group,
@@ -20,6 +20,7 @@ import { ArrowDown, ArrowUp, ChevronsUpDown, Search } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import type { PageOf } from "../app/api.ts";
 import { ProblemNotice } from "../app/problem-notice.tsx";
+import { t } from "../messages/i18n.ts";
 import { fromLocalTime, toLocalTime } from "../records/local-time.ts";
 import { type Column, type Filter, type ListDefinition, type ListState, pageSize, sortKey } from "./list-definition.ts";
 import { pageOf, queryOf } from "./list-rows.ts";
@@ -27,11 +28,11 @@ import { useListState } from "./list-state.ts";
 
 interface RecordListProps<Row extends { readonly id: string }> {
   readonly definition: ListDefinition<Row>;
-  /** Buttons beside the title. */
+  /** Buttons next to the title. */
   readonly actions?: ReactNode;
-  /** Of a list that is a page. */
+  /** Present if the list is a page. */
   readonly title?: string;
-  /** Of one that is a part of a page. */
+  /** The accessible name of a list inside a page. */
   readonly label?: string;
 }
 
@@ -41,9 +42,9 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
   const { state, change } = useListState(fields, definition.defaultSort);
   const { page, error, isPlaceholderData, refetch } = useRows(definition, state);
   useEffect(() => {
-    if (title !== undefined) document.title = `${title} · Gatehouse`;
+    if (title !== undefined) document.title = t("common.documentTitle", { title });
   }, [title]);
-  const isAsked = state.text !== "" || Object.keys(state.filters).length > 0;
+  const isFiltered = state.text !== "" || Object.keys(state.filters).length > 0;
   const pages = page === undefined ? 1 : Math.max(1, Math.ceil(page.total / pageSize));
   return (
     <Stack>
@@ -55,11 +56,11 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
           </Group>
         </Group>
       )}
-      <Questions definition={definition} state={state} change={change} />
+      <ListControls definition={definition} state={state} change={change} />
       {error !== null ? (
         <ProblemNotice error={error} retry={refetch} />
       ) : page !== undefined && page.total === 0 ? (
-        <Nothing definition={definition} isAsked={isAsked} clear={() => change(cleared(fields))} />
+        <EmptyState definition={definition} isFiltered={isFiltered} clear={() => change(cleared(fields))} />
       ) : (
         <>
           <Paper withBorder style={{ overflow: "hidden", opacity: isPlaceholderData ? 0.6 : 1 }}>
@@ -78,12 +79,12 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
                 </Table.Thead>
                 <Table.Tbody>
                   {page === undefined ? (
-                    <Waiting columns={definition.columns} />
+                    <SkeletonRows columns={definition.columns} />
                   ) : (
                     page.data.map((row) => (
                       <Table.Tr key={row.id}>
-                        {definition.columns.map(({ key, cell, from }) => (
-                          <Table.Td key={key} {...(from === undefined ? {} : { visibleFrom: from })}>
+                        {definition.columns.map(({ key, cell, visibleFrom }) => (
+                          <Table.Td key={key} {...(visibleFrom === undefined ? {} : { visibleFrom })}>
                             {cell(row)}
                           </Table.Td>
                         ))}
@@ -96,7 +97,7 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
           </Paper>
           <Group justify="space-between">
             <Text size="sm" c="dimmed" aria-live="polite">
-              {page === undefined ? "Loading …" : rangeText(state.page, page.total, definition.noun)}
+              {page === undefined ? t("common.loading") : rangeText(state.page, page.total, definition.noun)}
             </Text>
             {pages > 1 && (
               <Pagination
@@ -105,8 +106,8 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
                 onChange={(next) => change({ page: next === 1 ? undefined : String(next) })}
                 size="sm"
                 siblings={1}
-                getControlProps={(control) => ({ "aria-label": `${control} page` })}
-                getItemProps={(number) => ({ "aria-label": `Page ${number}` })}
+                getControlProps={(control) => ({ "aria-label": t(`lists.pages.${control}`) })}
+                getItemProps={(number) => ({ "aria-label": t("lists.page", { number }) })}
               />
             )}
           </Group>
@@ -143,35 +144,35 @@ function isPage<Row>(data: PageOf<Row> | readonly Row[]): data is PageOf<Row> {
   return !Array.isArray(data);
 }
 
-interface QuestionsProps<Row extends { readonly id: string }> {
+interface ListControlsProps<Row extends { readonly id: string }> {
   readonly definition: ListDefinition<Row>;
   readonly state: ListState;
   readonly change: Change;
 }
 
-function Questions<Row extends { readonly id: string }>({ definition, state, change }: QuestionsProps<Row>) {
+function ListControls<Row extends { readonly id: string }>({ definition, state, change }: ListControlsProps<Row>) {
   const { search, filters = [] } = definition;
   const [text, setText] = useState(state.text);
-  const ask = useDebouncedCallback((next: string) => change({ q: next === "" ? undefined : next }, true), 250);
-  // Going back changes the address, and so what stands in the field.
+  const applyText = useDebouncedCallback((next: string) => change({ q: next === "" ? undefined : next }, true), 250);
+  // The back button changes the address, and so the text of the field.
   useEffect(() => setText(state.text), [state.text]);
-  const rare = filters.filter(({ isRare }) => isRare === true);
-  const [showsRare, setShowsRare] = useState(false);
-  const isRareAsked = rare.some(({ field }) => state.filters[field] !== undefined);
+  const advanced = filters.filter(({ isAdvanced }) => isAdvanced === true);
+  const [showsAdvanced, setShowsAdvanced] = useState(false);
+  const isAdvancedUsed = advanced.some(({ field }) => state.filters[field] !== undefined);
   if (search === undefined && filters.length === 0) return null;
-  const shown = showsRare || isRareAsked ? filters : filters.filter(({ isRare }) => isRare !== true);
+  const shown = showsAdvanced || isAdvancedUsed ? filters : filters.filter(({ isAdvanced }) => isAdvanced !== true);
   return (
     <Group align="flex-end" gap="sm">
       {search !== undefined && (
         <TextInput
           type="search"
-          aria-label={`Search by ${search.label.toLowerCase()}`}
+          aria-label={t("lists.searchBy", { field: search.label.toLowerCase() })}
           placeholder={search.label}
           leftSection={<Search size={16} aria-hidden />}
           value={text}
           onChange={({ currentTarget: { value } }) => {
             setText(value);
-            ask(value);
+            applyText(value);
           }}
           w={{ base: "100%", xs: 260 }}
         />
@@ -181,12 +182,12 @@ function Questions<Row extends { readonly id: string }>({ definition, state, cha
           key={filter.field}
           filter={filter}
           value={state.filters[filter.field] ?? ""}
-          ask={(value) => change({ [filter.field]: value === "" ? undefined : value })}
+          apply={(value) => change({ [filter.field]: value === "" ? undefined : value })}
         />
       ))}
-      {rare.length > 0 && !isRareAsked && (
-        <Button variant="default" aria-expanded={showsRare} onClick={() => setShowsRare(!showsRare)}>
-          {showsRare ? "Fewer filters" : "More filters"}
+      {advanced.length > 0 && !isAdvancedUsed && (
+        <Button variant="default" aria-expanded={showsAdvanced} onClick={() => setShowsAdvanced(!showsAdvanced)}>
+          {showsAdvanced ? t("lists.fewerFilters") : t("lists.moreFilters")}
         </Button>
       )}
     </Group>
@@ -197,10 +198,10 @@ interface FilterInputProps<Row> {
   readonly filter: Filter<Row>;
   /** Empty for none. */
   readonly value: string;
-  readonly ask: (value: string) => void;
+  readonly apply: (value: string) => void;
 }
 
-function FilterInput<Row>({ filter, value, ask }: FilterInputProps<Row>) {
+function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
   const { kind = "choice", title, options = [] } = filter;
   const [typed, setTyped] = useState(value);
   useEffect(() => setTyped(value), [value]);
@@ -211,15 +212,15 @@ function FilterInput<Row>({ filter, value, ask }: FilterInputProps<Row>) {
         placeholder={title}
         data={[...options]}
         value={value === "" ? null : value}
-        onChange={(next) => ask(next ?? "")}
+        onChange={(next) => apply(next ?? "")}
         clearable
-        clearButtonProps={{ "aria-label": `Any ${title.toLowerCase()}`, tabIndex: 0 }}
+        clearButtonProps={{ "aria-label": t("lists.clearFilter", { filter: title.toLowerCase() }), tabIndex: 0 }}
         style={{ flex: "0 1 170px" }}
         miw={130}
       />
     );
   }
-  if (kind === "moment") {
+  if (kind === "date-time") {
     return (
       <TextInput
         type="datetime-local"
@@ -231,12 +232,12 @@ function FilterInput<Row>({ filter, value, ask }: FilterInputProps<Row>) {
         }
         leftSectionWidth={58}
         value={toLocalTime(value)}
-        onChange={({ currentTarget }) => ask(fromLocalTime(currentTarget.value))}
+        onChange={({ currentTarget }) => apply(fromLocalTime(currentTarget.value))}
         w={{ base: "100%", xs: 270 }}
       />
     );
   }
-  // What is half typed is no question yet: an id, above all, is a whole or nothing.
+  // Applies on Enter or blur, since a partial id matches nothing.
   return (
     <TextInput
       aria-label={title}
@@ -245,10 +246,10 @@ function FilterInput<Row>({ filter, value, ask }: FilterInputProps<Row>) {
       maxLength={200}
       onChange={({ currentTarget }) => setTyped(currentTarget.value)}
       onBlur={() => {
-        if (typed.trim() !== value) ask(typed.trim());
+        if (typed.trim() !== value) apply(typed.trim());
       }}
       onKeyDown={({ key }) => {
-        if (key === "Enter") ask(typed.trim());
+        if (key === "Enter") apply(typed.trim());
       }}
       w={{ base: "100%", xs: kind === "text" ? 270 : 170 }}
     />
@@ -263,7 +264,7 @@ interface HeadingProps<Row> {
 
 function Heading<Row>({ column, sort, sortBy }: HeadingProps<Row>) {
   const key = sortKey(column);
-  const visible = column.from === undefined ? {} : { visibleFrom: column.from };
+  const visible = column.visibleFrom === undefined ? {} : { visibleFrom: column.visibleFrom };
   if (key === undefined) return <Table.Th {...visible}>{column.title}</Table.Th>;
   const direction = sort === key ? "ascending" : sort === `-${key}` ? "descending" : "none";
   const Arrow = direction === "ascending" ? ArrowUp : direction === "descending" ? ArrowDown : ChevronsUpDown;
@@ -277,41 +278,41 @@ function Heading<Row>({ column, sort, sortBy }: HeadingProps<Row>) {
   );
 }
 
-function Waiting<Row>({ columns }: { readonly columns: readonly Column<Row>[] }) {
+function SkeletonRows<Row>({ columns }: { readonly columns: readonly Column<Row>[] }) {
   return Array.from({ length: 8 }, (_, line) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: lines that are all alike
+    // biome-ignore lint/suspicious/noArrayIndexKey: identical rows
     <Table.Tr key={line}>
-      {columns.map(({ key, from }, place) => (
-        <Table.Td key={key} {...(from === undefined ? {} : { visibleFrom: from })}>
-          <Skeleton height={14} my={4} width={place === 0 ? "70%" : "50%"} />
-          {line === 0 && place === 0 && <VisuallyHidden>Loading</VisuallyHidden>}
+      {columns.map(({ key, visibleFrom }, index) => (
+        <Table.Td key={key} {...(visibleFrom === undefined ? {} : { visibleFrom })}>
+          <Skeleton height={14} my={4} width={index === 0 ? "70%" : "50%"} />
+          {line === 0 && index === 0 && <VisuallyHidden>{t("common.loading")}</VisuallyHidden>}
         </Table.Td>
       ))}
     </Table.Tr>
   ));
 }
 
-interface NothingProps<Row extends { readonly id: string }> {
+interface EmptyStateProps<Row extends { readonly id: string }> {
   readonly definition: ListDefinition<Row>;
-  readonly isAsked: boolean;
+  readonly isFiltered: boolean;
   readonly clear: () => void;
 }
 
-function Nothing<Row extends { readonly id: string }>({
+function EmptyState<Row extends { readonly id: string }>({
   definition: { empty, noun },
-  isAsked,
+  isFiltered,
   clear,
-}: NothingProps<Row>) {
+}: EmptyStateProps<Row>) {
   return (
     <Paper withBorder p="xl">
       <Stack align="center" gap="xs">
-        <Text fw={600}>{isAsked ? `No ${noun} match` : empty.title}</Text>
+        <Text fw={600}>{isFiltered ? t("lists.noMatch.title", { noun }) : empty.title}</Text>
         <Text c="dimmed" ta="center" maw={480}>
-          {isAsked ? "Try another word, or fewer filters." : empty.text}
+          {isFiltered ? t("lists.noMatch.text") : empty.text}
         </Text>
-        {isAsked && (
+        {isFiltered && (
           <Button variant="default" onClick={clear}>
-            Show all {noun}
+            {t("lists.showAll", { noun })}
           </Button>
         )}
       </Stack>
@@ -322,5 +323,5 @@ function Nothing<Row extends { readonly id: string }>({
 function rangeText(page: number, total: number, noun: string): string {
   const first = (page - 1) * pageSize + 1;
   const last = Math.min(page * pageSize, total);
-  return first > total ? `Nothing here; ${total} ${noun} in all` : `${first}–${last} of ${total} ${noun}`;
+  return first > total ? t("lists.noMoreResults") : t("lists.range", { first, last, total, noun });
 }

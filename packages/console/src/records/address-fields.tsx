@@ -1,4 +1,5 @@
-/** An address with the protocols it is reached by, as resources' pages and that of addresses edit it. */
+/** The fields of an address with its protocols, for the pages of resources and of addresses. */
+import { t } from "../messages/i18n.ts";
 import type { Field, Values } from "./form-fields.tsx";
 
 interface Named {
@@ -6,24 +7,24 @@ interface Named {
   readonly name: string;
 }
 
-/** @param protocols that it has: they have names */
+/** @param protocols the current protocols, to show their names */
 export function addressFields(protocols: readonly Named[] = []): readonly Field[] {
   const names = new Map(protocols.map(({ id, name }) => [id, name]));
   return [
     {
       kind: "text",
       name: "address",
-      label: "Address",
-      description: "An IP address, a CIDR, a host name, a domain, or *.domain.",
+      label: t("records.address.address"),
+      description: t("records.address.help"),
       required: true,
       maxLength: 253,
     },
     {
       kind: "records",
       name: "protocols",
-      label: "Protocols",
+      label: t("records.address.protocols"),
       path: "/tenants/protocols",
-      say: (id) => names.get(id) ?? id,
+      format: (id) => names.get(id) ?? id,
     },
   ];
 }

@@ -1,17 +1,17 @@
-/** All policies of a type: their order is one, and what they say together is in all of them. */
+/** All policies of a type. Their order is one list, so that a page of it is not enough. */
 import type { ItemAt } from "@gatehouse/client/calls";
 import { queryOptions, skipToken, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type PageOf, paged } from "../app/api.ts";
 
 const source = paged("/tenants/policies");
 const pageLimit = 100;
-/** Pages that are asked for at the same time. */
-const atOnce = 4;
+/** Pages that are requested concurrently. */
+const concurrency = 4;
 
 type Policy = ItemAt<"/tenants/policies">;
 type FirstPage = PageOf<Policy>;
 
-/** @param begun told of the first page when it is there */
+/** @param begun called with the first page when it arrives */
 export function allPoliciesQuery(type: Policy["type"], begun: (first: FirstPage) => void = () => undefined) {
   return queryOptions({
     queryKey: [source.path, "order", type],
@@ -19,7 +19,7 @@ export function allPoliciesQuery(type: Policy["type"], begun: (first: FirstPage)
   });
 }
 
-/** The first page is there at once; what needs the whole order waits until all are. */
+/** Returns the first page as soon as it arrives. `isWhole` tells when all pages have arrived. */
 export function usePolicies(type: Policy["type"]) {
   const queryClient = useQueryClient();
   const firstKey = [source.path, "order", type, "first page"];
@@ -49,10 +49,10 @@ async function readAll(
   begun(first);
   const offsets = Array.from({ length: Math.ceil(first.total / pageLimit) }, (_, page) => page * pageLimit).slice(1);
   const found = [...first.data];
-  for (let done = 0; done < offsets.length; done += atOnce) {
-    const pages = await Promise.all(offsets.slice(done, done + atOnce).map(read));
+  for (let done = 0; done < offsets.length; done += concurrency) {
+    const pages = await Promise.all(offsets.slice(done, done + concurrency).map(read));
     found.push(...pages.flatMap(({ data }) => data));
   }
-  // A policy that moved meanwhile may stand on two pages.
+  // A policy that moved between two requests may be on two pages.
   return [...new Map(found.map((policy) => [policy.id, policy])).values()];
 }

@@ -1,35 +1,35 @@
 import { Trash2 } from "lucide-react";
 import type { ReactNode } from "react";
+import { t } from "../messages/i18n.ts";
 import { ReviewedButton } from "./reviewed-change.tsx";
 
 interface DeleteRecordProps {
-  /** Such as "user ann@example.com". */
-  readonly what: string;
-  /** What follows from it, before it is done. */
+  /** The question that the dialog asks, such as "Delete user ann@example.com?". */
+  readonly title: string;
+  /** The consequences apart from access. */
   readonly effect: ReactNode;
   /** Such as `/tenants/users/01980000-…`. */
   readonly path: string;
   readonly etag?: string;
-  /** False where nobody's access can follow from it. */
+  /** False if the deletion cannot change anyone's access. */
   readonly changesAccess?: boolean;
-  /** Where it is called something else than deleting. */
+  /** For records whose deletion has another name, such as "Revoke". */
   readonly label?: string;
   readonly size?: "xs" | "sm";
   readonly done?: () => void;
 }
 
-export function DeleteRecord({ what, effect, path, label = "Delete", done, ...given }: DeleteRecordProps) {
+export function DeleteRecord({ title, effect, path, label = t("common.delete"), done, ...given }: DeleteRecordProps) {
   return (
     <ReviewedButton
       {...given}
       label={label}
       icon={<Trash2 size={16} aria-hidden />}
-      title={`${label} ${what}?`}
+      title={title}
       note={effect}
       changes={[{ method: "DELETE", path }]}
       danger
       leaves={done !== undefined}
-      backLabel="Keep it"
       {...(done === undefined ? {} : { done })}
     />
   );

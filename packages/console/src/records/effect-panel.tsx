@@ -1,7 +1,10 @@
-/** Who gains and who loses access to what, in words: of a change that is planned, or of one that was made. */
+/** The effect of a planned or a completed change: who gains and who loses access to what. */
 import type { ResultOf } from "@gatehouse/client/calls";
 import { Alert, Group, Stack, Table, Text } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
+import { formatList } from "../messages/format.ts";
+import { t } from "../messages/i18n.ts";
+import { RichText } from "../messages/rich-text.tsx";
 import { RecordLink } from "./record-link.tsx";
 import { Status } from "./status.tsx";
 
@@ -14,17 +17,15 @@ type EffectGroup = Effect["groups"][number];
 
 export function EffectPanel({ effect, planned }: { readonly effect: Effect; readonly planned: boolean }) {
   const { gained, lost, groups, groupCount, brokenTests } = effect;
-  const nothing = gained.pairs === 0 && lost.pairs === 0;
+  const tense = planned ? "planned" : "made";
   return (
     <Stack gap="sm">
-      {nothing ? (
-        <Text fw={600}>
-          {planned ? "Nobody gains or loses access by this." : "Nobody gained or lost access by this."}
-        </Text>
+      {gained.pairs === 0 && lost.pairs === 0 ? (
+        <Text fw={600}>{t(`records.effect.${tense}.none`)}</Text>
       ) : (
         <Group gap="xl">
-          <Status mood={gained.pairs > 0 ? "good" : "idle"}>{`Gained: ${sayCounts(gained)}`}</Status>
-          <Status mood={lost.pairs > 0 ? "bad" : "idle"}>{`Lost: ${sayCounts(lost)}`}</Status>
+          <Status tone={gained.pairs > 0 ? "good" : "idle"}>{formatCounts("gained", gained, tense)}</Status>
+          <Status tone={lost.pairs > 0 ? "bad" : "idle"}>{formatCounts("lost", lost, tense)}</Status>
         </Group>
       )}
       {groups.length > 0 && (
@@ -32,24 +33,27 @@ export function EffectPanel({ effect, planned }: { readonly effect: Effect; read
           minWidth={0}
           mah={360}
           type="native"
-          scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": "Who gains and who loses" }}
+          scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": t("records.effect.region") }}
         >
-          <Table className="record-table" aria-label="Changes of access">
+          <Table className="record-table" aria-label={t("records.effect.region")}>
             <Table.Thead>
               <Table.Tr>
-                <Table.Th>Who</Table.Th>
-                <Table.Th>What</Table.Th>
-                <Table.Th>Access</Table.Th>
+                <Table.Th>{t("records.effect.columns.subject")}</Table.Th>
+                <Table.Th>{t("records.effect.columns.resource")}</Table.Th>
+                <Table.Th>{t("records.effect.columns.access")}</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
               {groups.map((group) => (
                 <Table.Tr key={keyOf(group)}>
-                  <Table.Td>{sayNames(group.subjects.map(saySubject), group.subjectCount)}</Table.Td>
-                  <Table.Td>{sayWhat(group)}</Table.Td>
+                  <Table.Td>{formatNames(group.subjects.map(formatSubject), group.subjectCount)}</Table.Td>
+                  <Table.Td>{formatResources(group)}</Table.Td>
                   <Table.Td>
-                    <Status mood={group.change === "gained" ? "good" : "bad"}>
-                      {`${group.change === "gained" ? "Gained" : "Lost"}: ${group.before} → ${group.after}`}
+                    <Status tone={group.change === "gained" ? "good" : "bad"}>
+                      {t(`records.effect.${group.change}`, {
+                        before: t(`records.access.${group.before}`),
+                        after: t(`records.access.${group.after}`),
+                      })}
                     </Status>
                   </Table.Td>
                 </Table.Tr>
@@ -60,7 +64,7 @@ export function EffectPanel({ effect, planned }: { readonly effect: Effect; read
       )}
       {groupCount > groups.length && (
         <Text size="sm" c="dimmed">
-          {groupCount - groups.length} more groups are not shown; the counts above are of all of them.
+          {t("records.effect.moreGroups", { count: groupCount - groups.length })}
         </Text>
       )}
       {brokenTests.length > 0 && (
@@ -68,16 +72,18 @@ export function EffectPanel({ effect, planned }: { readonly effect: Effect; read
           color="red"
           variant="outline"
           icon={<TriangleAlert aria-hidden />}
-          title={planned ? "Access tests that this would break" : "Access tests that this broke"}
+          title={t(`records.effect.${tense}.brokenTests`)}
         >
           <ul style={{ margin: 0, paddingInlineStart: 20 }}>
             {brokenTests.map((test) => (
               <li key={test.id}>
-                <RecordLink to={`/access-tests/${test.id}`} inText>
-                  {test.name}
-                </RecordLink>
-                , for {test.brokenCount}
-                {"enforced" in test && test.enforced === true && " (enforced)"}
+                <RichText
+                  message={
+                    "enforced" in test && test.enforced === true ? "records.effect.testEnforced" : "records.effect.test"
+                  }
+                  values={{ name: test.name, count: test.brokenCount }}
+                  elements={{ test: <RecordLink to={`/access-tests/${test.id}`} inText /> }}
+                />
               </li>
             ))}
           </ul>
@@ -91,34 +97,42 @@ function keyOf({ change, before, after, subjects, resources }: EffectGroup): str
   return [change, before, after, ...subjects.map(({ id }) => id), ...resources.map(({ id }) => id)].join();
 }
 
-function sayCounts({ users, devices, sites, resources, internet, pairs }: Counts): string {
-  if (pairs === 0) return "nothing";
-  const who = [say(users, "user"), say(devices, "device"), say(sites, "site")].filter((text) => text !== "");
-  const what = [say(resources, "resource"), internet ? "the internet" : ""].filter((text) => text !== "");
-  return `${who.join(", ")}, to ${what.join(" and ")}`;
+function formatCounts(change: "gained" | "lost", counts: Counts, tense: "planned" | "made"): string {
+  const { users, devices, sites, resources, internet, pairs } = counts;
+  if (pairs === 0) return t(`records.effect.${tense}.${change}Nothing`);
+  const who = [
+    ...(users > 0 ? [t("records.effect.users", { count: users })] : []),
+    ...(devices > 0 ? [t("records.effect.devices", { count: devices })] : []),
+    ...(sites > 0 ? [t("records.effect.sites", { count: sites })] : []),
+  ];
+  const what = [
+    ...(resources > 0 ? [t("records.effect.resources", { count: resources })] : []),
+    ...(internet ? [t("common.theInternet")] : []),
+  ];
+  const values = { who: formatList(who), what: formatList(what) };
+  return tense === "made"
+    ? t(`records.effect.made.${change}`, values)
+    : t(`records.effect.planned.${change}`, { ...values, count: users + devices + sites });
 }
 
-function say(count: number, noun: string): string {
-  return count === 0 ? "" : `${count} ${noun}${count === 1 ? "" : "s"}`;
+function formatSubject({ kind, name, user }: EffectGroup["subjects"][number]): string {
+  if (kind === "device" && user !== undefined) {
+    return t("records.effect.userOnDevice", { user: user.name, device: name });
+  }
+  if (kind === "site") return t("records.effect.site", { name });
+  return kind === "user" ? t("records.effect.userWithoutDevice", { name }) : name;
 }
 
-function saySubject({ kind, name, user }: EffectGroup["subjects"][number]): string {
-  if (kind === "device" && user !== undefined) return `${user.name} on ${name}`;
-  return kind === "site" ? `site ${name}` : kind === "user" ? `${name} without a device` : name;
+function formatResources({ resources, resourceCount, internet }: EffectGroup): string {
+  const names = resources.map(({ name }) => name);
+  return formatList([
+    ...(resourceCount === 0 ? [] : [formatNames(names, resourceCount)]),
+    ...(internet ? [t("common.theInternet")] : []),
+  ]);
 }
 
-function sayWhat({ resources, resourceCount, internet }: EffectGroup): string {
-  const named =
-    resourceCount === 0
-      ? ""
-      : sayNames(
-          resources.map(({ name }) => name),
-          resourceCount,
-        );
-  return [named, internet ? "the internet" : ""].filter((text) => text !== "").join(" and ");
-}
-
-function sayNames(names: readonly string[], count: number): string {
+function formatNames(names: readonly string[], count: number): string {
   const shown = names.slice(0, 5);
-  return count > shown.length ? `${shown.join(", ")} and ${count - shown.length} more` : shown.join(", ");
+  if (count === shown.length) return shown.join(", ");
+  return t("records.effect.named", { names: shown.join(", "), count: count - shown.length });
 }

@@ -1,6 +1,7 @@
-/** The fields of forms as data, so that a form, its errors, and two versions of a record are shown by the same words. */
+/** Form fields as data, so that a form, its errors and a conflict between two versions use the same labels. */
 import { NumberInput, Select, Switch, TagsInput, Textarea, TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
+import { t } from "../messages/i18n.ts";
 import { fromLocalTime, toLocalTime } from "./local-time.ts";
 import { type PickablePath, RecordPicker } from "./record-picker.tsx";
 
@@ -13,8 +14,8 @@ interface FieldBase {
   readonly required?: boolean;
 }
 
-/** What a field of one's own is given. */
-export interface OwnFieldProps {
+/** The props of a custom field. */
+export interface CustomFieldProps {
   readonly value: unknown;
   readonly onChange: (value: unknown) => void;
   readonly error: string | undefined;
@@ -24,23 +25,23 @@ export type Field = FieldBase &
   (
     | { readonly kind: "text"; readonly maxLength?: number; readonly placeholder?: string }
     | { readonly kind: "long-text"; readonly maxLength?: number; readonly placeholder?: string }
-    /** Empty means null. */
+    /** An empty field is null. */
     | { readonly kind: "number"; readonly min: number; readonly max: number; readonly placeholder?: string }
     | { readonly kind: "switch" }
     | { readonly kind: "choice"; readonly options: readonly { readonly value: string; readonly label: string }[] }
     | { readonly kind: "words"; readonly placeholder?: string; readonly suggestions?: readonly string[] }
-    /** In the API's form; empty for none. */
-    | { readonly kind: "moment" }
-    /** Ids of records, which the server is asked for as one types. */
+    /** An RFC 3339 time; empty for none. */
+    | { readonly kind: "date-time" }
+    /** Ids of records, which the server finds while a person types. */
     | {
         readonly kind: "records";
         readonly path: PickablePath;
-        readonly say?: (id: string) => string;
+        readonly format?: (id: string) => string;
       }
     | {
-        readonly kind: "own";
-        readonly render: (props: OwnFieldProps) => ReactNode;
-        readonly say: (value: unknown) => string;
+        readonly kind: "custom";
+        readonly render: (props: CustomFieldProps) => ReactNode;
+        readonly format: (value: unknown) => string;
       }
   );
 
@@ -51,7 +52,7 @@ interface FormFieldProps {
   readonly error: string | undefined;
 }
 
-/** Values are of the kind that the field's declaration says, which is what each branch takes them for. */
+/** Each branch relies on the value having the type that the field's kind requires. */
 export function FormField({ field, value, onChange, error }: FormFieldProps) {
   const { label, description, required } = field;
   const common = { label, description, required: required ?? false, error, withAsterisk: required ?? false };
@@ -112,7 +113,7 @@ export function FormField({ field, value, onChange, error }: FormFieldProps) {
           onChange={(next) => onChange(next ?? "")}
         />
       );
-    case "moment":
+    case "date-time":
       return (
         <TextInput
           {...common}
@@ -128,7 +129,7 @@ export function FormField({ field, value, onChange, error }: FormFieldProps) {
           placeholder={field.placeholder}
           data={[...(field.suggestions ?? [])]}
           maxDropdownHeight={240}
-          // What is typed and not yet ended by Enter is meant too.
+          // Input without a final Enter counts too.
           acceptValueOnBlur
           value={[...(value as readonly string[])]}
           onChange={onChange}
@@ -136,19 +137,19 @@ export function FormField({ field, value, onChange, error }: FormFieldProps) {
       );
     case "records":
       return <RecordPicker {...common} path={field.path} value={value as readonly string[]} onChange={onChange} />;
-    case "own":
+    case "custom":
       return field.render({ value, onChange, error });
   }
 }
 
-/** A value in words, for comparing two versions. */
-export function sayValue(field: Field, value: unknown): string {
-  if (field.kind === "own") return field.say(value);
-  if (field.kind === "records" && field.say !== undefined)
-    return (value as readonly string[]).map(field.say).join(", ");
-  if (value === null || value === undefined || value === "") return "nothing";
-  if (typeof value === "boolean") return value ? "yes" : "no";
-  return Array.isArray(value) ? value.join(", ") || "nothing" : String(value);
+/** A value as text, to compare two versions. */
+export function formatValue(field: Field, value: unknown): string {
+  if (field.kind === "custom") return field.format(value);
+  if (field.kind === "records" && field.format !== undefined)
+    return (value as readonly string[]).map(field.format).join(", ");
+  if (value === null || value === undefined || value === "") return t("records.form.noValue");
+  if (typeof value === "boolean") return value ? t("common.yes") : t("common.no");
+  return Array.isArray(value) ? value.join(", ") || t("records.form.noValue") : String(value);
 }
 
 export function isSame(left: unknown, right: unknown): boolean {

@@ -1,18 +1,19 @@
+import { t } from "../messages/i18n.ts";
 import type { Field, Values } from "./form-fields.tsx";
 
-/** How long what is replaced goes on working beside what replaces it. */
+/** How long a replaced secret stays valid beside its replacement. */
 export const graceFields: readonly Field[] = [
   {
     kind: "choice",
     name: "graceSeconds",
-    label: "The one before goes on working",
-    description: "So that what uses it can change over.",
+    label: t("records.grace.label"),
+    description: t("records.grace.help"),
     options: [
-      { value: "0", label: "Not at all: it ends at once" },
-      { value: "3600", label: "For an hour" },
-      { value: "86400", label: "For a day" },
-      { value: "604800", label: "For a week" },
-      { value: "2592000", label: "For 30 days" },
+      { value: "0", label: t("records.grace.zero") },
+      { value: "3600", label: t("records.grace.oneHour") },
+      { value: "86400", label: t("records.grace.oneDay") },
+      { value: "604800", label: t("records.grace.oneWeek") },
+      { value: "2592000", label: t("records.grace.days") },
     ],
   },
 ];

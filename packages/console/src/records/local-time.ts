@@ -1,6 +1,6 @@
-/** Times as the browser's own field for them writes them, in the viewer's zone, and as the API does. */
+/** Converts between the API's times and the value of a `datetime-local` input, which is in the viewer's time zone. */
 
-/** @param at empty for none. @returns such as `2026-03-01T09:30`; empty where it is no time */
+/** @returns such as `2026-03-01T09:30`; empty if `at` is empty or invalid */
 export function toLocalTime(at: string): string {
   const time = new Date(at);
   if (at === "" || Number.isNaN(time.getTime())) return "";
@@ -15,7 +15,7 @@ export function toLocalTime(at: string): string {
   return `${year?.padStart(4, "0")}-${month}-${day}T${hour}:${minute}`;
 }
 
-/** @returns in the API's form; empty where it is no time */
+/** @returns an RFC 3339 time; empty if `text` is empty or invalid */
 export function fromLocalTime(text: string): string {
   const time = new Date(text);
   return text === "" || Number.isNaN(time.getTime()) ? "" : time.toISOString();

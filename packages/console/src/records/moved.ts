@@ -1,4 +1,4 @@
-/** The list with one item at another place. */
+/** Returns the list with one item moved to another position. */
 export function moved<T>(items: readonly T[], from: number, to: number): readonly T[] {
   const rest = items.filter((_, index) => index !== from);
   return [...rest.slice(0, to), ...items.slice(from, from + 1), ...rest.slice(to)];

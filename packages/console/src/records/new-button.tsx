@@ -1,10 +1,10 @@
-/** The button that makes a record, and the dialog behind it, which the address can open too (`?new=1`). */
+/** The button that opens the dialog to create a record. The address can open the dialog too (`?new=1`). */
 import type { Permission } from "@gatehouse/contract/permissions";
 import { Button } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
-import { useMay } from "../app/session.ts";
+import { usePermission } from "../app/session.ts";
 
 interface NewButtonProps {
   readonly label: string;
@@ -13,12 +13,12 @@ interface NewButtonProps {
 }
 
 export function NewButton({ label, permission, dialog }: NewButtonProps) {
-  const may = useMay(permission);
-  const search = useSearch({ strict: false }) as Readonly<Record<string, string>>; // the router reads texts
+  const canWrite = usePermission(permission);
+  const search = useSearch({ strict: false }) as Readonly<Record<string, string>>; // the router parses every value as a string
   const navigate = useNavigate();
   const show = (value: string | undefined) =>
     void navigate({ to: ".", search: { ...search, new: value }, replace: true, resetScroll: false });
-  if (!may) return null;
+  if (!canWrite) return null;
   return (
     <>
       <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => show("1")}>

@@ -1,8 +1,10 @@
-/** Permissions by what they are about: to choose from, or to look at. */
+/** A table of permissions by resource type, to choose from or to read. */
 import { type Permission, permissions } from "@gatehouse/contract/permissions";
 import { Button, Checkbox, Group, Input, Stack, Table, Text } from "@mantine/core";
+import type { records as messages } from "../messages/en/records.ts";
+import { t } from "../messages/i18n.ts";
 
-interface Choice {
+interface Preset {
   readonly label: string;
   readonly permissions: readonly Permission[];
 }
@@ -10,44 +12,42 @@ interface Choice {
 interface PermissionTableProps {
   readonly label: string;
   readonly held: readonly Permission[];
-  /** Absent: it is only looked at. */
+  /** Absent if the table is read-only. */
   readonly onChange?: (held: readonly Permission[]) => void;
-  /** What may be chosen. */
+  /** The permissions that can be selected. */
   readonly offered?: readonly Permission[];
-  /** Sets of them, to choose at once. */
-  readonly choices?: readonly Choice[];
+  /** Sets of permissions to select at once. */
+  readonly presets?: readonly Preset[];
   readonly error?: string | undefined;
 }
 
 const special: Readonly<Record<string, string>> = {
-  "gateways:token": "See gateways' tokens",
-  "events:read": "Read the audit record",
-  "decisions:read": "Ask who reaches what",
+  "gateways:token": t("records.permissions.gatewayTokens"),
+  "events:read": t("records.permissions.events"),
+  "decisions:read": t("records.permissions.queryAccess"),
 };
+
+type Noun = keyof typeof messages.permissions.nouns;
 
 const nouns = [
   ...new Set(
-    permissions.filter((permission) => !(permission in special)).map((permission) => permission.split(":")[0]),
+    // Every permission outside `special` is `<noun>:read` or `<noun>:write`.
+    permissions.filter((permission) => !(permission in special)).map((permission) => permission.split(":")[0] as Noun),
   ),
 ];
 
-function sayNoun(noun: string): string {
-  if (noun === "api-keys") return "API keys";
-  return `${noun.charAt(0).toUpperCase()}${noun.slice(1).replace("-", " ")}`;
-}
-
 export function PermissionTable(props: PermissionTableProps) {
-  const { label, held, onChange, offered = permissions, choices = [], error } = props;
+  const { label, held, onChange, offered = permissions, presets = [], error } = props;
   const box = (permission: string, name: string) => {
     const known = permissions.find((each) => each === permission);
     if (known === undefined) return null;
     const checked = held.includes(known);
-    if (onChange === undefined) return checked ? `Yes` : <Text c="dimmed">–</Text>;
+    if (onChange === undefined) return checked ? t("common.yes") : <Text c="dimmed">–</Text>;
     return (
       <Checkbox
         aria-label={name}
         checked={checked}
-        // What the key that is signed in does not hold, it cannot give.
+        // A key cannot grant a permission that it does not hold.
         disabled={!offered.includes(known) && !checked}
         onChange={({ currentTarget }) =>
           onChange(permissions.filter((each) => (each === known ? currentTarget.checked : held.includes(each))))
@@ -63,14 +63,14 @@ export function PermissionTable(props: PermissionTableProps) {
             {label}
           </Input.Label>
           <Group gap="xs">
-            {choices.map((choice) => (
+            {presets.map((preset) => (
               <Button
-                key={choice.label}
+                key={preset.label}
                 size="compact-sm"
                 variant="default"
-                onClick={() => onChange(choice.permissions.filter((permission) => offered.includes(permission)))}
+                onClick={() => onChange(preset.permissions.filter((permission) => offered.includes(permission)))}
               >
-                {choice.label}
+                {preset.label}
               </Button>
             ))}
           </Group>
@@ -79,21 +79,24 @@ export function PermissionTable(props: PermissionTableProps) {
       <Table aria-label={label} className="record-table">
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>Of</Table.Th>
-            <Table.Th w={90}>Read</Table.Th>
-            <Table.Th w={90}>Change</Table.Th>
+            <Table.Th>{t("records.permissions.resourceType")}</Table.Th>
+            <Table.Th w={90}>{t("records.permissions.read")}</Table.Th>
+            <Table.Th w={90}>{t("records.permissions.write")}</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {nouns.map((noun = "") => (
-            <Table.Tr key={noun}>
-              <Table.Th scope="row" fw={400}>
-                {sayNoun(noun)}
-              </Table.Th>
-              <Table.Td>{box(`${noun}:read`, `Read ${sayNoun(noun)}`)}</Table.Td>
-              <Table.Td>{box(`${noun}:write`, `Change ${sayNoun(noun)}`)}</Table.Td>
-            </Table.Tr>
-          ))}
+          {nouns.map((key) => {
+            const noun = t(`records.permissions.nouns.${key}`);
+            return (
+              <Table.Tr key={key}>
+                <Table.Th scope="row" fw={400}>
+                  {noun}
+                </Table.Th>
+                <Table.Td>{box(`${key}:read`, t("records.permissions.readNoun", { noun }))}</Table.Td>
+                <Table.Td>{box(`${key}:write`, t("records.permissions.writeNoun", { noun }))}</Table.Td>
+              </Table.Tr>
+            );
+          })}
           {Object.entries(special).map(([permission, name]) => (
             <Table.Tr key={permission}>
               <Table.Th scope="row" fw={400}>

@@ -1,26 +1,26 @@
-/** Requests as data: what is previewed is then sent, and nothing else. */
+/** Requests as data, so that the console sends exactly what it previewed. */
 import { api } from "../app/api.ts";
 
-/** A request, as it would be sent. */
+/** A request that has not been sent yet. */
 export interface PlannedChange {
   readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
-  /** With the ids in it: `/tenants/groups/01980000-…`. */
+  /** With ids in place of parameters: `/tenants/groups/01980000-…`. */
   readonly path: string;
   readonly body?: unknown;
 }
 
 interface SendOptions {
-  /** Of the version that the change is meant for; empty or absent: of any. */
+  /** The version that the change applies to. If empty or absent, the change applies to any version. */
   readonly etag?: string | undefined;
-  /** Why access tests may be broken. */
+  /** The reason for breaking access tests. */
   readonly overrideReason?: string | undefined;
 }
 
 type Send = (path: string, options: object) => Promise<unknown>;
 
-/** @returns what it is answered with */
+/** Returns the response. */
 export function sendChange({ method, path, body }: PlannedChange, { etag, overrideReason }: SendOptions = {}) {
-  // The client's types are for paths with braces in them; the previews and the API itself check these.
+  // The client's types require path templates. The preview and the API check these requests.
   const send = {
     POST: api.post as unknown as Send,
     PUT: api.put as unknown as Send,

@@ -1,15 +1,16 @@
-/** A form in a dialog: errors at their fields, no typed text lost, and both versions where somebody else was faster. */
+/** A form in a dialog. Errors appear at their fields, input is never lost, and a save conflict shows both versions. */
 import { GatehouseError } from "@gatehouse/client/errors";
 import { Alert, Button, Group, Modal, Stack } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useRef, useState } from "react";
 import { ProblemNotice } from "../app/problem-notice.tsx";
+import { t } from "../messages/i18n.ts";
 import { Conflict } from "./conflict.tsx";
 import { type Field, FormField, isSame, type Values } from "./form-fields.tsx";
 import { type PlannedChange, sendChange } from "./planned-change.ts";
-import { isHeldUp, ReviewedChange } from "./reviewed-change.tsx";
+import { isBlocked, ReviewedChange } from "./reviewed-change.tsx";
 
-/** What an edited record holds now. */
+/** The stored version of an edited record. */
 export interface Stored {
   readonly values: Values;
   readonly etag: string;
@@ -22,13 +23,13 @@ interface RecordFormProps {
   readonly submitLabel: string;
   readonly close: () => void;
   /** Absent for a new record. */
-  readonly edits?: { readonly etag: string; readonly reread: () => Promise<Stored> };
+  readonly edits?: { readonly etag: string; readonly reload: () => Promise<Stored> };
 }
 
-/** How what was typed is saved. */
+/** How the form is saved. */
 type Saving =
   | {
-      /** @param etag of the version that was edited; empty for a new record */
+      /** @param etag of the edited version; empty for a new record */
       readonly submit: (values: Values, etag: string) => Promise<unknown>;
       readonly plan?: never;
       readonly changesAccess?: never;
@@ -37,23 +38,23 @@ type Saving =
   | {
       readonly submit?: never;
       /**
-       * What would be sent: what it does to access is then shown before anything is saved.
+       * Returns the requests to send. The form first shows their effect on access.
        *
-       * @param before what is stored
+       * @param before the stored values
        */
       readonly plan: (values: Values, before: Values) => readonly PlannedChange[] | Promise<readonly PlannedChange[]>;
-      /** False where nobody's access can follow from it: it is then sent at once, and shown only where access tests hold it up. */
+      /** False if the change cannot affect access. It is then sent without a preview, unless access tests block it. */
       readonly changesAccess?: boolean;
-      /** @param answer to the last of the requests */
+      /** @param answer the response to the last request */
       readonly saved?: (answer: unknown) => void;
     };
 
-/** The id in the answer to a request that made a record. */
+/** The id in the response to a request that created a record. */
 export function idIn(answer: unknown): string {
-  return (answer as { readonly id: string }).id; // each such request answers with the record
+  return (answer as { readonly id: string }).id; // each of these requests returns the record
 }
 
-/** Is shown for as long as it is mounted. */
+/** An open dialog. Unmount it to close it. */
 export function RecordForm(props: RecordFormProps & Saving) {
   const { title, fields, initial, submitLabel, submit, plan, changesAccess = true, saved, close, edits } = props;
   const queryClient = useQueryClient();
@@ -63,18 +64,18 @@ export function RecordForm(props: RecordFormProps & Saving) {
   const [conflict, setConflict] = useState<Stored>();
   const [planned, setPlanned] = useState<readonly PlannedChange[]>();
   const [busy, setBusy] = useState(false);
-  const [asksToDiscard, setAsksToDiscard] = useState(false);
-  /** What is left of what was reviewed, where a request was refused after others had gone through. */
+  const [confirmsDiscard, setConfirmsDiscard] = useState(false);
+  /** The reviewed requests that are still to be sent, if one failed after others had succeeded. */
   const unsent = useRef<readonly PlannedChange[]>(undefined);
   const isChanged = !isSame(values, start.values);
 
   const refuse = (problem: unknown) => {
     setPlanned(undefined);
     if (edits !== undefined && problem instanceof GatehouseError && problem.code === "precondition_failed") {
-      void edits.reread().then(setConflict, setError);
+      void edits.reload().then(setConflict, setError);
     } else setError(problem);
   };
-  /** Sends what was reviewed. Where it takes several requests, and one is refused, only those that are left are sent again. */
+  /** Sends the reviewed requests. After a failure, only the remaining requests are sent again. */
   const sendPlanned = async (changes: readonly PlannedChange[], stored: Stored, overrideReason: string | undefined) => {
     let now = stored;
     let answer: unknown;
@@ -82,7 +83,7 @@ export function RecordForm(props: RecordFormProps & Saving) {
       answer = await sendChange(change, { etag: now.etag, overrideReason });
       const left = changes.slice(index + 1);
       if (left.length === 0 || edits === undefined) continue;
-      now = await edits.reread();
+      now = await edits.reload();
       setStart(now);
       unsent.current = left;
     }
@@ -99,7 +100,7 @@ export function RecordForm(props: RecordFormProps & Saving) {
           return;
         }
         await sendPlanned(changes, { values: before, etag }, undefined).catch((problem) => {
-          if (isHeldUp(problem)) setPlanned(changes);
+          if (isBlocked(problem)) setPlanned(changes);
           throw problem;
         });
       }
@@ -107,7 +108,7 @@ export function RecordForm(props: RecordFormProps & Saving) {
       await queryClient.invalidateQueries();
       close();
     } catch (problem) {
-      if (isHeldUp(problem)) setError(problem);
+      if (isBlocked(problem)) setError(problem);
       else refuse(problem);
     } finally {
       setBusy(false);
@@ -118,7 +119,7 @@ export function RecordForm(props: RecordFormProps & Saving) {
     void send(values, start);
   };
   const leave = () => {
-    if (isChanged && !asksToDiscard) setAsksToDiscard(true);
+    if (isChanged && !confirmsDiscard) setConfirmsDiscard(true);
     else close();
   };
   const take = (stored: Stored) => {
@@ -134,37 +135,37 @@ export function RecordForm(props: RecordFormProps & Saving) {
       title={title}
       size={planned === undefined ? "lg" : "xl"}
       closeOnClickOutside={false}
-      closeButtonProps={{ "aria-label": "Close" }}
+      closeButtonProps={{ "aria-label": t("common.close") }}
     >
       {conflict !== undefined ? (
         <Conflict
           fields={fields}
           mine={values}
-          theirs={conflict.values}
+          stored={conflict.values}
           busy={busy}
           keepMine={() => {
             setStart(conflict);
             setConflict(undefined);
             void send(values, conflict);
           }}
-          takeTheirs={() => take(conflict)}
+          takeStored={() => take(conflict)}
         />
       ) : planned !== undefined ? (
         <ReviewedChange
           changes={planned}
           label={submitLabel}
-          backLabel="Back to the form"
+          backLabel={t("records.form.back")}
           back={() => {
             unsent.current = undefined;
             setPlanned(undefined);
           }}
           run={(overrideReason) => sendPlanned(unsent.current ?? planned, start, overrideReason)}
           changesAccess={changesAccess}
-          {...(isHeldUp(error) ? { heldUpBy: error } : {})}
+          {...(isBlocked(error) ? { blockedBy: error } : {})}
           done={close}
           refused={(problem) => {
-            // It is asked for its reason where it was refused.
-            if (isHeldUp(problem)) return false;
+            // The review asks for the reason for an override.
+            if (isBlocked(problem)) return false;
             unsent.current = undefined;
             refuse(problem);
             return true;
@@ -183,24 +184,24 @@ export function RecordForm(props: RecordFormProps & Saving) {
               />
             ))}
             {error !== undefined && <ProblemNotice error={error} />}
-            {asksToDiscard && (
-              <Alert color="yellow" variant="outline" title="Discard what you typed?" role="alert">
+            {confirmsDiscard && (
+              <Alert color="yellow" variant="outline" title={t("records.form.discardTitle")} role="alert">
                 <Group>
-                  <Button size="xs" variant="default" onClick={() => setAsksToDiscard(false)}>
-                    Go on editing
+                  <Button size="xs" variant="default" onClick={() => setConfirmsDiscard(false)}>
+                    {t("records.form.keepEditing")}
                   </Button>
                   <Button size="xs" color="red" onClick={close}>
-                    Discard
+                    {t("records.form.discard")}
                   </Button>
                 </Group>
               </Alert>
             )}
             <Group justify="flex-end">
               <Button variant="default" onClick={leave}>
-                Cancel
+                {t("common.cancel")}
               </Button>
               <Button type="submit" loading={busy} disabled={edits !== undefined && !isChanged}>
-                {plan === undefined || !changesAccess ? submitLabel : "Review"}
+                {plan === undefined || !changesAccess ? submitLabel : t("common.review")}
               </Button>
             </Group>
           </Stack>
@@ -210,7 +211,7 @@ export function RecordForm(props: RecordFormProps & Saving) {
   );
 }
 
-/** What the server says of fields, by the field's name: the first part of a JSON Pointer, in a preview, of its change. */
+/** The server's errors by field name. The name is the first part of the JSON Pointer, or of its part inside a previewed change. */
 function errorsAtFields(error: unknown, fields: readonly Field[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   if (!(error instanceof GatehouseError)) return found;
@@ -218,6 +219,7 @@ function errorsAtFields(error: unknown, fields: readonly Field[]): ReadonlyMap<s
     const name = pointer.replace(/^\/changes\/\d+\/body/, "").split("/")[1];
     if (name !== undefined && !found.has(name)) found.set(name, message);
   }
-  if (error.code === "name_taken" && fields.some(({ name }) => name === "name")) found.set("name", "The name is taken");
+  if (error.code === "name_taken" && fields.some(({ name }) => name === "name"))
+    found.set("name", t("records.form.nameTaken"));
   return found;
 }

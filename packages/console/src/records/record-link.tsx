@@ -1,11 +1,13 @@
 import { Anchor, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { t } from "../messages/i18n.ts";
 
 interface RecordLinkProps {
   readonly to: string;
-  readonly children: ReactNode;
-  /** Beside words that are no link, the colour alone does not tell it. */
+  /** Absent if a rich-text message inserts it. */
+  readonly children?: ReactNode;
+  /** Underlines a link inside text, where its colour alone does not distinguish it. */
   readonly inText?: boolean;
 }
 
@@ -17,11 +19,11 @@ export function RecordLink({ to, children, inText = false }: RecordLinkProps) {
   );
 }
 
-/** Names of records, each a link; the first of many. */
+/** The names of records as links, up to a limit. */
 export function RecordLinks({
   path,
   records,
-  none = "None",
+  none = t("common.none"),
 }: {
   readonly path: string;
   readonly records: readonly { readonly id: string; readonly name: string }[];
@@ -37,7 +39,7 @@ export function RecordLinks({
           <RecordLink to={`/${path}/${id}`}>{name}</RecordLink>
         </span>
       ))}
-      {records.length > shown.length && ` and ${records.length - shown.length} more`}
+      {records.length > shown.length && ` ${t("common.andMore", { count: records.length - shown.length })}`}
     </>
   );
 }

@@ -1,18 +1,19 @@
-/** What the page of every record has: where one is, what it is called, what may be done, and what there is to know. */
+/** The page of one record: breadcrumbs, title, status, actions and panels. */
 import { Anchor, Breadcrumbs, Group, Paper, Skeleton, Stack, Text, Title } from "@mantine/core";
 import { Link, useParams } from "@tanstack/react-router";
 import { type ReactNode, useEffect } from "react";
 import { ProblemNotice } from "../app/problem-notice.tsx";
-import { useMay } from "../app/session.ts";
+import { usePermission } from "../app/session.ts";
+import { t } from "../messages/i18n.ts";
 
 interface RecordPageProps {
-  /** The list that it is from. */
+  /** The list that the record belongs to. */
   readonly list: { readonly to: string; readonly title: string };
-  /** Undefined while it is read. */
+  /** Undefined while the record loads. */
   readonly title: string | undefined;
   readonly status?: ReactNode;
   readonly actions?: ReactNode;
-  /** Where the graph shows what leads through it. */
+  /** The address of the access graph with this record in focus. */
   readonly graph?: string | undefined;
   readonly error: unknown;
   readonly retry: () => unknown;
@@ -21,10 +22,10 @@ interface RecordPageProps {
 
 export function RecordPage({ list, title, status, actions, graph, error, retry, children }: RecordPageProps) {
   const { id = "" } = useParams({ strict: false });
-  const mayReadEvents = useMay("events:read");
-  const [mayDecide, mayReadPolicies] = [useMay("decisions:read"), useMay("policies:read")];
+  const canReadEvents = usePermission("events:read");
+  const [canDecide, canReadPolicies] = [usePermission("decisions:read"), usePermission("policies:read")];
   useEffect(() => {
-    document.title = `${title ?? list.title} · Gatehouse`;
+    document.title = t("common.documentTitle", { title: title ?? list.title });
   }, [title, list.title]);
   return (
     <Stack>
@@ -38,14 +39,14 @@ export function RecordPage({ list, title, status, actions, graph, error, retry, 
           </Text>
         </Breadcrumbs>
         <Group gap="md" wrap="nowrap">
-          {mayDecide && mayReadPolicies && graph !== undefined && (
+          {canDecide && canReadPolicies && graph !== undefined && (
             <Anchor component={Link} to={graph} size="sm">
-              Graph
+              {t("records.links.graph")}
             </Anchor>
           )}
-          {mayReadEvents && hasEvents(list.to) && title !== undefined && (
+          {canReadEvents && hasEvents(list.to) && title !== undefined && (
             <Anchor component={Link} to={`/events?target.id=${id}`} size="sm">
-              History
+              {t("records.links.history")}
             </Anchor>
           )}
         </Group>
@@ -77,7 +78,7 @@ export function RecordPage({ list, title, status, actions, graph, error, retry, 
   );
 }
 
-/** Events are not about themselves, and roles are the same in every tenant. */
+/** No event concerns another event, and roles are the same in every tenant. */
 function hasEvents(list: string): boolean {
   return list !== "/events" && list !== "/roles";
 }
@@ -107,7 +108,7 @@ export interface Fact {
   readonly value: ReactNode;
 }
 
-/** What is known of a record. */
+/** The fields of a record as a list of terms and values. */
 export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl className="fields">

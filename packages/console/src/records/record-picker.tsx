@@ -1,12 +1,13 @@
-/** Chooses records by name; of long lists, the server finds them. */
+/** Selects records by name. The server searches lists that it pages. */
 import { MultiSelect } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { type ListQuery, paged, whole } from "../app/api.ts";
-import { pattern } from "../lists/list-rows.ts";
+import { containsPattern } from "../app/like-pattern.ts";
+import { t } from "../messages/i18n.ts";
 
-/** Lists that the server pages, and the field that their records are known by. */
+/** Lists that the server pages, with the field that names their records. */
 const pagedLists = {
   "/tenants/groups": "name",
   "/tenants/users": "email",
@@ -37,7 +38,7 @@ function isPaged(path: PickablePath): path is PagedPath {
   return path in pagedLists;
 }
 
-/** @param query filters beside the text */
+/** @param query filters in addition to the text */
 export async function findPaged(
   path: PagedPath,
   text: string,
@@ -45,11 +46,11 @@ export async function findPaged(
   query: ListQuery = {},
 ): Promise<readonly Named[]> {
   const field = pagedLists[path];
-  const search = text === "" ? {} : { [`filter[${field}][ilike]`]: pattern(text) };
+  const search = text === "" ? {} : { [`filter[${field}][ilike]`]: containsPattern(text) };
   return namedOf((await paged(path).read({ ...query, ...search, sort: field, limit: 50 }, signal)).data);
 }
 
-/** Names of records that were chosen, whatever is searched for now; those of a hundred at most are read. */
+/** The names of selected records, regardless of the current search. Reads at most 100. */
 export async function nameChosen(path: PagedPath, ids: readonly string[], signal: AbortSignal) {
   return namedOf((await paged(path).read({ "filter[id][in]": ids.slice(0, 100).join(","), limit: 100 }, signal)).data);
 }
@@ -61,7 +62,7 @@ function namedOf(rows: readonly { readonly id: string; readonly name?: string; r
 async function find(path: PickablePath, text: string, signal: AbortSignal): Promise<readonly Named[]> {
   if (isPaged(path)) return findPaged(path, text, signal);
   const all: readonly Named[] = await whole(path).read(signal);
-  // The owner's role is handed over, never given.
+  // The owner role can only be transferred, not assigned.
   return all.filter(({ type }) => path !== "/tenants/roles" || type !== "OWNER");
 }
 
@@ -76,11 +77,11 @@ function useChosen(path: PickablePath, ids: readonly string[]) {
 
 export function RecordPicker({ path, value, onChange, ...input }: RecordPickerProps) {
   const [typed, setTyped] = useState("");
-  const [asked] = useDebouncedValue(typed, 200);
+  const [query] = useDebouncedValue(typed, 200);
   const { data: found = [] } = useQuery({
-    queryKey: [path, "pick", isPaged(path) ? asked : ""],
+    queryKey: [path, "pick", isPaged(path) ? query : ""],
     placeholderData: keepPreviousData,
-    queryFn: ({ signal }) => find(path, asked, signal),
+    queryFn: ({ signal }) => find(path, query, signal),
   });
   const { data: chosen = [] } = useChosen(path, value);
   const names = new Map<string, string>([...found, ...chosen].map(({ id, name }) => [id, name]));
@@ -94,8 +95,8 @@ export function RecordPicker({ path, value, onChange, ...input }: RecordPickerPr
       searchable
       searchValue={typed}
       onSearchChange={setTyped}
-      nothingFoundMessage="Nothing has that name"
-      placeholder={value.length === 0 ? "Choose …" : ""}
+      nothingFoundMessage={t("records.picker.noResults")}
+      placeholder={value.length === 0 ? t("records.picker.placeholder") : ""}
       hidePickedOptions
       maxDropdownHeight={240}
     />

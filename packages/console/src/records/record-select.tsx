@@ -1,9 +1,10 @@
-/** Chooses one record by name; the server finds it. */
+/** Selects one record by name. The server searches. */
 import { Select } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ListQuery } from "../app/api.ts";
+import { t } from "../messages/i18n.ts";
 import { findPaged, nameChosen, type PagedPath } from "./record-picker.tsx";
 
 interface RecordSelectProps {
@@ -13,24 +14,24 @@ interface RecordSelectProps {
   readonly required?: boolean;
   readonly error?: string | undefined;
   readonly disabled?: boolean;
-  /** Filters: of whose devices, for example. */
+  /** Filters, for example to the devices of one user. */
   readonly query?: ListQuery;
-  /** An id; empty for none. */
+  /** A record id; empty for none. */
   readonly value: string;
   readonly onChange: (id: string) => void;
 }
 
 export function RecordSelect({ path, query = {}, value, onChange, ...input }: RecordSelectProps) {
   const [typed, setTyped] = useState("");
-  const [asked] = useDebouncedValue(typed, 200);
+  const [search] = useDebouncedValue(typed, 200);
   const { data: chosen } = useQuery({
     queryKey: [path, "chosen", [value]],
     enabled: value !== "",
     queryFn: ({ signal }) => nameChosen(path, [value], signal),
   });
   const name = value === "" ? "" : chosen?.[0]?.name;
-  // Once something is chosen, the field holds its name, which is not what somebody looks for.
-  const text = asked === name ? "" : asked;
+  // After a selection the field holds the name of the record, which is not a search term.
+  const text = search === name ? "" : search;
   const { data: found = [] } = useQuery({
     queryKey: [path, "pick", text, query],
     enabled: input.disabled !== true,
@@ -47,11 +48,11 @@ export function RecordSelect({ path, query = {}, value, onChange, ...input }: Re
       onChange={(id) => onChange(id ?? "")}
       searchable
       onSearchChange={setTyped}
-      // The server has looked for it already.
+      // The server has filtered already.
       filter={({ options: all }) => all}
-      nothingFoundMessage="Nothing has that name"
+      nothingFoundMessage={t("records.picker.noResults")}
       clearable
-      clearButtonProps={{ "aria-label": `No ${input.label.toLowerCase()}` }}
+      clearButtonProps={{ "aria-label": t("records.picker.clear", { field: input.label.toLowerCase() }) }}
       maxDropdownHeight={240}
     />
   );

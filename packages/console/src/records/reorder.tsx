@@ -1,7 +1,8 @@
-/** Putting records into another order: by dragging a row, or by the keys of its grip. Saving is for whoever shows the list. */
+/** Reorders records by dragging a row or with the keys of its grip. The list that uses it saves the order. */
 import { Alert } from "@mantine/core";
 import { GripVertical } from "lucide-react";
 import { type DragEvent, type KeyboardEvent, type PointerEvent, useCallback, useState } from "react";
+import { t } from "../messages/i18n.ts";
 import { moved } from "./moved.ts";
 
 interface Ordered {
@@ -12,22 +13,22 @@ interface Ordered {
 export interface Reorder<T extends Ordered> {
   readonly order: readonly T[];
   readonly isChanged: boolean;
-  /** What moved last, to be told to who does not see it, and to be kept in sight. */
+  /** The last moved record, for announcements to screen readers and to keep it in view. */
   readonly lastMoved: { readonly id: string; readonly place: number } | undefined;
   readonly announcement: string;
-  /** @param to of the place that it has, from 0, the one that it is to have; beyond the ends means the end */
+  /** @param to maps the current position, from 0, to the new one; positions beyond the ends mean the nearest end */
   readonly move: (id: string, to: (from: number) => number) => void;
-  /** To where another record stands. */
+  /** Moves a record to the position of another. */
   readonly dropAt: (id: string, target: string) => void;
   readonly discard: () => void;
-  /** Whether moves were dropped because the stored order became another one than that. */
+  /** Whether unsaved moves were discarded because the stored order changed. */
   readonly isOvertaken: boolean;
 }
 
 /**
- * An order that is not saved yet. Where the stored order becomes another one, that one is taken.
+ * An unsaved order. If the stored order changes, the stored order replaces it.
  *
- * @param stays whether a record keeps its place at the end
+ * @param stays whether a record keeps its position at the end
  */
 export function useReorder<T extends Ordered>(stored: readonly T[], stays: (item: T) => boolean = never): Reorder<T> {
   const [order, setOrder] = useState(stored);
@@ -75,7 +76,10 @@ export function useReorder<T extends Ordered>(stored: readonly T[], stays: (item
     order,
     isChanged: !isSameOrder(order, stored),
     lastMoved: lastId === undefined || place < 0 ? undefined : { id: lastId, place },
-    announcement: place < 0 ? "" : `${order[place]?.name} is now number ${place + 1} of ${order.length}.`,
+    announcement:
+      place < 0
+        ? ""
+        : t("records.reorder.moved", { name: order[place]?.name ?? "", position: place + 1, total: order.length }),
     move,
     dropAt,
     discard,
@@ -87,11 +91,11 @@ function isSameOrder(one: readonly Ordered[], other: readonly Ordered[]): boolea
   return one.length === other.length && one.every(({ id }, index) => id === other[index]?.id);
 }
 
-/** What is said to whoever had moved something. */
+/** The notice that unsaved moves were discarded. */
 export function OvertakenNotice() {
   return (
-    <Alert color="orange" title="The stored order was changed meanwhile" role="alert">
-      This is how it stands now. Your moves were not saved: make them again if they are still right.
+    <Alert color="orange" title={t("records.reorder.overtaken.title")} role="alert">
+      {t("records.reorder.overtaken.text")}
     </Alert>
   );
 }
@@ -100,7 +104,7 @@ function never(): boolean {
   return false;
 }
 
-/** The last place to which something may be moved. */
+/** The last position that a record can move to. */
 export function lastPlace<T>(items: readonly T[], stays: (item: T) => boolean): number {
   const last = items.at(-1);
   return items.length - 1 - (last !== undefined && stays(last) ? 1 : 0);
@@ -109,7 +113,7 @@ export function lastPlace<T>(items: readonly T[], stays: (item: T) => boolean): 
 interface GripProps {
   readonly id: string;
   readonly name: string;
-  /** What is dragged onto what, such as "policy": others are not taken. */
+  /** Such as "policy". Rows accept only drops of their own kind. */
   readonly kind: string;
   readonly move: Reorder<Ordered>["move"];
   readonly dropAt: Reorder<Ordered>["dropAt"];
@@ -128,7 +132,7 @@ export function Grip({ id, name, kind, move, dropAt }: GripProps) {
       className="grip"
       draggable
       data-grip={id}
-      aria-label={`Order of ${name}: drag, or use the arrow keys`}
+      aria-label={t("records.reorder.grip", { name })}
       onKeyDown={onKeyDown}
       onPointerDown={(event) => followFinger(event, kind, id, dropAt)}
       onDragStart={(event) => {
@@ -144,8 +148,8 @@ export function Grip({ id, name, kind, move, dropAt }: GripProps) {
 }
 
 /**
- * Dragging by a finger or a pen, which the browser's own dragging leaves out. It is followed at the window, since the row that is
- * held may be scrolled out of sight.
+ * Dragging by a finger or a pen, which the browser's drag and drop does not support. The window receives the events,
+ * since the dragged row may scroll out of view.
  */
 function followFinger({ pointerId, pointerType }: PointerEvent, kind: string, id: string, dropAt: GripProps["dropAt"]) {
   if (pointerType === "mouse") return;
@@ -175,7 +179,7 @@ function followFinger({ pointerId, pointerType }: PointerEvent, kind: string, id
   });
 }
 
-/** How near to the window's edges a finger scrolls the page, and how far at each move, in pixels: the header stands on top. */
+/** The distance from the window's edges at which a drag scrolls the page, and the step, in pixels. The header covers the top. */
 const edge = { top: 90, bottom: 40, step: 16 } as const;
 
 const byKey: Readonly<Record<string, (from: number) => number>> = {
@@ -185,7 +189,7 @@ const byKey: Readonly<Record<string, (from: number) => number>> = {
   End: () => Number.MAX_SAFE_INTEGER,
 };
 
-/** Of a row onto which others are dropped. */
+/** The props of a row that accepts drops. */
 export function dropTarget(kind: string, target: string, dropAt: Reorder<Ordered>["dropAt"]) {
   return {
     "data-row-of": kind,
@@ -206,7 +210,7 @@ function typeOf(kind: string): string {
   return `application/x-gatehouse-${kind}`;
 }
 
-/** A row that was moved in the document has lost the focus that it had: its grip is given it again. */
+/** Restores the focus of a grip, which a row loses when it moves in the document. */
 export function focusGrip(within: HTMLElement | null, id: string): void {
   const { activeElement } = document;
   if (activeElement !== null && activeElement !== document.body) return;

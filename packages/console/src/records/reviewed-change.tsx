@@ -1,4 +1,4 @@
-/** The last step before a change: what it would do to access, and overriding access tests that hold it up. */
+/** The last step before a change: a preview of its effect on access, and the override of access tests that block it. */
 import { GatehouseError } from "@gatehouse/client/errors";
 import { Alert, Button, Group, Modal, Skeleton, Stack, Text, TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
@@ -6,36 +6,37 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { api } from "../app/api.ts";
 import { ProblemNotice } from "../app/problem-notice.tsx";
-import { useMay } from "../app/session.ts";
+import { usePermission } from "../app/session.ts";
+import { t } from "../messages/i18n.ts";
 import { EffectPanel } from "./effect-panel.tsx";
 import { type PlannedChange, sendChange } from "./planned-change.ts";
 
-/** What the preview itself may be refused for, and the change not. */
-const withoutPreview = ["preview_too_long", "not_previewable"];
+/** Errors that concern the preview only. The change can still be sent. */
+const previewOnlyErrors = ["preview_too_long", "not_previewable"];
 
 interface ReviewedChangeProps {
   readonly changes: readonly PlannedChange[];
-  /** False where nobody's access can follow from it. */
+  /** False if the change cannot affect access. */
   readonly changesAccess?: boolean;
-  /** What follows from it beside access. */
+  /** The consequences apart from access. */
   readonly note?: ReactNode;
   readonly label: string;
   readonly danger?: boolean;
-  /** The page is left for another, as what it shows is deleted: it is not read anew. */
+  /** Whether the page navigates away after the change, for example because its record is deleted. Its queries are then not refetched. */
   readonly leaves?: boolean;
   readonly backLabel: string;
   readonly back: () => void;
-  /** @param overrideReason why access tests may be broken; undefined at first */
+  /** @param overrideReason the reason to break access tests; undefined on the first attempt */
   readonly run: (overrideReason: string | undefined) => Promise<unknown>;
   readonly done: () => void;
-  /** Where it was sent already, and refused for the sake of access tests. */
-  readonly heldUpBy?: GatehouseError;
-  /** Is told of what the preview, or the change, was refused for; true where it shows that itself. */
+  /** The error of an earlier attempt that access tests blocked. */
+  readonly blockedBy?: GatehouseError;
+  /** Receives the error of the preview or of the change. Returns true if it shows the error itself. */
   readonly refused?: (error: unknown) => boolean;
 }
 
-/** Whether it was refused for enforced access tests that it would break. */
-export function isHeldUp(problem: unknown): problem is GatehouseError {
+/** Whether enforced access tests blocked the change. */
+export function isBlocked(problem: unknown): problem is GatehouseError {
   return problem instanceof GatehouseError && problem.code === "access_tests_broken";
 }
 
@@ -52,41 +53,41 @@ export function ReviewedChange(props: ReviewedChangeProps) {
     run,
     done,
     refused,
-    heldUpBy,
+    blockedBy,
   } = props;
   const queryClient = useQueryClient();
-  const mayAsk = useMay("decisions:read");
-  const asks = changesAccess && mayAsk;
-  const [problem, setProblem] = useState<unknown>(heldUpBy);
+  const canPreview = usePermission("decisions:read");
+  const isPreviewed = changesAccess && canPreview;
+  const [problem, setProblem] = useState<unknown>(blockedBy);
   const [busy, setBusy] = useState(false);
   const [reason, setReason] = useState("");
   const preview = useQuery({
     queryKey: ["preview", changes],
-    enabled: asks,
+    enabled: isPreviewed,
     staleTime: 0,
     gcTime: 0,
     refetchOnWindowFocus: false,
     queryFn: ({ signal }) =>
       api.post("/tenants/policies/preview", { body: { changes: [...changes], page: { limit: 0 } }, signal }),
   });
-  const isUnseen = preview.error instanceof GatehouseError && withoutPreview.includes(preview.error.code);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: told once of each refusal
+  const hasNoPreview = preview.error instanceof GatehouseError && previewOnlyErrors.includes(preview.error.code);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs once for each error
   useEffect(() => {
-    if (preview.error !== null && !isUnseen) refused?.(preview.error);
+    if (preview.error !== null && !hasNoPreview) refused?.(preview.error);
   }, [preview.error]);
-  const readAnew = (refetchType: "none" | "active") =>
-    // What the preview was about is done: it is not asked again.
+  const refetchAll = (refetchType: "none" | "active") =>
+    // The preview describes a change that is no longer pending, so that it is not refetched.
     queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "preview", refetchType });
   const send = async () => {
     setBusy(true);
     try {
-      await run(isHeldUp(problem) ? reason.trim() : undefined);
+      await run(isBlocked(problem) ? reason.trim() : undefined);
       done();
-      await readAnew(leaves ? "none" : "active");
+      await refetchAll(leaves ? "none" : "active");
     } catch (error) {
       if (refused?.(error) === true) return;
       setProblem(error);
-      if (error instanceof GatehouseError && error.code === "precondition_failed") await readAnew("active");
+      if (error instanceof GatehouseError && error.code === "precondition_failed") await refetchAll("active");
     } finally {
       setBusy(false);
     }
@@ -95,14 +96,14 @@ export function ReviewedChange(props: ReviewedChangeProps) {
     <Stack>
       {note !== undefined && <Text component="div">{note}</Text>}
       {changesAccess && (
-        <section aria-label="What this does to access">
-          {!mayAsk ? (
-            <Text c="dimmed">Your key may not ask about access, so what this does to it is not shown.</Text>
+        <section aria-label={t("records.review.region")}>
+          {!canPreview ? (
+            <Text c="dimmed">{t("records.review.notPermitted")}</Text>
           ) : preview.error !== null ? (
             <ProblemNotice error={preview.error} retry={() => preview.refetch()} />
           ) : preview.data === undefined ? (
             <Stack gap="xs" aria-busy>
-              <Text>Working out who gains and who loses access …</Text>
+              <Text>{t("records.review.calculating")}</Text>
               <Skeleton height={14} width="60%" />
               <Skeleton height={14} width="40%" />
             </Stack>
@@ -111,8 +112,8 @@ export function ReviewedChange(props: ReviewedChangeProps) {
           )}
         </section>
       )}
-      {isHeldUp(problem) ? (
-        <Alert color="red" variant="outline" title="Enforced access tests hold this up" role="alert">
+      {isBlocked(problem) ? (
+        <Alert color="red" variant="outline" title={t("records.review.blocked")} role="alert">
           <Stack gap="sm">
             <ul style={{ margin: 0, paddingInlineStart: 20 }}>
               {problem.errors.map(({ pointer, message }) => (
@@ -120,8 +121,8 @@ export function ReviewedChange(props: ReviewedChangeProps) {
               ))}
             </ul>
             <TextInput
-              label="Reason for overriding them"
-              description="The change is then made although these tests no longer hold. The reason is kept in the audit record."
+              label={t("records.review.overrideReason")}
+              description={t("records.review.overrideReasonHelp")}
               required
               maxLength={500}
               value={reason}
@@ -137,12 +138,18 @@ export function ReviewedChange(props: ReviewedChangeProps) {
           {backLabel}
         </Button>
         <Button
-          {...(danger || isHeldUp(problem) ? { color: "red" } : {})}
+          {...(danger || isBlocked(problem) ? { color: "red" } : {})}
           loading={busy}
-          disabled={(asks && preview.data === undefined && !isUnseen) || (isHeldUp(problem) && reason.trim() === "")}
+          disabled={
+            (isPreviewed && preview.data === undefined && !hasNoPreview) || (isBlocked(problem) && reason.trim() === "")
+          }
           onClick={() => void send()}
         >
-          {isHeldUp(problem) ? "Override and go on" : isUnseen ? `${label} unseen` : label}
+          {isBlocked(problem)
+            ? t("records.review.override")
+            : hasNoPreview
+              ? t("records.review.withoutPreview", { action: label })
+              : label}
         </Button>
       </Group>
     </Stack>
@@ -153,29 +160,29 @@ interface ReviewDialogProps
   extends Pick<ReviewedChangeProps, "changes" | "changesAccess" | "note" | "label" | "danger" | "leaves"> {
   readonly title: string;
   readonly backLabel?: string;
-  /** Of the version that the first of the changes is meant for. */
+  /** The version that the first change applies to. */
   readonly etag?: string;
   readonly close: () => void;
-  /** What is said when it is done. */
-  readonly said?: string;
-  /** @param answer to the last of the changes */
+  /** The notification after success. */
+  readonly doneMessage?: string;
+  /** @param answer the response to the last change */
   readonly done?: (answer: unknown) => void;
-  /** As of `ReviewedChange`. */
+  /** See `ReviewedChangeProps`. */
   readonly refused?: (error: unknown) => boolean;
 }
 
-/** Is shown for as long as it is mounted. */
+/** An open dialog. Unmount it to close it. */
 export function ReviewDialog({
   title,
-  backLabel = "Cancel",
+  backLabel = t("common.cancel"),
   etag,
   close,
-  said,
+  doneMessage,
   done,
   changes,
   ...change
 }: ReviewDialogProps) {
-  // What was reviewed is what is sent, although the page behind may be read anew.
+  // Sends the changes that were reviewed, even if the page behind the dialog rerenders with others.
   const [all] = useState(changes);
   const [sent, setSent] = useState(0);
   const run = async (overrideReason: string | undefined) => {
@@ -184,28 +191,28 @@ export function ReviewDialog({
       const planned = all[index];
       if (planned === undefined) break;
       last = await sendChange(planned, { overrideReason, etag: index === 0 ? etag : undefined });
-      // What is done is not done again where the next one is refused.
+      // If a later change fails, a retry skips the changes that succeeded.
       setSent(index + 1);
     }
-    if (said !== undefined) notifications.show({ message: said, color: "green" });
+    if (doneMessage !== undefined) notifications.show({ message: doneMessage, color: "green" });
     close();
     done?.(last);
   };
   return (
-    <Modal opened onClose={close} title={title} size="xl" closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened onClose={close} title={title} size="xl" closeButtonProps={{ "aria-label": t("common.close") }}>
       <ReviewedChange {...change} changes={all} backLabel={backLabel} back={close} run={run} done={() => undefined} />
     </Modal>
   );
 }
 
 interface ReviewedButtonProps extends Omit<ReviewDialogProps, "close" | "label"> {
-  /** Of the button, and of the one that then does it. */
+  /** The label of the button, and of the button that confirms. */
   readonly label: string;
   readonly size?: "xs" | "sm";
   readonly icon?: ReactNode;
 }
 
-/** A change at the push of a button, and of another once its effect was seen. */
+/** A button that shows the effect of a change, with a second button that makes the change. */
 export function ReviewedButton({ size = "sm", icon, ...change }: ReviewedButtonProps) {
   const [opened, setOpened] = useState(false);
   return (

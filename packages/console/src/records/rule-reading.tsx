@@ -1,21 +1,24 @@
-/** An admission rule for whoever only reads it: what it asks for in words, and its text. */
+/** A read-only admission rule: its conditions in words, and its text. */
 import { Code, Stack, Text } from "@mantine/core";
+import { t } from "../messages/i18n.ts";
 
 interface RuleReadingProps {
   readonly text: string;
-  /** Undefined where it says more than there are words for. */
-  readonly said: { readonly match: "all" | "any"; readonly conditions: readonly string[] } | undefined;
+  /** Undefined if the rule cannot be expressed in words. */
+  readonly reading: { readonly match: "all" | "any"; readonly conditions: readonly string[] } | undefined;
 }
 
-export function RuleReading({ text, said }: RuleReadingProps) {
+export function RuleReading({ text, reading }: RuleReadingProps) {
   return (
     <Stack gap={6}>
-      {said !== undefined && said.conditions.length === 1 && <Text>{capitalized(said.conditions[0] ?? "")}</Text>}
-      {said !== undefined && said.conditions.length > 1 && (
-        <section aria-label="The rule in words">
-          <Text>{said.match === "all" ? "All of these:" : "Any of these:"}</Text>
-          <ul className="said-rule">
-            {said.conditions.map((condition) => (
+      {reading !== undefined && reading.conditions.length === 1 && (
+        <Text>{capitalized(reading.conditions[0] ?? "")}</Text>
+      )}
+      {reading !== undefined && reading.conditions.length > 1 && (
+        <section aria-label={t("records.rule.region")}>
+          <Text>{reading.match === "all" ? t("records.rule.all") : t("records.rule.any")}</Text>
+          <ul className="rule-reading">
+            {reading.conditions.map((condition) => (
               <li key={condition}>{condition}</li>
             ))}
           </ul>

@@ -1,11 +1,12 @@
-/** A secret that is shown this once: the dialog is left by a button alone, so that no stray click loses it. */
+/** A secret that is shown once. Only the button closes the dialog, so that a stray click does not lose the secret. */
 import { Alert, Button, Code, CopyButton, Group, Modal, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
+import { t } from "../messages/i18n.ts";
 
 interface SecretOnceProps {
   readonly title: string;
   readonly secret: string;
-  /** What it is for. */
+  /** The purpose of the secret. */
   readonly children: ReactNode;
   readonly close: () => void;
 }
@@ -23,21 +24,21 @@ export function SecretOnce({ title, secret, children, close }: SecretOnceProps) 
     >
       <Stack>
         <Text component="div">{children}</Text>
-        <Code block aria-label="Secret" className="secret">
+        <Code block aria-label={t("records.secret.label")} className="secret">
           {secret}
         </Code>
         <Alert color="yellow" variant="outline">
-          It is shown this once. Gatehouse cannot show it again: keep it where secrets are kept.
+          {t("records.secret.warning")}
         </Alert>
         <Group justify="flex-end">
           <CopyButton value={secret}>
             {({ copied, copy }) => (
               <Button variant="default" onClick={copy} data-autofocus>
-                {copied ? "Copied" : "Copy the secret"}
+                {copied ? t("common.copied") : t("records.secret.copy")}
               </Button>
             )}
           </CopyButton>
-          <Button onClick={close}>I have kept it</Button>
+          <Button onClick={close}>{t("records.secret.saved")}</Button>
         </Group>
       </Stack>
     </Modal>

@@ -1,5 +1,6 @@
-/** A state as a word with a dot: the colour never says it alone. */
+/** A status as a word with a coloured dot. The word carries the meaning without the colour. */
 import { Group } from "@mantine/core";
+import { t } from "../messages/i18n.ts";
 
 const colors = {
   good: "var(--mantine-color-green-7)",
@@ -8,33 +9,32 @@ const colors = {
   idle: "var(--mantine-color-gray-6)",
 } as const;
 
-export type Mood = keyof typeof colors;
+export type Tone = keyof typeof colors;
 
-export function Status({ mood, children }: { readonly mood: Mood; readonly children: string }) {
+export function Status({ tone, children }: { readonly tone: Tone; readonly children: string }) {
   return (
     <Group gap={8} wrap="nowrap" component="span" className="status" display="inline-flex">
-      <span className="dot" style={{ background: colors[mood] }} aria-hidden />
+      <span className="dot" style={{ background: colors[tone] }} aria-hidden />
       <span>{children}</span>
     </Group>
   );
 }
 
-const moods: Readonly<Record<string, Mood>> = {
-  active: "good",
-  ONLINE: "good",
-  Online: "good",
-  pending: "waiting",
-  PENDING: "waiting",
-  MAINTENANCE: "waiting",
-  OFFLINE: "bad",
-  ERROR: "bad",
-  inactive: "idle",
-  Offline: "idle",
-  Deactivated: "idle",
+const statuses: Readonly<Record<string, { readonly tone: Tone; readonly label: string }>> = {
+  active: { tone: "good", label: t("records.status.active") },
+  inactive: { tone: "idle", label: t("records.status.inactive") },
+  pending: { tone: "waiting", label: t("records.status.pending") },
+  online: { tone: "good", label: t("records.status.online") },
+  offline: { tone: "bad", label: t("records.status.offline") },
+  error: { tone: "bad", label: t("records.status.error") },
+  maintenance: { tone: "waiting", label: t("records.status.maintenance") },
+  deactivated: { tone: "idle", label: t("records.status.deactivated") },
 };
 
-/** The API's own word for a state, as people write. */
+/** The status of a record. A newer server may send values that this console does not know. */
 export function StatusOf({ value }: { readonly value: string }) {
-  const text = value.charAt(0).toUpperCase() + value.slice(1).toLowerCase();
-  return <Status mood={moods[value] ?? "idle"}>{text}</Status>;
+  // A device that is offline needs no attention; a gateway does. The API spells the two differently.
+  if (value === "Offline") return <Status tone="idle">{t("records.status.offline")}</Status>;
+  const { tone, label } = statuses[value.toLowerCase()] ?? { tone: "idle", label: value };
+  return <Status tone={tone}>{label}</Status>;
 }

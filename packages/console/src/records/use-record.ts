@@ -1,10 +1,11 @@
-/** Reading one record with its version, and doing something to it. */
+/** Reads one record with its version, and runs actions on it. */
 import type { RecordPath, ResultOf } from "@gatehouse/client/calls";
 import { GatehouseError } from "@gatehouse/client/errors";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../app/api.ts";
-import { toldOf } from "../app/problem-notice.tsx";
+import { describeProblem } from "../app/problem-notice.tsx";
+import { t } from "../messages/i18n.ts";
 
 export interface Versioned<T> {
   readonly record: T;
@@ -13,10 +14,10 @@ export interface Versioned<T> {
 
 export async function readRecord<P extends RecordPath>(path: P, id: string): Promise<Versioned<ResultOf<P, "get">>> {
   const read = api.read as unknown as (path: P, options: object) => Promise<Versioned<ResultOf<P, "get">>>;
-  return read(path, { path: { id } }); // every path here has this one parameter
+  return read(path, { path: { id } }); // every path of this type has one parameter
 }
 
-/** @param refreshMs how often it is read anew, in milliseconds, where it changes by itself */
+/** @param refreshMs the polling interval in milliseconds, for records that change by themselves */
 export function useRecord<P extends RecordPath>(path: P, id: string, refreshMs?: number) {
   return useQuery({
     queryKey: [path, id],
@@ -27,12 +28,12 @@ export function useRecord<P extends RecordPath>(path: P, id: string, refreshMs?:
 
 interface Action<T> {
   readonly run: (given: T) => Promise<unknown>;
-  /** What is said when it is done. */
+  /** The notification after success. */
   readonly done: string;
   readonly then?: () => void;
 }
 
-/** A change at the push of a button. What any page shows may follow from it, so all of it is read anew. */
+/** A change that a button makes. Any query may depend on it, so that all are invalidated. */
 export function useAction<T = void>({ run, done, then }: Action<T>) {
   const queryClient = useQueryClient();
   return useMutation({
@@ -42,12 +43,12 @@ export function useAction<T = void>({ run, done, then }: Action<T>) {
       then?.();
       await queryClient.invalidateQueries();
     },
-    onError: tellProblem,
+    onError: notifyProblem,
   });
 }
 
-export function tellProblem(error: unknown): void {
-  const { title, detail } = toldOf(error);
-  const request = error instanceof GatehouseError ? ` (request ${error.requestId})` : "";
-  notifications.show({ title, message: `${detail}${request}`, color: "red", autoClose: 15_000 });
+export function notifyProblem(error: unknown): void {
+  const { title, detail } = describeProblem(error);
+  const message = error instanceof GatehouseError ? t("app.problem.request", { detail, id: error.requestId }) : detail;
+  notifications.show({ title, message, color: "red", autoClose: 15_000 });
 }

@@ -3,14 +3,14 @@ import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { Play } from "lucide-react";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
-import { useMay } from "../../app/session.ts";
+import { usePermission } from "../../app/session.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
-import { Moment } from "../../records/moment.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
-import { type AccessTest, type AccessTestState, levels, sayTest } from "./say-test.ts";
+import { type AccessTest, type AccessTestState, formatTest, levels } from "./format-test.ts";
 import { bodyOf, testFields, testValues } from "./test-fields.tsx";
 import { StateOf, useTestReport } from "./test-state.tsx";
 
@@ -30,7 +30,7 @@ export function AccessTestPage() {
       actions={
         <>
           {data && <Actions test={data.record} etag={data.etag} />}
-          {report.may && (
+          {report.canRead && (
             <Button
               variant="default"
               leftSection={<Play size={16} aria-hidden />}
@@ -49,10 +49,10 @@ export function AccessTestPage() {
         <Panel title="About">
           <Facts
             facts={[
-              { label: "Says", value: sayTest(test) },
+              { label: "Says", value: formatTest(test) },
               { label: "Enforced", value: test.enforced ? "Yes: changes that would break it are refused" : "No" },
               { label: "Description", value: test.description },
-              { label: "Changed", value: <Moment at={test.updatedAt} /> },
+              { label: "Changed", value: <RelativeTime at={test.updatedAt} /> },
             ]}
           />
         </Panel>
@@ -122,14 +122,14 @@ function Result({ test, state }: { readonly test: AccessTest; readonly state: Ac
 }
 
 function Actions({ test, etag }: { readonly test: AccessTest; readonly etag: string }) {
-  const may = useMay("access-tests:write");
+  const canWrite = usePermission("access-tests:write");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
-  if (!may) return null;
+  if (!canWrite) return null;
   return (
     <>
       <DeleteRecord
-        what={`access test ${test.name}`}
+        title={`Delete access test ${test.name}?`}
         effect="Nothing watches over this any more. Nobody's access changes. Made anew from its event, it would have another id."
         path={`/tenants/access-tests/${test.id}`}
         etag={etag}
@@ -148,7 +148,7 @@ function Actions({ test, etag }: { readonly test: AccessTest; readonly etag: str
           close={close}
           edits={{
             etag,
-            reread: async () => {
+            reload: async () => {
               const stored = await readRecord(path, test.id);
               return { values: testValues(stored.record), etag: stored.etag };
             },

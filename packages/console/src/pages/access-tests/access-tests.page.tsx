@@ -7,7 +7,7 @@ import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
-import { type AccessTest, sayTest } from "./say-test.ts";
+import { type AccessTest, formatTest } from "./format-test.ts";
 import { bodyOf, newTest, testFields } from "./test-fields.tsx";
 import { TestState, useTestReport } from "./test-state.tsx";
 
@@ -19,8 +19,8 @@ const definition: ListDefinition<AccessTest> = {
   columns: [
     nameColumn("access-tests", "paged"),
     { key: "state", title: "State", cell: ({ id }) => <TestState id={id} /> },
-    { key: "says", title: "Says", from: "md", cell: (test) => sayTest(test) },
-    { key: "enforced", title: "Enforced", from: "sm", cell: ({ enforced }) => (enforced ? "Yes" : "No") },
+    { key: "says", title: "Says", visibleFrom: "md", cell: (test) => formatTest(test) },
+    { key: "enforced", title: "Enforced", visibleFrom: "sm", cell: ({ enforced }) => (enforced ? "Yes" : "No") },
   ],
   filters: [
     {
@@ -78,8 +78,8 @@ export function AccessTestsListPage() {
 }
 
 function Run() {
-  const { may, data, refetch, isFetching } = useTestReport();
-  if (!may || data?.tests.length === 0) return null;
+  const { canRead, data, refetch, isFetching } = useTestReport();
+  if (!canRead || data?.tests.length === 0) return null;
   const { holding, broken, missing } = data?.summary ?? { holding: 0, broken: 0, missing: 0 };
   return (
     <>

@@ -5,7 +5,7 @@ export const accessTestPages: PageSet = {
   path: "access-tests",
   title: "Access tests",
   icon: ListChecks,
-  section: "Access",
+  section: "access",
   permission: "access-tests:read",
   list: async () => (await import("./access-tests.page.tsx")).AccessTestsListPage,
   detail: async () => (await import("./access-test.page.tsx")).AccessTestPage,

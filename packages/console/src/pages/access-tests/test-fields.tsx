@@ -1,7 +1,7 @@
 import { Group, SegmentedControl, Select, Stack, Switch, Text, TextInput } from "@mantine/core";
-import type { Field, OwnFieldProps, Values } from "../../records/form-fields.tsx";
+import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
 import { RecordSelect } from "../../records/record-select.tsx";
-import { type AccessTest, sayDevice } from "./say-test.ts";
+import { type AccessTest, formatDevice } from "./format-test.ts";
 
 type SubjectType = AccessTest["subject"]["type"];
 
@@ -20,18 +20,18 @@ interface Resource {
 export const testFields: readonly Field[] = [
   { kind: "text", name: "name", label: "Name", required: true, placeholder: "Contractors never reach Payroll" },
   {
-    kind: "own",
+    kind: "custom",
     name: "subject",
     label: "Who",
     render: (props) => <SubjectField {...props} />,
-    say: (value) => `${(value as Subject).type} ${(value as Subject).id}`,
+    format: (value) => `${(value as Subject).type} ${(value as Subject).id}`,
   },
   {
-    kind: "own",
+    kind: "custom",
     name: "device",
     label: "Device",
     render: (props) => <DeviceField {...props} />,
-    say: (value) => sayDevice(value as AccessTest["device"]) || "with every device",
+    format: (value) => formatDevice(value as AccessTest["device"]) || "with every device",
   },
   {
     kind: "choice",
@@ -43,11 +43,11 @@ export const testFields: readonly Field[] = [
     ],
   },
   {
-    kind: "own",
+    kind: "custom",
     name: "resource",
     label: "What",
     render: (props) => <ResourceField {...props} />,
-    say: (value) => (value as Resource).id,
+    format: (value) => (value as Resource).id,
   },
   { kind: "text", name: "sourceIp", label: "From address", placeholder: "Any", maxLength: 64 },
   { kind: "text", name: "country", label: "From country", placeholder: "Any, such as DE", maxLength: 2 },
@@ -71,7 +71,7 @@ const transports = ["TCP", "UDP", "ICMP"] as const;
 
 const subjectPaths = { group: "/tenants/groups", user: "/tenants/users", device: "/tenants/devices" } as const;
 
-function SubjectField({ value, onChange, error }: OwnFieldProps) {
+function SubjectField({ value, onChange, error }: CustomFieldProps) {
   const subject = value as Subject;
   return (
     <Group align="flex-end" gap="xs" wrap="nowrap">
@@ -104,7 +104,7 @@ function SubjectField({ value, onChange, error }: OwnFieldProps) {
 }
 
 /** What is made up stands as text while it is typed. */
-function DeviceField({ value, onChange }: OwnFieldProps) {
+function DeviceField({ value, onChange }: CustomFieldProps) {
   const device = value as AccessTest["device"];
   const kind = typeof device === "string" ? device : "posture";
   const posture = typeof device === "string" ? {} : device.posture;
@@ -145,7 +145,7 @@ function DeviceField({ value, onChange }: OwnFieldProps) {
   );
 }
 
-function ResourceField({ value, onChange, error }: OwnFieldProps) {
+function ResourceField({ value, onChange, error }: CustomFieldProps) {
   const resource = value as Resource;
   return (
     <Stack gap="xs">

@@ -5,7 +5,7 @@ export const accessPages: PageSet = {
   path: "access",
   title: "Access",
   icon: Waypoints,
-  section: "Access",
+  section: "access",
   permission: "decisions:read",
   list: async () => (await import("./access.page.tsx")).AccessPage,
 };

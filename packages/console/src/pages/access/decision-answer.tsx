@@ -2,21 +2,21 @@ import { Code, Group, Skeleton, Stack, Table, Text } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
-import { Moment } from "../../records/moment.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { Status } from "../../records/status.tsx";
 import { type AccessSearch, circumstancesOf, destinationOf } from "./access-search.ts";
 import {
   type Condition,
   type Considered,
   type Decision,
-  sayMatches,
-  sayMissing,
-  sayOutcome,
-  sayReason,
-  sayValues,
-} from "./say-access.ts";
+  formatMatches,
+  formatMissing,
+  formatOutcome,
+  formatReason,
+  formatValues,
+} from "./format-access.ts";
 
 /** The decision, every policy that was considered, and what was missing. */
 export function DecisionAnswer({ asked }: { readonly asked: AccessSearch }) {
@@ -59,9 +59,9 @@ function Verdict({ decision: { decision, context }, byAddress }: VerdictProps) {
       <Stack gap="sm">
         <Group gap="md">
           <Text fw={700} size="lg" component="div">
-            <Status mood={decision ? "good" : "bad"}>{decision ? "Allowed" : "Denied"}</Status>
+            <Status tone={decision ? "good" : "bad"}>{decision ? "Allowed" : "Denied"}</Status>
           </Text>
-          <Text>{[...new Set([reason, ...reasons])].map(sayReason).join(" ")}</Text>
+          <Text>{[...new Set([reason, ...reasons])].map(formatReason).join(" ")}</Text>
         </Group>
         <Facts
           facts={[
@@ -81,7 +81,7 @@ function Verdict({ decision: { decision, context }, byAddress }: VerdictProps) {
               : [
                   { label: "Through", value: <RecordLinks path="gateways" records={gateways} none="No gateway now" /> },
                 ]),
-            ...(validUntil === undefined ? [] : [{ label: "Until", value: <Moment at={validUntil} /> }]),
+            ...(validUntil === undefined ? [] : [{ label: "Until", value: <RelativeTime at={validUntil} /> }]),
           ]}
         />
         {miss !== undefined && (
@@ -93,7 +93,7 @@ function Verdict({ decision: { decision, context }, byAddress }: VerdictProps) {
             </Text>
             <ul style={{ margin: "4px 0 0", paddingInlineStart: 20 }}>
               {miss.missing.map((fact) => (
-                <li key={sayMissing(fact)}>{sayMissing(fact)}</li>
+                <li key={formatMissing(fact)}>{formatMissing(fact)}</li>
               ))}
             </ul>
           </section>
@@ -132,7 +132,7 @@ function Policies({ decision }: { readonly decision: Decision }) {
                     <RecordLink to={`/policies/${considered.policy.id}`}>{considered.policy.name}</RecordLink>
                   </Table.Td>
                   <Table.Td>
-                    <Status mood={considered.action ? "good" : "bad"}>{considered.action ? "Allow" : "Deny"}</Status>
+                    <Status tone={considered.action ? "good" : "bad"}>{considered.action ? "Allow" : "Deny"}</Status>
                   </Table.Td>
                   <Table.Td>
                     <Outcome considered={considered} />
@@ -157,10 +157,10 @@ function Outcome({ considered: { outcome, sourceMatches, rule } }: { readonly co
   const conditions = (rule?.conditions ?? []).filter(({ text }) => text !== "true");
   return (
     <Stack gap={4}>
-      <Text fw={outcome === "decided" ? 600 : 400}>{sayOutcome(outcome)}</Text>
+      <Text fw={outcome === "decided" ? 600 : 400}>{formatOutcome(outcome)}</Text>
       {sourceMatches.length > 0 && (
         <Text size="sm" c="dimmed">
-          Meant by: {sayMatches(sourceMatches)}
+          Meant by: {formatMatches(sourceMatches)}
         </Text>
       )}
       {rule !== undefined && conditions.length > 0 && (
@@ -182,12 +182,12 @@ function ConditionLine({ condition }: { readonly condition: Condition }) {
   const words = { all: "All of these", any: "One of these", not: "Not this" } as const;
   return (
     <Group gap={6} wrap="nowrap" align="baseline">
-      <Status mood={met === undefined ? "waiting" : met ? "good" : "bad"}>
+      <Status tone={met === undefined ? "waiting" : met ? "good" : "bad"}>
         {met === undefined ? "Not known" : met ? "Met" : "Not met"}
       </Status>
       <span>
         {operator === undefined ? <Code>{text}</Code> : words[operator]}
-        {operator === undefined && sayValues(condition)}
+        {operator === undefined && formatValues(condition)}
         {error !== undefined &&
           condition.values.every((value) => value.error === undefined) &&
           operator === undefined &&

@@ -3,9 +3,9 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { paged } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { pageSize } from "../../lists/list-definition.ts";
-import { Moment } from "../../records/moment.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import type { AccessSearch } from "./access-search.ts";
 
 const found = paged("/tenants/access");
@@ -42,7 +42,7 @@ export function FoundAnswer({ asked, turnTo }: FoundAnswerProps) {
     <Panel title={data.total === 0 ? "Nothing" : `${data.total} found`}>
       {at !== "" && (
         <Text size="sm" c="dimmed" mb="sm">
-          With everything as it was set up then: <Moment at={at} />.
+          With everything as it was set up then: <RelativeTime at={at} />.
         </Text>
       )}
       {data.total === 0 ? (

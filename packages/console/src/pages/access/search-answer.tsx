@@ -3,9 +3,9 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { pageSize } from "../../lists/list-definition.ts";
-import { Moment } from "../../records/moment.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { type AccessSearch, circumstancesOf, destinationOf, type useAccessSearch } from "./access-search.ts";
 
 interface SearchAnswerProps {
@@ -78,7 +78,7 @@ export function SearchAnswer({ asked, change }: SearchAnswerProps) {
                       <RecordLinks path="gateways" records={gateways} none="No gateway now" />
                     </Table.Td>
                     <Table.Td visibleFrom="md">
-                      <Moment at={validUntil} never="–" />
+                      <RelativeTime at={validUntil} never="–" />
                     </Table.Td>
                   </Table.Tr>
                 ))}

@@ -4,7 +4,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { api } from "../../app/api.ts";
-import { useMay } from "../../app/session.ts";
+import { usePermission } from "../../app/session.ts";
 import { addressFields } from "../../records/address-fields.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import type { Values } from "../../records/form-fields.tsx";
@@ -12,7 +12,7 @@ import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
-import { sayResourceType } from "../resources/say-resource-type.ts";
+import { formatResourceType } from "../resources/format-resource-type.ts";
 
 const path = "/tenants/addresses/{id}";
 
@@ -39,7 +39,7 @@ export function AddressPage() {
           <Panel title="About">
             <Facts
               facts={[
-                { label: "Type", value: sayResourceType(address.type) },
+                { label: "Type", value: formatResourceType(address.type) },
                 { label: "Kind", value: address.isIp ? "IP address or network" : "Name" },
                 { label: "Protocols", value: <RecordLinks path="protocols" records={address.protocols} /> },
               ]}
@@ -66,15 +66,15 @@ function Gateways({ id }: { readonly id: string }) {
 }
 
 function Actions({ address, etag }: { readonly address: Address; readonly etag: string }) {
-  const may = useMay("addresses:write");
+  const canWrite = usePermission("addresses:write");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
   const at = `/tenants/addresses/${address.id}`;
-  if (!may) return null;
+  if (!canWrite) return null;
   return (
     <>
       <DeleteRecord
-        what={`address ${address.address}`}
+        title={`Delete address ${address.address}?`}
         effect="Its resource is no longer reached by it. It can be put back from its event."
         path={at}
         etag={etag}
@@ -91,7 +91,7 @@ function Actions({ address, etag }: { readonly address: Address; readonly etag: 
           close={close}
           edits={{
             etag,
-            reread: async () => {
+            reload: async () => {
               const stored = await readRecord(path, address.id);
               return { values: valuesOf(stored.record), etag: stored.etag };
             },

@@ -9,7 +9,7 @@ import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { RecordSelect } from "../../records/record-select.tsx";
-import { sayResourceType } from "../resources/say-resource-type.ts";
+import { formatResourceType } from "../resources/format-resource-type.ts";
 
 const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
   source: whole("/tenants/addresses"),
@@ -23,12 +23,12 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
       sortBy: ({ address }) => address,
       cell: ({ id, address }) => <RecordLink to={`/addresses/${id}`}>{address}</RecordLink>,
     },
-    { key: "type", title: "Type", sortBy: ({ type }) => type, cell: ({ type }) => sayResourceType(type) },
-    { key: "kind", title: "Kind", from: "xs", cell: ({ isIp }) => (isIp ? "IP" : "Name") },
+    { key: "type", title: "Type", sortBy: ({ type }) => type, cell: ({ type }) => formatResourceType(type) },
+    { key: "kind", title: "Kind", visibleFrom: "xs", cell: ({ isIp }) => (isIp ? "IP" : "Name") },
     {
       key: "protocols",
       title: "Protocols",
-      from: "sm",
+      visibleFrom: "sm",
       cell: ({ protocols }) => protocols.map(({ name }) => name).join(", "),
     },
   ],
@@ -36,7 +36,7 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
     {
       field: "type",
       title: "Type",
-      options: (["PRIVATE", "SAAS", "INTERNET"] as const).map((value) => ({ value, label: sayResourceType(value) })),
+      options: (["PRIVATE", "SAAS", "INTERNET"] as const).map((value) => ({ value, label: formatResourceType(value) })),
       matches: ({ type }, value) => type === value,
     },
   ],
@@ -46,7 +46,7 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
 /** An address is a resource's: which one is chosen first. */
 const fields: readonly Field[] = [
   {
-    kind: "own",
+    kind: "custom",
     name: "resource",
     label: "Resource",
     required: true,
@@ -60,7 +60,7 @@ const fields: readonly Field[] = [
         error={error}
       />
     ),
-    say: (value) => String(value),
+    format: (value) => String(value),
   },
   ...addressFields(),
 ];

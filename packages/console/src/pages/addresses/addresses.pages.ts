@@ -5,7 +5,7 @@ export const addressPages: PageSet = {
   path: "addresses",
   title: "Addresses",
   icon: MapPin,
-  section: "Network",
+  section: "network",
   permission: "addresses:read",
   list: async () => (await import("./addresses.page.tsx")).AddressesListPage,
   detail: async () => (await import("./address.page.tsx")).AddressPage,

@@ -3,16 +3,16 @@ import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
-import { useMay } from "../../app/session.ts";
+import { usePermission } from "../../app/session.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
-import { Moment } from "../../records/moment.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { RuleReading } from "../../records/rule-reading.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
+import { formatRule } from "./format-condition.ts";
 import { bodyOf, type Rule, ruleFields, ruleValues } from "./rule-fields.tsx";
-import { sayRule } from "./say-condition.ts";
 
 const path = "/tenants/admission-rules/{id}";
 const policies = paged("/tenants/policies");
@@ -40,11 +40,11 @@ export function AdmissionRulePage() {
                     rule.rule === undefined ? (
                       `Built in: ${rule.type.toLowerCase()}`
                     ) : (
-                      <RuleReading text={rule.rule} said={sayRule(rule.rule)} />
+                      <RuleReading text={rule.rule} reading={formatRule(rule.rule)} />
                     ),
                 },
                 { label: "Asks the time", value: rule.hasTimeConstraint ? "Yes" : "No" },
-                { label: "Changed", value: <Moment at={rule.updatedAt} /> },
+                { label: "Changed", value: <RelativeTime at={rule.updatedAt} /> },
               ]}
             />
           </Panel>
@@ -56,10 +56,10 @@ export function AdmissionRulePage() {
 }
 
 function Uses({ id }: { readonly id: string }) {
-  const may = useMay("policies:read");
+  const canRead = usePermission("policies:read");
   const { data } = useQuery({
     queryKey: [policies.path, "of rule", id],
-    enabled: may,
+    enabled: canRead,
     queryFn: ({ signal }) => policies.read({ "filter[rule.id]": id, limit: 50 }, signal),
   });
   if (data === undefined) return null;
@@ -78,15 +78,15 @@ function Uses({ id }: { readonly id: string }) {
 }
 
 function Actions({ rule, etag }: { readonly rule: Rule; readonly etag: string }) {
-  const may = useMay("admission-rules:write");
+  const canWrite = usePermission("admission-rules:write");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
   const at = `/tenants/admission-rules/${rule.id}`;
-  if (!may || rule.type !== "CUSTOM") return null;
+  if (!canWrite || rule.type !== "CUSTOM") return null;
   return (
     <>
       <DeleteRecord
-        what={`admission rule ${rule.name}`}
+        title={`Delete admission rule ${rule.name}?`}
         effect="Policies that carry it keep it from being deleted; give them another rule first. Made anew from its event, it would have another id."
         path={at}
         etag={etag}
@@ -103,7 +103,7 @@ function Actions({ rule, etag }: { readonly rule: Rule; readonly etag: string })
           close={close}
           edits={{
             etag,
-            reread: async () => {
+            reload: async () => {
               const stored = await readRecord(path, rule.id);
               return { values: ruleValues(stored.record), etag: stored.etag };
             },

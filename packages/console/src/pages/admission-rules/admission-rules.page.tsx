@@ -5,9 +5,9 @@ import { api, whole } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
-import { Moment } from "../../records/moment.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { bodyOf, newRule, ruleFields } from "./rule-fields.tsx";
 
 const definition: ListDefinition<ItemAt<"/tenants/admission-rules">> = {
@@ -25,15 +25,15 @@ const definition: ListDefinition<ItemAt<"/tenants/admission-rules">> = {
     {
       key: "time",
       title: "Asks the time",
-      from: "md",
+      visibleFrom: "md",
       cell: ({ hasTimeConstraint }) => (hasTimeConstraint ? "Yes" : "No"),
     },
     {
       key: "updatedAt",
       title: "Changed",
-      from: "sm",
+      visibleFrom: "sm",
       sortBy: ({ updatedAt }) => updatedAt,
-      cell: ({ updatedAt }) => <Moment at={updatedAt} />,
+      cell: ({ updatedAt }) => <RelativeTime at={updatedAt} />,
     },
   ],
   empty: { title: "No admission rules yet", text: "A rule says under which conditions a policy lets somebody in." },

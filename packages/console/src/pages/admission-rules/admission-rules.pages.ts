@@ -5,7 +5,7 @@ export const admissionRulePages: PageSet = {
   path: "admission-rules",
   title: "Admission rules",
   icon: ScrollText,
-  section: "Access",
+  section: "access",
   permission: "admission-rules:read",
   list: async () => (await import("./admission-rules.page.tsx")).AdmissionRulesListPage,
   detail: async () => (await import("./admission-rule.page.tsx")).AdmissionRulePage,

@@ -1,14 +1,14 @@
 /** A rule, made of conditions or written as text: two views of the same text. */
 import { Alert, Input, SegmentedControl, Skeleton, Stack, useMantineContext } from "@mantine/core";
 import { lazy, Suspense, useId, useState } from "react";
-import type { OwnFieldProps } from "../../records/form-fields.tsx";
+import type { CustomFieldProps } from "../../records/form-fields.tsx";
 import { RuleBuilder } from "./rule-builder.tsx";
 import { readRule } from "./rule-conditions.ts";
 
 /** The editor is large, and comes where somebody writes text. */
 const RuleText = lazy(async () => ({ default: (await import("./rule-text.tsx")).RuleText }));
 
-export function RuleField({ value, onChange, error }: OwnFieldProps) {
+export function RuleField({ value, onChange, error }: CustomFieldProps) {
   const text = String(value);
   const built = readRule(text);
   const [view, setView] = useState<"builder" | "text">(built === undefined ? "text" : "builder");

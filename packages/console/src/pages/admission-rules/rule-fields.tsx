@@ -8,11 +8,11 @@ export type Rule = ResultOf<"/tenants/admission-rules/{id}", "get">;
 export const ruleFields: readonly Field[] = [
   { kind: "text", name: "name", label: "Name", required: true },
   {
-    kind: "own",
+    kind: "custom",
     name: "rule",
     label: "Rule",
     render: (props) => <RuleField {...props} />,
-    say: (value) => String(value),
+    format: (value) => String(value),
   },
 ];
 

@@ -3,14 +3,14 @@ import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
-import { useMay, useSession } from "../../app/session.ts";
+import { usePermission, useSession } from "../../app/session.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { graceBody, graceFields, usualGrace } from "../../records/grace-field.ts";
-import { Moment } from "../../records/moment.tsx";
 import { PermissionTable } from "../../records/permission-table.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { SecretOnce } from "../../records/secret-once.tsx";
 import { useRecord } from "../../records/use-record.ts";
 import { type ApiKey, StateOfKey, stateOf } from "./key-state.tsx";
@@ -39,8 +39,8 @@ export function ApiKeyPage() {
                 { label: "Begins with", value: <Code>{apiKey.prefix}</Code> },
                 ...(apiKey.id === own ? [{ label: "In use", value: "You are signed in with it." }] : []),
                 { label: "From", value: apiKey.sourceIps.length === 0 ? "Anywhere" : apiKey.sourceIps.join(", ") },
-                { label: "Last used", value: <Moment at={apiKey.lastUsedAt} /> },
-                { label: "Expires", value: <Moment at={apiKey.expiresAt} /> },
+                { label: "Last used", value: <RelativeTime at={apiKey.lastUsedAt} /> },
+                { label: "Expires", value: <RelativeTime at={apiKey.expiresAt} /> },
                 ...(apiKey.replacedBy === undefined
                   ? []
                   : [
@@ -51,7 +51,7 @@ export function ApiKeyPage() {
                         ),
                       },
                     ]),
-                { label: "Created", value: <Moment at={apiKey.createdAt} /> },
+                { label: "Created", value: <RelativeTime at={apiKey.createdAt} /> },
               ]}
             />
           </Panel>
@@ -71,19 +71,19 @@ interface ActionsProps {
 }
 
 function Actions({ apiKey, etag, isOwn }: ActionsProps) {
-  const may = useMay("api-keys:write");
+  const canWrite = usePermission("api-keys:write");
   const { permissions: own } = useSession();
   const navigate = useNavigate();
   const [rotating, { open, close }] = useDisclosure(false);
   const [made, setMade] = useState<{ readonly id: string; readonly key: string }>();
-  if (!may) return null;
+  if (!canWrite) return null;
   // A key gives no more than it holds; and what was replaced is not replaced again.
-  const mayRotate =
+  const canRotate =
     stateOf(apiKey, Date.now()) === "active" && apiKey.permissions.every((permission) => own.includes(permission));
   return (
     <>
       <DeleteRecord
-        what={`API key ${apiKey.name}`}
+        title={`Revoke API key ${apiKey.name}?`}
         label="Revoke"
         effect={`It stops working at once, everywhere, and sessions that began with it end.${isOwn ? " You are signed in with it: you will have to sign in with another." : ""} This cannot be undone: a key is stored nowhere.`}
         path={`/tenants/api-keys/${apiKey.id}`}
@@ -91,7 +91,7 @@ function Actions({ apiKey, etag, isOwn }: ActionsProps) {
         changesAccess={false}
         done={() => void navigate({ to: "/api-keys" })}
       />
-      {mayRotate && <Button onClick={open}>Replace</Button>}
+      {canRotate && <Button onClick={open}>Replace</Button>}
       {rotating && (
         <RecordForm
           title={`Replace ${apiKey.name} by a new key with the same rights`}

@@ -5,9 +5,9 @@ import { api, whole } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
-import { Moment } from "../../records/moment.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { SecretOnce } from "../../records/secret-once.tsx";
 import { bodyOf, keyFields, newKey } from "./key-fields.tsx";
 import { type ApiKey, StateOfKey, stateOf } from "./key-state.tsx";
@@ -19,12 +19,12 @@ const definition: ListDefinition<ApiKey> = {
   defaultSort: "name",
   columns: [
     nameColumn("api-keys", "whole"),
-    { key: "state", title: "State", from: "xs", cell: (apiKey) => <StateOfKey apiKey={apiKey} /> },
-    { key: "prefix", title: "Begins with", from: "lg", cell: ({ prefix }) => <Code>{prefix}</Code> },
+    { key: "state", title: "State", visibleFrom: "xs", cell: (apiKey) => <StateOfKey apiKey={apiKey} /> },
+    { key: "prefix", title: "Begins with", visibleFrom: "lg", cell: ({ prefix }) => <Code>{prefix}</Code> },
     {
       key: "permissions",
       title: "Permissions",
-      from: "md",
+      visibleFrom: "md",
       sortBy: ({ permissions }) => permissions.length,
       cell: ({ permissions }) => permissions.length,
     },
@@ -32,19 +32,19 @@ const definition: ListDefinition<ApiKey> = {
       key: "lastUsedAt",
       title: "Last used",
       sortBy: ({ lastUsedAt = "" }) => lastUsedAt,
-      cell: ({ lastUsedAt }) => <Moment at={lastUsedAt} />,
+      cell: ({ lastUsedAt }) => <RelativeTime at={lastUsedAt} />,
     },
     {
       key: "expiresAt",
       title: "Expires",
-      from: "sm",
+      visibleFrom: "sm",
       sortBy: ({ expiresAt = "9" }) => expiresAt,
-      cell: ({ expiresAt }) => <Moment at={expiresAt} />,
+      cell: ({ expiresAt }) => <RelativeTime at={expiresAt} />,
     },
     {
       key: "sourceIps",
       title: "From",
-      from: "md",
+      visibleFrom: "md",
       cell: ({ sourceIps }) => (sourceIps.length === 0 ? "Anywhere" : sourceIps.join(", ")),
     },
   ],

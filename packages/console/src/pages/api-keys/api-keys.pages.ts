@@ -5,7 +5,7 @@ export const apiKeyPages: PageSet = {
   path: "api-keys",
   title: "API keys",
   icon: KeyRound,
-  section: "Administration",
+  section: "administration",
   permission: "api-keys:read",
   list: async () => (await import("./api-keys.page.tsx")).ApiKeysListPage,
   detail: async () => (await import("./api-key.page.tsx")).ApiKeyPage,

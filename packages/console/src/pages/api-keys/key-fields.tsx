@@ -1,18 +1,18 @@
 import { type Permission, permissions, rolePermissions, rolesByPrivilege } from "@gatehouse/contract/permissions";
 import { useSession } from "../../app/session.ts";
-import type { Field, OwnFieldProps, Values } from "../../records/form-fields.tsx";
+import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
 import { PermissionTable } from "../../records/permission-table.tsx";
 
 export const keyFields: readonly Field[] = [
   { kind: "text", name: "name", label: "Name", description: "Who or what uses it.", required: true },
   {
-    kind: "own",
+    kind: "custom",
     name: "permissions",
     label: "What it may do",
     render: (props) => <PermissionsField {...props} />,
-    say: (value) => (value as readonly string[]).join(", "),
+    format: (value) => (value as readonly string[]).join(", "),
   },
-  { kind: "moment", name: "expiresAt", label: "Expires", description: "Empty: never." },
+  { kind: "date-time", name: "expiresAt", label: "Expires", description: "Empty: never." },
   {
     kind: "words",
     name: "sourceIps",
@@ -36,7 +36,7 @@ const choices = [
   { label: "Nothing", permissions: [] },
 ];
 
-function PermissionsField({ value, onChange, error }: OwnFieldProps) {
+function PermissionsField({ value, onChange, error }: CustomFieldProps) {
   const { permissions: own } = useSession();
   return (
     <PermissionTable
@@ -44,7 +44,7 @@ function PermissionsField({ value, onChange, error }: OwnFieldProps) {
       held={value as readonly Permission[]} // as this field makes it
       onChange={onChange}
       offered={own}
-      choices={choices}
+      presets={choices}
       error={error}
     />
   );

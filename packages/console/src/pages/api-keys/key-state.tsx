@@ -12,12 +12,12 @@ export function stateOf({ expiresAt, replacedBy }: ApiKey, now: number): KeyStat
 }
 
 const words = {
-  active: { mood: "good", text: "Active" },
-  replaced: { mood: "waiting", text: "Replaced, still working" },
-  expired: { mood: "idle", text: "Expired" },
+  active: { tone: "good", text: "Active" },
+  replaced: { tone: "waiting", text: "Replaced, still working" },
+  expired: { tone: "idle", text: "Expired" },
 } as const;
 
 export function StateOfKey({ apiKey }: { readonly apiKey: ApiKey }) {
-  const { mood, text } = words[stateOf(apiKey, Date.now())];
-  return <Status mood={mood}>{text}</Status>;
+  const { tone, text } = words[stateOf(apiKey, Date.now())];
+  return <Status tone={tone}>{text}</Status>;
 }

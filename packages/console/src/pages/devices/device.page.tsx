@@ -1,11 +1,11 @@
 import type { ResultOf } from "@gatehouse/client/calls";
 import { Code, Text } from "@mantine/core";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { useMay } from "../../app/session.ts";
+import { usePermission } from "../../app/session.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
-import { Moment } from "../../records/moment.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { useRecord } from "../../records/use-record.ts";
@@ -39,8 +39,8 @@ export function DevicePage() {
                 { label: "Agent", value: device.appVersion },
                 { label: "Hardware", value: <Code>{device.hardwareId}</Code> },
                 { label: "Public key", value: <Code>{device.publicKey}</Code> },
-                { label: "Last connection", value: <Moment at={device.lastConnection} /> },
-                { label: "Enrolled", value: <Moment at={device.createdAt} /> },
+                { label: "Last connection", value: <RelativeTime at={device.lastConnection} /> },
+                { label: "Enrolled", value: <RelativeTime at={device.createdAt} /> },
               ]}
             />
           </Panel>
@@ -60,14 +60,14 @@ export function DevicePage() {
 }
 
 function Actions({ device, etag }: { readonly device: Device; readonly etag: string }) {
-  const may = useMay("devices:write");
+  const canWrite = usePermission("devices:write");
   const navigate = useNavigate();
   const at = `/tenants/devices/${device.id}`;
-  if (!may) return null;
+  if (!canWrite) return null;
   return (
     <>
       <DeleteRecord
-        what={`device ${device.name}`}
+        title={`Delete device ${device.name}?`}
         effect="The device is cut off and has to be enrolled anew; policies no longer name it. Made anew from its event, it would have another id."
         path={at}
         etag={etag}
@@ -81,7 +81,7 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
           note="It is cut off at once. Its record stays, in policies too, and can be reactivated."
           changes={[{ method: "PATCH", path: `${at}/deactivate` }]}
           etag={etag}
-          said="Deactivated. The device is cut off."
+          doneMessage="Deactivated. The device is cut off."
           danger
         />
       ) : (
@@ -93,7 +93,7 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
             note="It reaches again what policies allow, unless its user is deactivated."
             changes={[{ method: "POST", path: `${at}/reactivate` }]}
             etag={etag}
-            said="Reactivated"
+            doneMessage="Reactivated"
           />
         )
       )}

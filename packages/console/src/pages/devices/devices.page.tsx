@@ -3,8 +3,8 @@ import { paged } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
-import { Moment } from "../../records/moment.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { StatusOf } from "../../records/status.tsx";
 
 const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
@@ -19,17 +19,22 @@ const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
     {
       key: "user",
       title: "User",
-      from: "xs",
+      visibleFrom: "xs",
       cell: ({ user }) =>
         user === undefined ? "Nobody" : <RecordLink to={`/users/${user.id}`}>{user.email}</RecordLink>,
     },
-    { key: "os", title: "System", from: "md", cell: ({ os, osVersion }) => [os, osVersion].filter(Boolean).join(" ") },
+    {
+      key: "os",
+      title: "System",
+      visibleFrom: "md",
+      cell: ({ os, osVersion }) => [os, osVersion].filter(Boolean).join(" "),
+    },
     {
       key: "lastConnection",
       title: "Last connection",
       sortBy: "lastConnection",
-      from: "sm",
-      cell: ({ lastConnection }) => <Moment at={lastConnection} />,
+      visibleFrom: "sm",
+      cell: ({ lastConnection }) => <RelativeTime at={lastConnection} />,
     },
   ],
   filters: [

@@ -5,7 +5,7 @@ export const devicePages: PageSet = {
   path: "devices",
   title: "Devices",
   icon: Laptop,
-  section: "People",
+  section: "people",
   permission: "devices:read",
   list: async () => (await import("./devices.page.tsx")).DevicesListPage,
   detail: async () => (await import("./device.page.tsx")).DevicePage,

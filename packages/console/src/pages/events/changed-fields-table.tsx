@@ -1,6 +1,6 @@
 import { Code, Table, Text } from "@mantine/core";
 import { changedFields } from "./changed-fields.ts";
-import { sayOperation } from "./say-operation.ts";
+import { formatOperation } from "./format-operation.ts";
 
 /** Stand above already, or say nothing about what was changed. */
 const unsaid = ["id", "createdAt", "updatedAt"];
@@ -27,7 +27,7 @@ export function ChangedFields({ before, after, titles = ["Before", "After"] }: C
       <Table.Tbody>
         {changes.map((change) => (
           <Table.Tr key={change.field}>
-            <Table.Th scope="row">{sayOperation(change.field)}</Table.Th>
+            <Table.Th scope="row">{formatOperation(change.field)}</Table.Th>
             <Table.Td>
               <Value text={change.before} />
             </Table.Td>

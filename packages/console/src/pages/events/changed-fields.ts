@@ -14,13 +14,13 @@ export function changedFields(before: State = {}, after: State = {}): readonly C
     const [old, now] = [before[field], after[field]];
     if (JSON.stringify(old) === JSON.stringify(now)) return [];
     const lists = Array.isArray(old) && Array.isArray(now) ? compareLists(old, now) : undefined;
-    return [{ field, ...(lists ?? { before: sayAs(field, old), after: sayAs(field, now) }) }];
+    return [{ field, ...(lists ?? { before: formatAs(field, old), after: formatAs(field, now) }) }];
   });
 }
 
 /** What went and what came; undefined where the same stands in another order. */
 function compareLists(old: readonly unknown[], now: readonly unknown[]) {
-  const [oldItems, nowItems] = [old, now].map((items) => new Map(items.map((item) => [keyOf(item), sayItem(item)])));
+  const [oldItems, nowItems] = [old, now].map((items) => new Map(items.map((item) => [keyOf(item), formatItem(item)])));
   const went = [...(oldItems ?? [])].filter(([key]) => nowItems?.has(key) !== true).map(([, text]) => text);
   const came = [...(nowItems ?? [])].filter(([key]) => oldItems?.has(key) !== true).map(([, text]) => text);
   if (went.length + came.length === 0) return undefined;
@@ -34,7 +34,7 @@ function keyOf(item: unknown): string {
   return isRecord(item) && typeof item.id === "string" ? item.id : JSON.stringify(item);
 }
 
-function sayAs(field: string, value: unknown): string | undefined {
+function formatAs(field: string, value: unknown): string | undefined {
   // Of policies: what they do where they apply.
   if (field === "action" && typeof value === "boolean") return value ? "allow" : "deny";
   return say(value);
@@ -42,16 +42,16 @@ function sayAs(field: string, value: unknown): string | undefined {
 
 function say(value: unknown): string | undefined {
   if (value === undefined || typeof value === "string") return value;
-  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(sayItem).join(", ");
-  return sayItem(value);
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(formatItem).join(", ");
+  return formatItem(value);
 }
 
 /** Records that are named are called by their names. */
-function sayItem(value: unknown): string {
+function formatItem(value: unknown): string {
   if (isRecord(value)) {
     for (const name of [value.name, value.email]) if (typeof name === "string") return name;
     if (typeof value.address === "string") {
-      return `${value.address} (${Array.isArray(value.protocols) ? value.protocols.map(sayItem).join(", ") : ""})`;
+      return `${value.address} (${Array.isArray(value.protocols) ? value.protocols.map(formatItem).join(", ") : ""})`;
     }
     if (typeof value.protocol === "string") {
       return typeof value.port === "string" ? `${value.protocol} ${value.port}` : value.protocol;

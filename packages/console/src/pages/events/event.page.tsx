@@ -2,16 +2,16 @@ import { Code } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
-import { Moment } from "../../records/moment.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { ChangedFields } from "./changed-fields-table.tsx";
 import { EventEffect } from "./event-effect.tsx";
+import { formatOperation } from "./format-operation.ts";
+import { formatTarget } from "./format-target.ts";
 import { pageOf } from "./record-pages.ts";
 import type { Event } from "./restore.ts";
 import { RestorePanel } from "./restore-panel.tsx";
-import { sayOperation } from "./say-operation.ts";
-import { sayTarget } from "./say-target.ts";
 
 const events = paged("/tenants/events");
 
@@ -26,7 +26,7 @@ export function EventPage() {
   return (
     <RecordPage
       list={{ to: "/events", title: "Events" }}
-      title={event && sayOperation(event.operation)}
+      title={event && formatOperation(event.operation)}
       error={error ?? gone}
       retry={refetch}
     >
@@ -43,7 +43,7 @@ function About({ event }: { readonly event: Event }) {
           facts={[
             { label: "What was changed", value: <Target event={event} /> },
             { label: "By", value: <Actor event={event} /> },
-            { label: "When", value: <Moment at={event.createdAt} /> },
+            { label: "When", value: <RelativeTime at={event.createdAt} /> },
             { label: "From", value: event.sourceAddress },
             { label: "Position", value: event.position },
             {
@@ -69,7 +69,7 @@ function Target({ event: { target, after } }: { readonly event: Event }) {
   const name = target.name ?? target.id;
   return (
     <>
-      {sayTarget(target.type)} {page === undefined ? name : <RecordLink to={page}>{name}</RecordLink>} (
+      {formatTarget(target.type)} {page === undefined ? name : <RecordLink to={page}>{name}</RecordLink>} (
       <RecordLink to={`/events?target.id=${target.id}`} inText>
         all of its events
       </RecordLink>

@@ -5,7 +5,7 @@ export const eventPages: PageSet = {
   path: "events",
   title: "Events",
   icon: History,
-  section: "Administration",
+  section: "administration",
   permission: "events:read",
   list: async () => (await import("./events.page.tsx")).EventsListPage,
   detail: async () => (await import("./event.page.tsx")).EventPage,

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { type ListQuery, type PagedSource, paged } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
-import { useMay } from "../../app/session.ts";
+import { usePermission } from "../../app/session.ts";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { type Event, orderBefore } from "./restore.ts";
 
@@ -24,11 +24,11 @@ async function readAll<Row>(source: PagedSource<Row>, query: ListQuery, signal: 
 /** One reordering is as many events as it moved policies: all of it is put back. */
 export function OrderRestoration({ event }: { readonly event: Event }) {
   const type = String(event.before?.type);
-  const may = useMay("policies:read");
+  const canRead = usePermission("policies:read");
   const [reviewing, setReviewing] = useState(false);
   const { data, error, refetch } = useQuery({
     queryKey: ["/tenants/policies", "order before", event.generation],
-    enabled: may,
+    enabled: canRead,
     queryFn: async ({ signal }) => {
       const [moves, all] = await Promise.all([
         readAll(
@@ -47,7 +47,8 @@ export function OrderRestoration({ event }: { readonly event: Event }) {
       return { current: current.map(({ id }) => id), before: orderBefore(current, places), moved: places.size };
     },
   });
-  if (!may) return <Text c="dimmed">Your key may not read policies, so their order cannot be put back with it.</Text>;
+  if (!canRead)
+    return <Text c="dimmed">Your key may not read policies, so their order cannot be put back with it.</Text>;
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (data === undefined) return <Skeleton height={48} aria-busy />;
   if (data.before.join() === data.current.join()) {

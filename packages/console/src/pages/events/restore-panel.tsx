@@ -12,7 +12,7 @@ import type { PlannedChange } from "../../records/planned-change.ts";
 import { idIn } from "../../records/record-form.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
-import { tellProblem } from "../../records/use-record.ts";
+import { notifyProblem } from "../../records/use-record.ts";
 import { ChangedFields } from "./changed-fields-table.tsx";
 import { OrderRestoration } from "./order-restoration.tsx";
 import { pageOf } from "./record-pages.ts";
@@ -32,12 +32,12 @@ export function RestorePanel({ event }: { readonly event: Event }) {
   const { type } = event.target;
   const restorer = restorerOf(type);
   const why = whyImpossible(event);
-  const mayWrite =
+  const canWrite =
     restorer === undefined ||
     permissions.includes(restorer.permission) ||
     (restorer.createPermission !== undefined && permissions.includes(restorer.createPermission));
   // Who may change nothing of the kind is not offered it.
-  if (!mayWrite) return null;
+  if (!canWrite) return null;
   return (
     <Panel title="Put back">
       {why !== undefined ? (
@@ -133,13 +133,13 @@ function Recreation({ event, restoration }: RecreationProps) {
             const changes = [...(afterwards?.changes(newId) ?? []), ...referring];
             if (changes.length === 0) leave(newId);
             else setLeft({ id: newId, changes });
-          }, tellProblem);
+          }, notifyProblem);
         }}
       />
       {left !== undefined && (
         <ReviewDialog
           title={`${called} is there again. Put back what is left?`}
-          note={sayLeft(left.changes)}
+          note={formatLeft(left.changes)}
           changes={left.changes}
           label="Put back the rest"
           backLabel="Leave it at that"
@@ -153,7 +153,7 @@ function Recreation({ event, restoration }: RecreationProps) {
   );
 }
 
-function sayLeft(changes: readonly PlannedChange[]): string {
+function formatLeft(changes: readonly PlannedChange[]): string {
   const count = (form: RegExp) => changes.filter(({ path }) => form.test(path)).length;
   const parts = [
     { found: count(/^\/tenants\/users\//), one: "a member", many: "members" },

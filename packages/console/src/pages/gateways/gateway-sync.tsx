@@ -3,10 +3,10 @@ import { Alert, Code, Skeleton, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
-import { Moment } from "../../records/moment.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { Status } from "../../records/status.tsx";
-import { explainSync, type GatewaySync, sayLag, saySync } from "./say-sync.ts";
+import { explainSync, formatLag, formatSync, type GatewaySync } from "./format-sync.ts";
 
 interface GatewaySyncPanelProps {
   readonly id: string;
@@ -37,11 +37,11 @@ export function GatewaySyncPanel({ id, refreshMs }: GatewaySyncPanelProps) {
 }
 
 function Told({ sync }: { readonly sync: GatewaySync }) {
-  const { text, mood } = saySync(sync);
+  const { text, tone } = formatSync(sync);
   return (
     <Stack gap="md">
       <div>
-        <Status mood={mood}>{text}</Status>
+        <Status tone={tone}>{text}</Status>
         <Text size="sm" c="dimmed" mt={4}>
           {explainSync(sync)}
         </Text>
@@ -58,7 +58,7 @@ function Told({ sync }: { readonly sync: GatewaySync }) {
           { label: "Enforces", value: <Point point={sync.applied} none="Nothing yet" /> },
           { label: "Was sent", value: <Point point={sync.sent} none="Nothing yet" /> },
           { label: "Should enforce", value: <Point point={sync.wanted} none="Not worked out: it never connected" /> },
-          { label: sync.state === "applied" ? "Took" : "Lag", value: sayLag(sync) },
+          { label: sync.state === "applied" ? "Took" : "Lag", value: formatLag(sync) },
           { label: "The network is at", value: `generation ${sync.generation}` },
         ]}
       />
@@ -73,7 +73,7 @@ function Point({ point, none }: { readonly point: GatewaySync["wanted"]; readonl
   if (point === null) return <Text c="dimmed">{none}</Text>;
   return (
     <>
-      generation {point.generation}, <Moment at={point.since} />
+      generation {point.generation}, <RelativeTime at={point.since} />
     </>
   );
 }

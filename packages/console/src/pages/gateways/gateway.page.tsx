@@ -2,12 +2,12 @@ import { Button, Menu } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { useMay } from "../../app/session.ts";
+import { usePermission } from "../../app/session.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
-import { Moment } from "../../records/moment.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
@@ -60,9 +60,9 @@ function About({ gateway }: { readonly gateway: Gateway }) {
             { label: "Endpoint", value: gateway.endpoint ?? "Found by itself" },
             { label: "WireGuard port", value: gateway.wireguardPort },
             { label: "Relays traffic", value: gateway.relayEnabled === true ? "Yes" : "No" },
-            { label: "Last online", value: <Moment at={gateway.lastOnline} /> },
-            { label: "Deployed", value: <Moment at={gateway.deployedOn} never="Not yet" /> },
-            { label: "Created", value: <Moment at={gateway.createdAt} /> },
+            { label: "Last online", value: <RelativeTime at={gateway.lastOnline} /> },
+            { label: "Deployed", value: <RelativeTime at={gateway.deployedOn} never="Not yet" /> },
+            { label: "Created", value: <RelativeTime at={gateway.createdAt} /> },
           ]}
         />
       </Panel>
@@ -121,12 +121,12 @@ const steps = {
 } as const satisfies Readonly<Record<string, Step>>;
 
 function Actions({ gateway, etag }: { readonly gateway: Gateway; readonly etag: string }) {
-  const may = useMay("gateways:write");
+  const canWrite = usePermission("gateways:write");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
   const at = `/tenants/gateways/${gateway.id}`;
   const [step, setStep] = useState<Step>();
-  if (!may) return null;
+  if (!canWrite) return null;
   return (
     <>
       <Menu position="bottom-end">
@@ -155,12 +155,12 @@ function Actions({ gateway, etag }: { readonly gateway: Gateway; readonly etag: 
           changesAccess={step.changesAccess ?? true}
           etag={etag}
           label={step.label}
-          said={step.said}
+          doneMessage={step.said}
           close={() => setStep(undefined)}
         />
       )}
       <DeleteRecord
-        what={`gateway ${gateway.name}`}
+        title={`Delete gateway ${gateway.name}?`}
         effect={`Its ${gateway.resources?.length ?? 0} resources are no longer reached through it, and its token stops working. Made anew from its event, it would have another id.`}
         path={at}
         etag={etag}
@@ -177,7 +177,7 @@ function Actions({ gateway, etag }: { readonly gateway: Gateway; readonly etag: 
           close={close}
           edits={{
             etag,
-            reread: async () => {
+            reload: async () => {
               const stored = await readRecord(path, gateway.id);
               return { values: gatewayValues(stored.record), etag: stored.etag };
             },

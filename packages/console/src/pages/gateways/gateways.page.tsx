@@ -4,9 +4,9 @@ import { api, whole } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
-import { Moment } from "../../records/moment.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { bodyOf, gatewayFields, newGateway } from "./gateway-fields.ts";
 
@@ -25,27 +25,27 @@ const definition: ListDefinition<ItemAt<"/tenants/gateways">> = {
       sortBy: ({ status }) => status,
       cell: ({ status }) => <StatusOf value={status} />,
     },
-    { key: "endpoint", title: "Endpoint", from: "md", cell: ({ endpoint }) => endpoint ?? "Found by itself" },
+    { key: "endpoint", title: "Endpoint", visibleFrom: "md", cell: ({ endpoint }) => endpoint ?? "Found by itself" },
     {
       key: "port",
       title: "Port",
-      from: "md",
+      visibleFrom: "md",
       sortBy: ({ wireguardPort }) => Number(wireguardPort),
       cell: ({ wireguardPort }) => wireguardPort,
     },
     {
       key: "resources",
       title: "Resources",
-      from: "sm",
+      visibleFrom: "sm",
       sortBy: ({ resources = [] }) => resources.length,
       cell: ({ resources = [] }) => resources.length,
     },
     {
       key: "lastOnline",
       title: "Last online",
-      from: "sm",
+      visibleFrom: "sm",
       sortBy: ({ lastOnline = "" }) => lastOnline,
-      cell: ({ lastOnline }) => <Moment at={lastOnline} />,
+      cell: ({ lastOnline }) => <RelativeTime at={lastOnline} />,
     },
   ],
   filters: [

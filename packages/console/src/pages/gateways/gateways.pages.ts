@@ -5,7 +5,7 @@ export const gatewayPages: PageSet = {
   path: "gateways",
   title: "Gateways",
   icon: Router,
-  section: "Network",
+  section: "network",
   permission: "gateways:read",
   list: async () => (await import("./gateways.page.tsx")).GatewaysListPage,
   detail: async () => (await import("./gateway.page.tsx")).GatewayPage,

@@ -1,18 +1,19 @@
 import type { ResultOf } from "@gatehouse/client/calls";
+import { t } from "../../messages/i18n.ts";
 import type { Field, Values } from "../../records/form-fields.tsx";
 
 export type Group = ResultOf<"/tenants/groups/{id}", "get">;
 
 export const groupFields: readonly Field[] = [
-  { kind: "text", name: "name", label: "Name", required: true },
-  { kind: "long-text", name: "description", label: "Description" },
-  { kind: "number", name: "maxDevices", label: "Devices at most, of each member", min: 0, max: 1000 },
-  { kind: "records", name: "roles", label: "Roles that members inherit", path: "/tenants/roles" },
+  { kind: "text", name: "name", label: t("common.name"), required: true },
+  { kind: "long-text", name: "description", label: t("common.description") },
+  { kind: "number", name: "maxDevices", label: t("groups.fields.maxDevices"), min: 0, max: 1000 },
+  { kind: "records", name: "roles", label: t("groups.fields.roles"), path: "/tenants/roles" },
   {
     kind: "words",
     name: "idpMapping",
-    label: "Groups of the identity provider",
-    description: "Whoever signs in with one of them belongs here.",
+    label: t("groups.fields.idpMapping"),
+    description: t("groups.fields.idpMappingHelp"),
   },
 ];
 
@@ -31,6 +32,6 @@ interface GroupBody {
 }
 
 export function bodyOf(values: Values): GroupBody {
-  const { maxDevices, ...rest } = values as Omit<GroupBody, "maxDevices"> & { readonly maxDevices: number | null }; // as the fields make them
+  const { maxDevices, ...rest } = values as Omit<GroupBody, "maxDevices"> & { readonly maxDevices: number | null }; // as the fields define them
   return { ...rest, ...(maxDevices === null ? {} : { maxDevices }) };
 }

@@ -1,12 +1,13 @@
 import { Button, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { useMay } from "../../app/session.ts";
+import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
-import { Moment } from "../../records/moment.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { bodyOf, type Group, groupFields, groupValues } from "./group-fields.ts";
 
@@ -18,7 +19,7 @@ export function GroupPage() {
   const group = data?.record;
   return (
     <RecordPage
-      list={{ to: "/groups", title: "Groups" }}
+      list={{ to: "/groups", title: t("groups.title") }}
       title={group?.name}
       actions={data && <Actions group={data.record} etag={data.etag} />}
       error={error}
@@ -26,24 +27,24 @@ export function GroupPage() {
     >
       {group && (
         <>
-          <Panel title="About">
+          <Panel title={t("common.about")}>
             <Facts
               facts={[
-                { label: "Description", value: group.description },
-                { label: "Devices at most, of each member", value: group.maxDevices },
-                { label: "Roles that members inherit", value: group.roles.map(({ name }) => name).join(", ") },
-                { label: "Groups of the identity provider", value: group.idpMapping.join(", ") },
+                { label: t("common.description"), value: group.description },
+                { label: t("groups.fields.maxDevices"), value: group.maxDevices },
+                { label: t("groups.fields.roles"), value: group.roles.map(({ name }) => name).join(", ") },
+                { label: t("groups.fields.idpMapping"), value: group.idpMapping.join(", ") },
                 {
-                  label: "New users from single sign-on",
-                  value: group.isSamlDefaultGroup ? "Join this group" : "Join another",
+                  label: t("groups.defaultForSso"),
+                  value: group.isSamlDefaultGroup ? t("common.yes") : t("common.no"),
                 },
-                { label: "Created", value: <Moment at={group.createdAt} /> },
+                { label: t("common.created"), value: <RelativeTime at={group.createdAt} /> },
               ]}
             />
           </Panel>
-          <Panel title={`Members (${group.users.length})`}>
+          <Panel title={t("groups.members", { count: group.users.length })}>
             {group.users.length === 0 ? (
-              <Text c="dimmed">None. Users are put into groups on their own pages, or when they are invited.</Text>
+              <Text c="dimmed">{t("groups.membersEmpty")}</Text>
             ) : (
               <RecordLinks path="users" records={group.users.map(({ id, email }) => ({ id, name: email }))} />
             )}
@@ -55,34 +56,34 @@ export function GroupPage() {
 }
 
 function Actions({ group, etag }: { readonly group: Group; readonly etag: string }) {
-  const may = useMay("groups:write");
+  const canWrite = usePermission("groups:write");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
   const at = `/tenants/groups/${group.id}`;
-  if (!may) return null;
+  if (!canWrite) return null;
   return (
     <>
       {group.deleteable && (
         <DeleteRecord
-          what={`group ${group.name}`}
-          effect={`${group.users.length} users leave the group, and policies no longer name it: whoever reached something by it alone loses that. Made anew from its event, it would have another id.`}
+          title={t("groups.delete.title", { name: group.name })}
+          effect={t("groups.delete.effect", { count: group.users.length })}
           path={at}
           etag={etag}
           done={() => void navigate({ to: "/groups" })}
         />
       )}
-      <Button onClick={open}>Edit</Button>
+      <Button onClick={open}>{t("common.edit")}</Button>
       {editing && (
         <RecordForm
-          title={`Edit ${group.name}`}
+          title={t("groups.edit", { name: group.name })}
           fields={groupFields}
           initial={groupValues(group)}
-          submitLabel="Save"
+          submitLabel={t("common.save")}
           plan={(values) => [{ method: "PUT", path: at, body: bodyOf(values) }]}
           close={close}
           edits={{
             etag,
-            reread: async () => {
+            reload: async () => {
               const stored = await readRecord(path, group.id);
               return { values: groupValues(stored.record), etag: stored.etag };
             },

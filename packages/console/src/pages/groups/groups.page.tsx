@@ -5,53 +5,59 @@ import { paged } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
-import { Moment } from "../../records/moment.tsx";
+import { t } from "../../messages/i18n.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { bodyOf, groupFields, newGroup } from "./group-fields.ts";
 
 const definition: ListDefinition<ItemAt<"/tenants/groups">> = {
   source: paged("/tenants/groups"),
-  noun: "groups",
-  search: { label: "Name", by: "name" },
+  noun: t("groups.noun"),
+  search: { label: t("common.name"), by: "name" },
   defaultSort: "name",
   columns: [
     nameColumn("groups", "paged"),
     {
       key: "description",
-      title: "Description",
-      from: "md",
+      title: t("common.description"),
+      visibleFrom: "md",
       cell: ({ description }) => <Text lineClamp={1}>{description}</Text>,
     },
-    { key: "users", title: "Users", cell: ({ users }) => users.length },
-    { key: "roles", title: "Roles", from: "sm", cell: ({ roles }) => roles.map(({ name }) => name).join(", ") },
+    { key: "users", title: t("groups.usersColumn"), cell: ({ users }) => users.length },
+    {
+      key: "roles",
+      title: t("groups.rolesColumn"),
+      visibleFrom: "sm",
+      cell: ({ roles }) => roles.map(({ name }) => name).join(", "),
+    },
     {
       key: "createdAt",
-      title: "Created",
+      title: t("common.created"),
       sortBy: "createdAt",
-      from: "sm",
-      cell: ({ createdAt }) => <Moment at={createdAt} />,
+      visibleFrom: "sm",
+      cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
     },
   ],
-  empty: { title: "No groups yet", text: "Groups are what policies name: make one for each team or task." },
+  empty: { title: t("groups.empty.title"), text: t("groups.empty.text") },
 };
 
 export function GroupsListPage() {
   const navigate = useNavigate();
   return (
     <RecordList
-      title="Groups"
+      title={t("groups.title")}
       definition={definition}
       actions={
         <NewButton
-          label="Create a group"
+          label={t("groups.create")}
           permission="groups:write"
           dialog={(close) => (
             <RecordForm
-              title="Create a group"
+              title={t("groups.create")}
               fields={groupFields}
               initial={newGroup}
-              submitLabel="Create"
+              submitLabel={t("common.create")}
               plan={(values) => [{ method: "POST", path: "/tenants/groups", body: bodyOf(values) }]}
               saved={(answer) => void navigate({ to: `/groups/${idIn(answer)}` })}
               close={close}

@@ -1,14 +1,15 @@
 import { Group } from "lucide-react";
 import type { PageSet } from "../../app/page-set.ts";
+import { t } from "../../messages/i18n.ts";
 
 export const groupPages: PageSet = {
   path: "groups",
-  title: "Groups",
+  title: t("groups.title"),
   icon: Group,
-  section: "People",
+  section: "people",
   permission: "groups:read",
   list: async () => (await import("./groups.page.tsx")).GroupsListPage,
   detail: async () => (await import("./group.page.tsx")).GroupPage,
-  create: { title: "Create a group", permission: "groups:write" },
+  create: { title: t("groups.create"), permission: "groups:write" },
   find: { path: "/tenants/groups", field: "name" },
 };

@@ -6,7 +6,7 @@ import { api } from "../../app/api.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { Status } from "../../records/status.tsx";
-import { Answered, More } from "./answered.tsx";
+import { More, QueryPanel } from "./query-panel.tsx";
 
 type Findings = ResultOf<"/tenants/access/findings", "get">;
 type Resource = Findings["unreachableResources"]["first"][number];
@@ -27,10 +27,10 @@ function useFindings() {
 export function UnreachableResources() {
   return (
     <Panel title="Resources nobody can reach" actions={<More to="/resources">All resources</More>}>
-      <Answered query={useFindings()}>
+      <QueryPanel query={useFindings()}>
         {({ unreachableResources: { first, count, lookedAt, total } }) => (
           <Stack gap="xs">
-            <Status mood={count > 0 ? "bad" : "good"}>
+            <Status tone={count > 0 ? "bad" : "good"}>
               {count > 0 ? `${count} of ${lookedAt}` : lookedAt === 0 ? "No resources yet" : `None of ${lookedAt}`}
             </Status>
             {first.slice(0, mostShown).map(({ id, name, reason }) => (
@@ -44,7 +44,7 @@ export function UnreachableResources() {
             <Rest count={count - Math.min(first.length, mostShown)} lookedAt={lookedAt} total={total} />
           </Stack>
         )}
-      </Answered>
+      </QueryPanel>
     </Panel>
   );
 }
@@ -60,10 +60,10 @@ const unreachable: Readonly<Record<Resource["reason"], string>> = {
 export function NeverMatchingPolicies() {
   return (
     <Panel title="Policies that never match" actions={<More to="/policies">All policies</More>}>
-      <Answered query={useFindings()}>
+      <QueryPanel query={useFindings()}>
         {({ neverMatchingPolicies: { first, count, lookedAt, total } }) => (
           <Stack gap="xs">
-            <Status mood={count > 0 ? "waiting" : "good"}>
+            <Status tone={count > 0 ? "waiting" : "good"}>
               {count > 0
                 ? `${count} of ${lookedAt}`
                 : lookedAt === 0
@@ -81,7 +81,7 @@ export function NeverMatchingPolicies() {
             <Rest count={count - Math.min(first.length, mostShown)} lookedAt={lookedAt} total={total} />
           </Stack>
         )}
-      </Answered>
+      </QueryPanel>
     </Panel>
   );
 }

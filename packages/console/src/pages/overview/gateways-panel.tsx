@@ -3,12 +3,12 @@ import type { ItemAt } from "@gatehouse/client/calls";
 import { Group, Stack, Table, Text } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api, whole } from "../../app/api.ts";
-import { useMay } from "../../app/session.ts";
+import { usePermission } from "../../app/session.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { Status, StatusOf } from "../../records/status.tsx";
-import { type GatewaySync, sayGeneration, sayLag, saySync } from "../gateways/say-sync.ts";
-import { Answered, More } from "./answered.tsx";
+import { formatGeneration, formatLag, formatSync, type GatewaySync } from "../gateways/format-sync.ts";
+import { More, QueryPanel } from "./query-panel.tsx";
 
 type Gateway = ItemAt<"/tenants/gateways">;
 
@@ -23,7 +23,7 @@ const mostAsked = 12;
 const mostShown = 6;
 
 export function GatewaysPanel() {
-  const mayCreate = useMay("gateways:write");
+  const canCreate = usePermission("gateways:write");
   const query = useQuery({
     queryKey: [gateways.path, "list", undefined],
     queryFn: ({ signal }) => gateways.read(signal),
@@ -31,12 +31,12 @@ export function GatewaysPanel() {
   });
   return (
     <Panel title="Gateways" actions={<More to="/gateways">All gateways</More>}>
-      <Answered query={query}>
+      <QueryPanel query={query}>
         {(all) =>
           all.length === 0 ? (
             <Text>
               None yet
-              {mayCreate && (
+              {canCreate && (
                 <>
                   .{" "}
                   <RecordLink to="/gateways?new=1" inText>
@@ -53,7 +53,7 @@ export function GatewaysPanel() {
             </Stack>
           )
         }
-      </Answered>
+      </QueryPanel>
     </Panel>
   );
 }
@@ -127,12 +127,12 @@ function Syncs({ all }: { readonly all: readonly Gateway[] }) {
                 <RecordLink to={`/gateways/${gateway.id}`}>{gateway.name}</RecordLink>
               </Table.Td>
               <Table.Td>
-                {sync === undefined ? "…" : <Status mood={moodOf(gateway, sync)}>{wordsOf(gateway, sync)}</Status>}
+                {sync === undefined ? "…" : <Status tone={toneOf(gateway, sync)}>{wordsOf(gateway, sync)}</Status>}
               </Table.Td>
-              <Table.Td visibleFrom="sm">{sayGeneration(sync?.applied ?? null)}</Table.Td>
-              <Table.Td visibleFrom="sm">{sayGeneration(sync?.wanted ?? null)}</Table.Td>
+              <Table.Td visibleFrom="sm">{formatGeneration(sync?.applied ?? null)}</Table.Td>
+              <Table.Td visibleFrom="sm">{formatGeneration(sync?.wanted ?? null)}</Table.Td>
               <Table.Td visibleFrom="lg" className="status">
-                {sync === undefined ? "…" : sayLag(sync)}
+                {sync === undefined ? "…" : formatLag(sync)}
               </Table.Td>
             </Table.Tr>
           ))}
@@ -152,10 +152,10 @@ function readSync(id: string, signal: AbortSignal): Promise<GatewaySync> {
 }
 
 /** One that was never deployed lacks nothing yet. */
-function moodOf({ status }: Gateway, sync: GatewaySync) {
-  return status === "PENDING" ? "waiting" : saySync(sync).mood;
+function toneOf({ status }: Gateway, sync: GatewaySync) {
+  return status === "PENDING" ? "waiting" : formatSync(sync).tone;
 }
 
 function wordsOf({ status }: Gateway, sync: GatewaySync): string {
-  return status === "PENDING" ? "Not deployed yet" : saySync(sync).text;
+  return status === "PENDING" ? "Not deployed yet" : formatSync(sync).text;
 }

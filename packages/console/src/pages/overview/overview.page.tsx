@@ -3,15 +3,15 @@ import { SimpleGrid, Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { api, paged } from "../../app/api.ts";
-import { useMay } from "../../app/session.ts";
-import { Moment } from "../../records/moment.tsx";
+import { usePermission } from "../../app/session.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { Status } from "../../records/status.tsx";
-import { sayOperation } from "../events/say-operation.ts";
-import { Answered, More } from "./answered.tsx";
+import { formatOperation } from "../events/format-operation.ts";
 import { NeverMatchingPolicies, UnreachableResources } from "./findings.tsx";
 import { GatewaysPanel } from "./gateways-panel.tsx";
+import { More, QueryPanel } from "./query-panel.tsx";
 
 const devices = paged("/tenants/devices");
 const events = paged("/tenants/events");
@@ -21,23 +21,27 @@ export function OverviewPage() {
   useEffect(() => {
     document.title = "Overview · Gatehouse";
   }, []);
-  const [mayGateways, mayDevices, mayEvents] = [useMay("gateways:read"), useMay("devices:read"), useMay("events:read")];
-  const [mayTests, mayDecide] = [useMay("access-tests:read"), useMay("decisions:read")];
-  const none = !(mayGateways || mayDevices || mayEvents || mayDecide);
+  const [canGateways, canDevices, canEvents] = [
+    usePermission("gateways:read"),
+    usePermission("devices:read"),
+    usePermission("events:read"),
+  ];
+  const [canTests, canDecide] = [usePermission("access-tests:read"), usePermission("decisions:read")];
+  const none = !(canGateways || canDevices || canEvents || canDecide);
   return (
     <Stack>
       <Title order={1}>Overview</Title>
       {none && <Text>Your key may read none of what is shown here. The navigation has what it may.</Text>}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Stack>
-          {mayGateways && <GatewaysPanel />}
-          {mayEvents && <LastChanges />}
+          {canGateways && <GatewaysPanel />}
+          {canEvents && <LastChanges />}
         </Stack>
         <Stack>
-          {mayTests && mayDecide && <AccessTests />}
-          {mayDecide && <UnreachableResources />}
-          {mayDecide && <NeverMatchingPolicies />}
-          {mayDevices && <Devices />}
+          {canTests && canDecide && <AccessTests />}
+          {canDecide && <UnreachableResources />}
+          {canDecide && <NeverMatchingPolicies />}
+          {canDevices && <Devices />}
         </Stack>
       </SimpleGrid>
     </Stack>
@@ -45,21 +49,21 @@ export function OverviewPage() {
 }
 
 function AccessTests() {
-  const mayWrite = useMay("access-tests:write");
+  const canWrite = usePermission("access-tests:write");
   const query = useQuery({
     queryKey: ["/tenants/access-tests/check"],
     queryFn: ({ signal }) => api.post("/tenants/access-tests/check", { body: {}, signal }),
   });
   return (
     <Panel title="Access tests" actions={<More to="/access-tests">All access tests</More>}>
-      <Answered query={query}>
+      <QueryPanel query={query}>
         {({ tests, summary }) => {
           const wrong = tests.filter(({ state }) => !state.holds);
           if (tests.length === 0) {
             return (
               <Text>
                 None yet.{" "}
-                {mayWrite ? (
+                {canWrite ? (
                   <RecordLink to="/access-tests?new=1" inText>
                     Write down what has to stay so
                   </RecordLink>
@@ -72,7 +76,7 @@ function AccessTests() {
           }
           return (
             <Stack gap="xs">
-              <Status mood={summary.broken > 0 ? "bad" : "good"}>
+              <Status tone={summary.broken > 0 ? "bad" : "good"}>
                 {summary.broken > 0 ? `${summary.broken} of ${tests.length} broken` : `All ${summary.holding} hold`}
               </Status>
               {wrong.slice(0, 8).map(({ id, name, state }) => (
@@ -89,7 +93,7 @@ function AccessTests() {
             </Stack>
           );
         }}
-      </Answered>
+      </QueryPanel>
     </Panel>
   );
 }
@@ -106,7 +110,7 @@ function LastChanges() {
   });
   return (
     <Panel title="What changed last" actions={<More to="/events">All events</More>}>
-      <Answered query={query}>
+      <QueryPanel query={query}>
         {(data) => (
           <Table className="record-table" aria-label="Last changes">
             <Table.Tbody>
@@ -114,20 +118,20 @@ function LastChanges() {
                 <Table.Tr key={id}>
                   <Table.Td>
                     <RecordLink to={`/events/${id}`}>
-                      {sayOperation(operation)}
+                      {formatOperation(operation)}
                       {target.name !== undefined && `: ${target.name}`}
                     </RecordLink>
                   </Table.Td>
                   <Table.Td visibleFrom="lg">{actor.name}</Table.Td>
                   <Table.Td w={130}>
-                    <Moment at={createdAt} />
+                    <RelativeTime at={createdAt} />
                   </Table.Td>
                 </Table.Tr>
               ))}
             </Table.Tbody>
           </Table>
         )}
-      </Answered>
+      </QueryPanel>
     </Panel>
   );
 }
@@ -142,26 +146,26 @@ function Devices() {
   });
   return (
     <Panel title="Devices" actions={<More to="/devices?sort=-lastConnection">All devices</More>}>
-      <Answered query={query}>
+      <QueryPanel query={query}>
         {({ data, total }) => {
           const online = data.filter(({ status }) => status === "Online");
           // Of a page that is online as a whole, there may be more.
           const count = online.length === mostDevices ? `${mostDevices} or more` : String(online.length);
           return (
             <Stack gap="xs">
-              <Status mood={online.length > 0 ? "good" : "idle"}>{`${count} of ${total} online`}</Status>
+              <Status tone={online.length > 0 ? "good" : "idle"}>{`${count} of ${total} online`}</Status>
               {online.slice(0, 5).map(({ id, name, lastConnection }) => (
                 <div key={id}>
                   <RecordLink to={`/devices/${id}`} inText>
                     {name}
                   </RecordLink>
-                  , <Moment at={lastConnection} />
+                  , <RelativeTime at={lastConnection} />
                 </div>
               ))}
             </Stack>
           );
         }}
-      </Answered>
+      </QueryPanel>
     </Panel>
   );
 }

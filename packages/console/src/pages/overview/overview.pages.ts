@@ -5,7 +5,7 @@ export const overviewPages: PageSet = {
   path: "overview",
   title: "Overview",
   icon: LayoutDashboard,
-  section: "Start",
+  section: "start",
   permission: "gateways:read",
   list: async () => (await import("./overview.page.tsx")).OverviewPage,
 };

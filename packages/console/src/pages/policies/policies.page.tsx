@@ -6,9 +6,9 @@ import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePolicies } from "../../records/all-policies.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
+import { type PolicyType, policyTypes } from "./format-policy.ts";
 import { bodyOf, newPolicy, policyFields } from "./policy-fields.tsx";
 import { PolicyOrder } from "./policy-order.tsx";
-import { type PolicyType, policyTypes } from "./say-policy.ts";
 
 export function PoliciesListPage() {
   const search = useSearch({ strict: false }) as Readonly<Record<string, string>>; // the router reads texts
@@ -86,7 +86,7 @@ export function PoliciesListPage() {
               The first {data.length} of {total}; the others are on their way.
             </Text>
           )}
-          <PolicyOrder key={value} type={value} policies={data} text={text} isWhole={isWhole} reread={refetch} />
+          <PolicyOrder key={value} type={value} policies={data} text={text} isWhole={isWhole} reload={refetch} />
         </>
       )}
       {text !== "" && (

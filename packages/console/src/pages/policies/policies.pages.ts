@@ -5,7 +5,7 @@ export const policyPages: PageSet = {
   path: "policies",
   title: "Policies",
   icon: ShieldCheck,
-  section: "Access",
+  section: "access",
   permission: "policies:read",
   list: async () => (await import("./policies.page.tsx")).PoliciesListPage,
   detail: async () => (await import("./policy.page.tsx")).PolicyPage,

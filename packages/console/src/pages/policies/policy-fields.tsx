@@ -1,8 +1,8 @@
 import { Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { whole } from "../../app/api.ts";
-import type { Field, OwnFieldProps, Values } from "../../records/form-fields.tsx";
-import { modes, type Policy, type PolicyType } from "./say-policy.ts";
+import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
+import { modes, type Policy, type PolicyType } from "./format-policy.ts";
 
 const rules = whole("/tenants/admission-rules");
 
@@ -16,7 +16,7 @@ export function policyFields(type: PolicyType, policy?: Policy): readonly Field[
     label: "Gateways",
     description: "Only these may carry it. None: all that the resource has.",
     path: "/tenants/gateways",
-    say: namesOf(policy?.gateways),
+    format: namesOf(policy?.gateways),
   };
   const mode: Field = {
     kind: "choice",
@@ -44,7 +44,7 @@ export function policyFields(type: PolicyType, policy?: Policy): readonly Field[
       name: "resources",
       label: "Resources",
       path: "/tenants/resources",
-      say: namesOf(policy?.resources),
+      format: namesOf(policy?.resources),
     },
     {
       kind: "words",
@@ -54,11 +54,11 @@ export function policyFields(type: PolicyType, policy?: Policy): readonly Field[
       placeholder: "192.0.2.0/24",
     },
     {
-      kind: "own",
+      kind: "custom",
       name: "rule",
       label: "Admission rule",
       render: (props) => <RuleChoice {...props} />,
-      say: (value) => (policy !== undefined && value === policy.rule.id ? policy.rule.name : String(value)),
+      format: (value) => (policy !== undefined && value === policy.rule.id ? policy.rule.name : String(value)),
     },
     gateways,
     description,
@@ -70,15 +70,15 @@ function sources(policy: Policy | undefined): readonly Field[] {
     { kind: "switch", name: "allUsers", label: "All users" },
     { kind: "switch", name: "allGroups", label: "Members of any group" },
     { kind: "switch", name: "allDevices", label: "All devices" },
-    { kind: "records", name: "groups", label: "Groups", path: "/tenants/groups", say: namesOf(policy?.groups) },
+    { kind: "records", name: "groups", label: "Groups", path: "/tenants/groups", format: namesOf(policy?.groups) },
     {
       kind: "records",
       name: "users",
       label: "Users",
       path: "/tenants/users",
-      say: namesOf(policy?.users.map(({ id, email }) => ({ id, name: email ?? id }))),
+      format: namesOf(policy?.users.map(({ id, email }) => ({ id, name: email ?? id }))),
     },
-    { kind: "records", name: "devices", label: "Devices", path: "/tenants/devices", say: namesOf(policy?.devices) },
+    { kind: "records", name: "devices", label: "Devices", path: "/tenants/devices", format: namesOf(policy?.devices) },
   ];
 }
 
@@ -87,7 +87,7 @@ function namesOf(records: readonly { readonly id: string; readonly name: string 
   return (id: string) => names.get(id) ?? id;
 }
 
-function RuleChoice({ value, onChange, error }: OwnFieldProps) {
+function RuleChoice({ value, onChange, error }: CustomFieldProps) {
   const { data = [] } = useQuery({
     queryKey: [rules.path, "list", undefined],
     queryFn: ({ signal }) => rules.read(signal),

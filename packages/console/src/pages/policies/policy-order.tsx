@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { defaultRangeExtractor, type Range, useWindowVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { memo, useCallback, useLayoutEffect, useRef, useState } from "react";
-import { useMay } from "../../app/session.ts";
+import { usePermission } from "../../app/session.ts";
 import {
   dropTarget,
   focusGrip,
@@ -16,7 +16,7 @@ import {
 } from "../../records/reorder.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { Status } from "../../records/status.tsx";
-import { type Policy, type PolicyType, sayWhat, sayWho } from "./say-policy.ts";
+import { formatWhat, formatWho, type Policy, type PolicyType } from "./format-policy.ts";
 
 interface PolicyOrderProps {
   readonly type: PolicyType;
@@ -26,13 +26,13 @@ interface PolicyOrderProps {
   /** Whether these are all: an order is changed as a whole. */
   readonly isWhole: boolean;
   /** Asks for the stored order anew. */
-  readonly reread: () => unknown;
+  readonly reload: () => unknown;
 }
 
 const isDefault = (policy: Policy): boolean => policy.isDefault;
 
 /** The default policy stays last. */
-export function PolicyOrder({ type, policies, text, isWhole, reread }: PolicyOrderProps) {
+export function PolicyOrder({ type, policies, text, isWhole, reload }: PolicyOrderProps) {
   const reorder = useReorder(policies, isDefault);
   const { order, isChanged, announcement, discard, isOvertaken } = reorder;
   const [reviewing, setReviewing] = useState(false);
@@ -40,9 +40,9 @@ export function PolicyOrder({ type, policies, text, isWhole, reread }: PolicyOrd
   const review = () => {
     setReviewing(true);
     // Whoever else changed it meanwhile is not to be overruled unseen.
-    void reread();
+    void reload();
   };
-  const may = useMay("policies:write") && text === "" && isWhole;
+  const canWrite = usePermission("policies:write") && text === "" && isWhole;
   const body = { type, policies: order.map(({ id }) => id) };
   return (
     <>
@@ -63,7 +63,7 @@ export function PolicyOrder({ type, policies, text, isWhole, reread }: PolicyOrd
       <div aria-live="polite" className="unseen">
         {announcement}
       </div>
-      <Rows reorder={reorder} text={text} may={may} />
+      <Rows reorder={reorder} text={text} canWrite={canWrite} />
       {reviewing && isChanged && (
         <ReviewDialog
           title="Change the order of policies"
@@ -79,11 +79,11 @@ export function PolicyOrder({ type, policies, text, isWhole, reread }: PolicyOrd
 interface RowsProps {
   readonly reorder: Reorder<Policy>;
   readonly text: string;
-  readonly may: boolean;
+  readonly canWrite: boolean;
 }
 
 /** There may be thousands: only those in sight, and what moved last, are in the page at all. */
-function Rows({ reorder: { order, lastMoved, move, dropAt }, text, may }: RowsProps) {
+function Rows({ reorder: { order, lastMoved, move, dropAt }, text, canWrite }: RowsProps) {
   const list = useRef<HTMLOListElement>(null);
   const [top, setTop] = useState(0);
   const isFiltered = text !== "";
@@ -143,7 +143,7 @@ function Rows({ reorder: { order, lastMoved, move, dropAt }, text, may }: RowsPr
               offset={start - top}
               measure={virtualizer.measureElement}
               place={place}
-              mayDrop={may}
+              canDrop={canWrite}
               isLast={place >= last}
               move={move}
               dropAt={dropAt}
@@ -166,7 +166,7 @@ interface PolicyRowProps {
   /** In the order of evaluation, from 0. */
   readonly place: number;
   /** Whether others may be put into its place, and it into theirs, unless it is the default policy. */
-  readonly mayDrop: boolean;
+  readonly canDrop: boolean;
   readonly isLast: boolean;
   readonly move: Reorder<Policy>["move"];
   readonly dropAt: Reorder<Policy>["dropAt"];
@@ -174,9 +174,9 @@ interface PolicyRowProps {
 
 /** Plain elements: only those that change are drawn anew. */
 const PolicyRow = memo(function PolicyRow(props: PolicyRowProps) {
-  const { policy, index, count, offset, measure, place, mayDrop, isLast, move, dropAt } = props;
+  const { policy, index, count, offset, measure, place, canDrop, isLast, move, dropAt } = props;
   const { id, name, action, active } = policy;
-  const mayMove = mayDrop && !policy.isDefault;
+  const canMove = canDrop && !policy.isDefault;
   return (
     <li
       className="policy"
@@ -186,9 +186,9 @@ const PolicyRow = memo(function PolicyRow(props: PolicyRowProps) {
       aria-setsize={count}
       aria-posinset={index + 1}
       style={{ transform: `translateY(${offset}px)` }}
-      {...(mayDrop ? dropTarget("policy", id, dropAt) : {})}
+      {...(canDrop ? dropTarget("policy", id, dropAt) : {})}
     >
-      {mayMove && <Grip id={id} name={name} kind="policy" move={move} dropAt={dropAt} />}
+      {canMove && <Grip id={id} name={name} kind="policy" move={move} dropAt={dropAt} />}
       <span className="place">{place + 1}</span>
       <span className="policy-name">
         <Link to={`/policies/${id}`}>{name}</Link>
@@ -200,13 +200,13 @@ const PolicyRow = memo(function PolicyRow(props: PolicyRowProps) {
         )}
       </span>
       <span className="policy-decision">
-        <Status mood={action ? "good" : "bad"}>{action ? "Allow" : "Deny"}</Status>
+        <Status tone={action ? "good" : "bad"}>{action ? "Allow" : "Deny"}</Status>
       </span>
       <span className="policy-about">
-        {sayWho(policy)} → {sayWhat(policy)}
+        {formatWho(policy)} → {formatWhat(policy)}
         {policy.rule.type === "CUSTOM" && `, if ${policy.rule.name}`}
       </span>
-      {mayMove && (
+      {canMove && (
         <span className="policy-move">
           <button
             type="button"

@@ -2,18 +2,18 @@ import { Button, Group, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { useMay } from "../../app/session.ts";
-import { Moment } from "../../records/moment.tsx";
+import { usePermission } from "../../app/session.ts";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { RuleReading } from "../../records/rule-reading.tsx";
 import { Status } from "../../records/status.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
-import { sayRule } from "../admission-rules/say-condition.ts";
+import { formatRule } from "../admission-rules/format-condition.ts";
+import { modes, type Policy, policyTypes } from "./format-policy.ts";
 import { bodyOf, bodyOfDefault, policyFields, policyValues } from "./policy-fields.tsx";
-import { modes, type Policy, policyTypes } from "./say-policy.ts";
 
 const path = "/tenants/policies/{id}";
 
@@ -25,7 +25,7 @@ export function PolicyPage() {
     <RecordPage
       list={{ to: "/policies", title: "Policies" }}
       title={policy?.name}
-      status={policy && <Status mood={policy.active ? "good" : "idle"}>{policy.active ? "Active" : "Inactive"}</Status>}
+      status={policy && <Status tone={policy.active ? "good" : "idle"}>{policy.active ? "Active" : "Inactive"}</Status>}
       actions={data && <Actions policy={data.record} etag={data.etag} />}
       graph={policy?.active ? `/access?view=graph&type=${policy.type}&focus=policy:${policy.id}` : undefined}
       error={error}
@@ -45,14 +45,14 @@ function About({ policy }: { readonly policy: Policy }) {
           facts={[
             {
               label: "Decision",
-              value: <Status mood={action ? "good" : "bad"}>{action ? "Allow" : "Deny"}</Status>,
+              value: <Status tone={action ? "good" : "bad"}>{action ? "Allow" : "Deny"}</Status>,
             },
             { label: "Access type", value: policyTypes.find(({ value }) => value === type)?.label },
             ...(mode === undefined
               ? []
               : [{ label: "Internet traffic goes", value: modes.find(({ value }) => value === mode)?.label }]),
             { label: "Description", value: description },
-            { label: "Changed", value: <Moment at={updatedAt} /> },
+            { label: "Changed", value: <RelativeTime at={updatedAt} /> },
           ]}
         />
       </Panel>
@@ -79,7 +79,7 @@ function About({ policy }: { readonly policy: Policy }) {
                 rule.type === "CUSTOM" ? (
                   <Stack gap={4}>
                     <RecordLink to={`/admission-rules/${rule.id}`}>{rule.name}</RecordLink>
-                    <RuleReading text={rule.rule ?? ""} said={sayRule(rule.rule ?? "")} />
+                    <RuleReading text={rule.rule ?? ""} reading={formatRule(rule.rule ?? "")} />
                   </Stack>
                 ) : rule.type === "ALLOW" ? (
                   "Always"
@@ -127,11 +127,11 @@ function Who({ policy }: { readonly policy: Policy }) {
 }
 
 function Actions({ policy, etag }: { readonly policy: Policy; readonly etag: string }) {
-  const may = useMay("policies:write");
+  const canWrite = usePermission("policies:write");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
   const [asked, setAsked] = useState<"delete" | "deactivate" | "reactivate">();
-  if (!may) return null;
+  if (!canWrite) return null;
   const { id, name, type, active, isDefault } = policy;
   const bodyFor = isDefault ? bodyOfDefault : (values: Parameters<typeof bodyOf>[1]) => bodyOf(type, values);
   const end = () => setAsked(undefined);
@@ -190,7 +190,7 @@ function Actions({ policy, etag }: { readonly policy: Policy; readonly etag: str
           close={close}
           edits={{
             etag,
-            reread: async () => {
+            reload: async () => {
               const stored = await readRecord(path, id);
               return { values: policyValues(stored.record), etag: stored.etag };
             },

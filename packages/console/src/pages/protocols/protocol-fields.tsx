@@ -1,13 +1,13 @@
 import type { ResultOf } from "@gatehouse/client/calls";
 import { ActionIcon, Button, Fieldset, Group, Input, Select, Stack, TextInput } from "@mantine/core";
 import { Plus, X } from "lucide-react";
-import type { Field, OwnFieldProps, Values } from "../../records/form-fields.tsx";
+import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
 
 export type Protocol = ResultOf<"/tenants/protocols/{id}", "get">;
 
 export const kinds = { ALL: "Everything", PREDEFINED: "Predefined", CUSTOM: "Custom" } as const;
 
-export function sayPorts({ networkProtocols }: Pick<Protocol, "networkProtocols">): string {
+export function formatPorts({ networkProtocols }: Pick<Protocol, "networkProtocols">): string {
   return networkProtocols
     .map(({ protocol, port }) => (port === undefined ? protocol : `${protocol} ${port}`))
     .join(", ");
@@ -22,11 +22,11 @@ interface Line {
 export const protocolFields: readonly Field[] = [
   { kind: "text", name: "name", label: "Name", description: "Empty: made of the ports, such as TCP/8443." },
   {
-    kind: "own",
+    kind: "custom",
     name: "networkProtocols",
     label: "Ports",
     render: (props) => <PortsField {...props} />,
-    say: (value) =>
+    format: (value) =>
       (value as readonly Line[]).map(({ protocol, port }) => [protocol, port].filter(Boolean).join(" ")).join(", "),
   },
 ];
@@ -43,7 +43,7 @@ export function bodyOf(values: Values) {
   };
 }
 
-function PortsField({ value, onChange, error }: OwnFieldProps) {
+function PortsField({ value, onChange, error }: CustomFieldProps) {
   const lines = value as readonly Line[]; // as this field makes them
   const replace = (index: number, change: Partial<Line>) =>
     onChange(lines.map((line, place) => (place === index ? { ...line, ...change } : line)));

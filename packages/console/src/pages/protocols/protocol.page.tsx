@@ -2,12 +2,12 @@ import { Code, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
-import { useMay } from "../../app/session.ts";
+import { usePermission } from "../../app/session.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { useRecord } from "../../records/use-record.ts";
-import { kinds, type Protocol, sayPorts } from "./protocol-fields.tsx";
+import { formatPorts, kinds, type Protocol } from "./protocol-fields.tsx";
 
 const path = "/tenants/protocols/{id}";
 const resources = paged("/tenants/resources");
@@ -29,7 +29,7 @@ export function ProtocolPage() {
           <Panel title="About">
             <Facts
               facts={[
-                { label: "Protocols and ports", value: <Code>{sayPorts(protocol)}</Code> },
+                { label: "Protocols and ports", value: <Code>{formatPorts(protocol)}</Code> },
                 { label: "Kind", value: kinds[protocol.type] },
               ]}
             />
@@ -47,10 +47,10 @@ export function ProtocolPage() {
 }
 
 function Uses({ id }: { readonly id: string }) {
-  const may = useMay("resources:read");
+  const canRead = usePermission("resources:read");
   const { data } = useQuery({
     queryKey: [resources.path, "of protocol", id],
-    enabled: may,
+    enabled: canRead,
     queryFn: ({ signal }) => resources.read({ "filter[addresses.protocols.id]": id, sort: "name", limit: 50 }, signal),
   });
   if (data === undefined) return null;
@@ -67,12 +67,12 @@ function Uses({ id }: { readonly id: string }) {
 }
 
 function Actions({ protocol, etag }: { readonly protocol: Protocol; readonly etag: string }) {
-  const may = useMay("protocols:write");
+  const canWrite = usePermission("protocols:write");
   const navigate = useNavigate();
-  if (!may || protocol.type !== "CUSTOM") return null;
+  if (!canWrite || protocol.type !== "CUSTOM") return null;
   return (
     <DeleteRecord
-      what={`protocol ${protocol.name}`}
+      title={`Delete protocol ${protocol.name}?`}
       effect="It is refused while an address has it, so nobody's access changes."
       path={`/tenants/protocols/${protocol.id}`}
       etag={etag}

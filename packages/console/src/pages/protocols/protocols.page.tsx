@@ -5,17 +5,17 @@ import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
-import { bodyOf, kinds, newProtocol, type Protocol, protocolFields, sayPorts } from "./protocol-fields.tsx";
+import { bodyOf, formatPorts, kinds, newProtocol, type Protocol, protocolFields } from "./protocol-fields.tsx";
 
 const definition: ListDefinition<Protocol> = {
   source: whole("/tenants/protocols"),
   noun: "protocols",
-  search: { label: "Name or port", by: (protocol) => `${protocol.name} ${sayPorts(protocol)}` },
+  search: { label: "Name or port", by: (protocol) => `${protocol.name} ${formatPorts(protocol)}` },
   defaultSort: "name",
   columns: [
     nameColumn("protocols", "whole"),
-    { key: "ports", title: "Protocols and ports", cell: sayPorts },
-    { key: "type", title: "Kind", from: "xs", sortBy: ({ type }) => type, cell: ({ type }) => kinds[type] },
+    { key: "ports", title: "Protocols and ports", cell: formatPorts },
+    { key: "type", title: "Kind", visibleFrom: "xs", sortBy: ({ type }) => type, cell: ({ type }) => kinds[type] },
   ],
   filters: [
     {

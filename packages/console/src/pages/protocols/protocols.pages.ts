@@ -5,7 +5,7 @@ export const protocolPages: PageSet = {
   path: "protocols",
   title: "Protocols",
   icon: Network,
-  section: "Network",
+  section: "network",
   permission: "protocols:read",
   list: async () => (await import("./protocols.page.tsx")).ProtocolsListPage,
   detail: async () => (await import("./protocol.page.tsx")).ProtocolPage,

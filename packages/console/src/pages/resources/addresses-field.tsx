@@ -1,11 +1,11 @@
 /** The addresses of a new resource: each with the protocols it is reached by. */
 import { ActionIcon, Button, Fieldset, Group, Stack, Text, TextInput } from "@mantine/core";
 import { Plus, X } from "lucide-react";
-import type { OwnFieldProps } from "../../records/form-fields.tsx";
+import type { CustomFieldProps } from "../../records/form-fields.tsx";
 import { RecordPicker } from "../../records/record-picker.tsx";
 import type { NewAddress } from "./new-address.ts";
 
-export function AddressesField({ value, onChange, error }: OwnFieldProps) {
+export function AddressesField({ value, onChange, error }: CustomFieldProps) {
   const addresses = value as readonly NewAddress[]; // as this field makes them
   const replace = (index: number, change: Partial<NewAddress>) =>
     onChange(addresses.map((address, place) => (place === index ? { ...address, ...change } : address)));

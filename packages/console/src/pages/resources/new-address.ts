@@ -3,6 +3,6 @@ export interface NewAddress {
   protocols: string[];
 }
 
-export function sayAddresses(addresses: readonly NewAddress[]): string {
+export function formatAddresses(addresses: readonly NewAddress[]): string {
   return addresses.map(({ address }) => address).join(", ") || "none";
 }

@@ -2,7 +2,7 @@ import { ActionIcon, Button, Table, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { X } from "lucide-react";
 import { useState } from "react";
-import { useMay } from "../../app/session.ts";
+import { usePermission } from "../../app/session.ts";
 import { addressFields, newAddress } from "../../records/address-fields.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
@@ -16,8 +16,8 @@ interface ResourceAddressesProps {
 }
 
 export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
-  const may = useMay("resources:write");
-  const mayRead = useMay("addresses:read");
+  const canWrite = usePermission("resources:write");
+  const canRead = usePermission("addresses:read");
   const [adding, { open, close }] = useDisclosure(false);
   const [removed, setRemoved] = useState<Resource["addresses"][number]>();
   const at = `/tenants/resources/${resource.id}/addresses`;
@@ -25,7 +25,7 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
     <Panel
       title={`Addresses (${resource.addresses.length})`}
       actions={
-        may && (
+        canWrite && (
           <Button size="xs" variant="default" onClick={open}>
             Add an address
           </Button>
@@ -40,7 +40,7 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
             <Table.Tr>
               <Table.Th>Address</Table.Th>
               <Table.Th>Protocols</Table.Th>
-              {may && (
+              {canWrite && (
                 <Table.Th w={60}>
                   <Text span size="sm" fw={600}>
                     Remove
@@ -53,14 +53,14 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
             {resource.addresses.map((address) => (
               <Table.Tr key={address.id}>
                 <Table.Td>
-                  {mayRead ? (
+                  {canRead ? (
                     <RecordLink to={`/addresses/${address.id}`}>{address.address}</RecordLink>
                   ) : (
                     address.address
                   )}
                 </Table.Td>
                 <Table.Td>{address.protocols.map(({ name }) => name).join(", ")}</Table.Td>
-                {may && (
+                {canWrite && (
                   <Table.Td>
                     <ActionIcon
                       variant="default"
@@ -85,7 +85,7 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
           label="Remove"
           danger
           backLabel="Keep it"
-          said="The address is no longer the resource's"
+          doneMessage="The address is no longer the resource's"
           close={() => setRemoved(undefined)}
         />
       )}

@@ -1,7 +1,7 @@
 import type { ResultOf } from "@gatehouse/client/calls";
 import type { Field, Values } from "../../records/form-fields.tsx";
 import { AddressesField } from "./addresses-field.tsx";
-import { type NewAddress, sayAddresses } from "./new-address.ts";
+import { formatAddresses, type NewAddress } from "./new-address.ts";
 
 export type Resource = ResultOf<"/tenants/resources/{id}", "get">;
 
@@ -25,11 +25,11 @@ export const newFields: readonly Field[] = [
     ],
   },
   {
-    kind: "own",
+    kind: "custom",
     name: "addresses",
     label: "Addresses",
     render: (props) => <AddressesField {...props} />,
-    say: (value) => sayAddresses(value as readonly NewAddress[]), // as the field makes them
+    format: (value) => formatAddresses(value as readonly NewAddress[]), // as the field makes them
   },
   description,
 ];

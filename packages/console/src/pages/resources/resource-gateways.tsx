@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { ArrowDown, ArrowUp, X } from "lucide-react";
 import { useLayoutEffect, useRef, useState } from "react";
 import { api, whole } from "../../app/api.ts";
-import { useMay } from "../../app/session.ts";
+import { usePermission } from "../../app/session.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { dropTarget, focusGrip, Grip, OvertakenNotice, useReorder } from "../../records/reorder.tsx";
@@ -24,11 +24,11 @@ interface ResourceGatewaysProps {
 }
 
 export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
-  const may = useMay("resources:write");
-  const mayList = useMay("gateways:read");
+  const canWrite = usePermission("resources:write");
+  const canList = usePermission("gateways:read");
   const mode = resource.loadBalancingMode;
   const isByPriority = mode === "MANUAL";
-  const mayMove = may && isByPriority;
+  const canMove = canWrite && isByPriority;
   const { order, isChanged, lastMoved, announcement, move, dropAt, discard, isOvertaken } = useReorder(
     resource.gateways,
   );
@@ -50,12 +50,12 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
   });
   const save = (gateways: readonly string[]) => change.mutate({ loadBalancingMode: mode, gateways });
   /** Who reaches it at all may follow from that: it is reviewed first. An order of priority is only that. */
-  const [asked, setAsked] = useState<{ readonly say: string; readonly gateways: readonly string[] }>();
+  const [asked, setAsked] = useState<{ readonly label: string; readonly gateways: readonly string[] }>();
   return (
     <Panel
       title={`Gateways (${ids.length})`}
       actions={
-        may ? (
+        canWrite ? (
           <SegmentedControl
             size="xs"
             aria-label="Load balancing"
@@ -97,7 +97,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
           <Table className="record-table" horizontalSpacing={6}>
             <Table.Thead>
               <Table.Tr>
-                {mayMove && (
+                {canMove && (
                   <Table.Th w={50} visibleFrom="xs">
                     <span className="unseen">Order</span>
                   </Table.Th>
@@ -111,13 +111,13 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
                 )}
                 <Table.Th>Name</Table.Th>
                 <Table.Th>Status</Table.Th>
-                {may && <Table.Th w={120}>Change</Table.Th>}
+                {canWrite && <Table.Th w={120}>Change</Table.Th>}
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody ref={rows}>
               {order.map(({ id, name, status }, index) => (
-                <Table.Tr key={id} {...(mayMove ? dropTarget("gateway", id, dropAt) : {})}>
-                  {mayMove && (
+                <Table.Tr key={id} {...(canMove ? dropTarget("gateway", id, dropAt) : {})}>
+                  {canMove && (
                     <Table.Td visibleFrom="xs">
                       <Grip id={id} name={name} kind="gateway" move={move} dropAt={dropAt} />
                     </Table.Td>
@@ -129,7 +129,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
                   <Table.Td>
                     <StatusOf value={statuses.get(id) ?? status} />
                   </Table.Td>
-                  {may && (
+                  {canWrite && (
                     <Table.Td>
                       <Group gap={4} wrap="nowrap">
                         {isByPriority && (
@@ -157,7 +157,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
                           aria-label={`Disconnect ${name}`}
                           disabled={change.isPending}
                           onClick={() =>
-                            setAsked({ say: `Disconnect ${name}`, gateways: ids.filter((other) => other !== id) })
+                            setAsked({ label: `Disconnect ${name}`, gateways: ids.filter((other) => other !== id) })
                           }
                         >
                           <X size={14} aria-hidden />
@@ -170,15 +170,15 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
             </Table.Tbody>
           </Table>
         )}
-        {may && mayList && (
+        {canWrite && canList && (
           <Connect
             connected={ids}
-            connect={({ id, name }) => setAsked({ say: `Connect ${name}`, gateways: [...ids, id] })}
+            connect={({ id, name }) => setAsked({ label: `Connect ${name}`, gateways: [...ids, id] })}
           />
         )}
         {asked !== undefined && (
           <ReviewDialog
-            title={`${asked.say}: ${resource.name}`}
+            title={`${asked.label}: ${resource.name}`}
             changes={[
               {
                 method: "POST",
@@ -187,8 +187,8 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
               },
             ]}
             etag={etag}
-            label={asked.say}
-            said="Saved"
+            label={asked.label}
+            doneMessage="Saved"
             close={() => setAsked(undefined)}
           />
         )}

@@ -1,17 +1,17 @@
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { useMay } from "../../app/session.ts";
+import { usePermission } from "../../app/session.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
-import { Moment } from "../../records/moment.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
+import { formatResourceType } from "./format-resource-type.ts";
 import { ResourceAddresses } from "./resource-addresses.tsx";
 import { editedFields, type Resource, resourceValues } from "./resource-fields.tsx";
 import { ResourceGateways } from "./resource-gateways.tsx";
-import { sayResourceType } from "./say-resource-type.ts";
 
 const path = "/tenants/resources/{id}";
 
@@ -35,8 +35,8 @@ export function ResourcePage() {
             <Facts
               facts={[
                 { label: "Description", value: data.record.description },
-                { label: "Type", value: sayResourceType(data.record.type) },
-                { label: "Created", value: <Moment at={data.record.createdAt} /> },
+                { label: "Type", value: formatResourceType(data.record.type) },
+                { label: "Created", value: <RelativeTime at={data.record.createdAt} /> },
               ]}
             />
           </Panel>
@@ -49,15 +49,15 @@ export function ResourcePage() {
 }
 
 function Actions({ resource, etag }: { readonly resource: Resource; readonly etag: string }) {
-  const may = useMay("resources:write");
+  const canWrite = usePermission("resources:write");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
   const at = `/tenants/resources/${resource.id}`;
-  if (!may) return null;
+  if (!canWrite) return null;
   return (
     <>
       <DeleteRecord
-        what={`resource ${resource.name}`}
+        title={`Delete resource ${resource.name}?`}
         effect={`Its ${resource.addresses.length} addresses go with it, and nobody reaches it any more. It is refused while an active policy names the resource. Made anew from its event, it would have another id.`}
         path={at}
         etag={etag}
@@ -74,7 +74,7 @@ function Actions({ resource, etag }: { readonly resource: Resource; readonly eta
           close={close}
           edits={{
             etag,
-            reread: async () => {
+            reload: async () => {
               const stored = await readRecord(path, resource.id);
               return { values: resourceValues(stored.record), etag: stored.etag };
             },

@@ -9,8 +9,8 @@ import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { StatusOf } from "../../records/status.tsx";
+import { formatResourceType } from "./format-resource-type.ts";
 import { bodyOf, newFields, newResource } from "./resource-fields.tsx";
-import { sayResourceType } from "./say-resource-type.ts";
 
 const shownAddresses = 2;
 
@@ -22,12 +22,17 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
   refreshMs: 30_000,
   columns: [
     nameColumn("resources", "paged"),
-    { key: "type", title: "Type", cell: ({ type }) => sayResourceType(type) },
-    { key: "status", title: "Status", from: "xs", cell: ({ status = "OFFLINE" }) => <StatusOf value={status} /> },
+    { key: "type", title: "Type", cell: ({ type }) => formatResourceType(type) },
+    {
+      key: "status",
+      title: "Status",
+      visibleFrom: "xs",
+      cell: ({ status = "OFFLINE" }) => <StatusOf value={status} />,
+    },
     {
       key: "addresses",
       title: "Addresses",
-      from: "md",
+      visibleFrom: "md",
       cell: ({ addresses }) => (
         <Text size="sm">
           {addresses
@@ -41,7 +46,7 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
     {
       key: "gateways",
       title: "Gateways",
-      from: "sm",
+      visibleFrom: "sm",
       cell: ({ gateways }) => <RecordLinks path="gateways" records={gateways} none="None: not reachable" />,
     },
   ],
@@ -49,7 +54,7 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
     {
       field: "type",
       title: "Type",
-      options: (["PRIVATE", "SAAS", "INTERNET"] as const).map((value) => ({ value, label: sayResourceType(value) })),
+      options: (["PRIVATE", "SAAS", "INTERNET"] as const).map((value) => ({ value, label: formatResourceType(value) })),
     },
   ],
   empty: { title: "No resources yet", text: "A resource is something on your network that policies give access to." },

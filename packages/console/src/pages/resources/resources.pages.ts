@@ -5,7 +5,7 @@ export const resourcePages: PageSet = {
   path: "resources",
   title: "Resources",
   icon: Server,
-  section: "Network",
+  section: "network",
   permission: "resources:read",
   list: async () => (await import("./resources.page.tsx")).ResourcesListPage,
   detail: async () => (await import("./resource.page.tsx")).ResourcePage,

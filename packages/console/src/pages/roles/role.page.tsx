@@ -7,7 +7,7 @@ import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
-import { useMay } from "../../app/session.ts";
+import { usePermission } from "../../app/session.ts";
 import type { Field } from "../../records/form-fields.tsx";
 import { PermissionTable } from "../../records/permission-table.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
@@ -64,8 +64,8 @@ export function RolePage() {
 }
 
 function Holders({ role }: { readonly role: Role }) {
-  const may = useMay("users:read");
-  const mayChange = useMay("roles:write") && role.type !== "OWNER" && role.type !== "DEFAULT";
+  const canRead = usePermission("users:read");
+  const canChange = usePermission("roles:write") && role.type !== "OWNER" && role.type !== "DEFAULT";
   const [removed, setRemoved] = useState<Holder>();
   const read = (groups: boolean, signal: AbortSignal) =>
     api.get(usersPath, { path: { id: role.id }, query: { groups }, signal });
@@ -73,13 +73,13 @@ function Holders({ role }: { readonly role: Role }) {
   const isEverybody = role.type === "DEFAULT";
   const { data, error, refetch } = useQuery({
     queryKey: [usersPath, role.id],
-    enabled: may && !isEverybody,
+    enabled: canRead && !isEverybody,
     queryFn: async ({ signal }) => {
       const [direct, all] = await Promise.all([read(false, signal), read(true, signal)]);
       return { direct: new Set(direct.map(({ id }) => id)), all };
     },
   });
-  if (!may) return null;
+  if (!canRead) return null;
   if (isEverybody) {
     return (
       <Panel title="Who holds it">
@@ -99,7 +99,7 @@ function Holders({ role }: { readonly role: Role }) {
             <Table.Tr>
               <Table.Th>User</Table.Th>
               <Table.Th>Holds it</Table.Th>
-              {mayChange && <Table.Th w={120}>Change</Table.Th>}
+              {canChange && <Table.Th w={120}>Change</Table.Th>}
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -109,7 +109,7 @@ function Holders({ role }: { readonly role: Role }) {
                   <RecordLink to={`/users/${user.id}`}>{user.email ?? user.id}</RecordLink>
                 </Table.Td>
                 <Table.Td>{data.direct.has(user.id) ? "Directly" : "Through a group"}</Table.Td>
-                {mayChange && (
+                {canChange && (
                   <Table.Td>
                     {data.direct.has(user.id) && (
                       <Button
@@ -143,7 +143,7 @@ function Holders({ role }: { readonly role: Role }) {
           changes={[{ method: "DELETE", path: `/tenants/roles/${role.id}/users/${removed.id}` }]}
           label="Take off"
           danger
-          said="The role was taken off"
+          doneMessage="The role was taken off"
           close={() => setRemoved(undefined)}
         />
       )}
@@ -153,7 +153,7 @@ function Holders({ role }: { readonly role: Role }) {
 
 const fields: readonly Field[] = [
   {
-    kind: "own",
+    kind: "custom",
     name: "user",
     label: "User",
     render: ({ value, onChange, error }) => (
@@ -166,14 +166,14 @@ const fields: readonly Field[] = [
         error={error}
       />
     ),
-    say: (value) => String(value),
+    format: (value) => String(value),
   },
 ];
 
 function Give({ role }: { readonly role: Role }) {
-  const may = useMay("users:write");
+  const canWrite = usePermission("users:write");
   const [giving, { open, close }] = useDisclosure(false);
-  if (!may || role.type === "OWNER" || role.type === "DEFAULT") return null;
+  if (!canWrite || role.type === "OWNER" || role.type === "DEFAULT") return null;
   return (
     <>
       <Button onClick={open}>Give to a user</Button>

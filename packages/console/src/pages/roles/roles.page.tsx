@@ -12,14 +12,14 @@ const definition: ListDefinition<ItemAt<"/tenants/roles">> = {
   defaultSort: "-permissions",
   columns: [
     nameColumn("roles", "whole"),
-    { key: "description", title: "Description", from: "xs", cell: ({ description }) => description },
+    { key: "description", title: "Description", visibleFrom: "xs", cell: ({ description }) => description },
     {
       key: "permissions",
       title: "Permissions",
       sortBy: ({ type }) => rolePermissions[type].length,
       cell: ({ type }) => `${rolePermissions[type].length} of ${permissions.length}`,
     },
-    { key: "kind", title: "Kind", from: "sm", cell: ({ deleteable }) => (deleteable ? "Custom" : "Built in") },
+    { key: "kind", title: "Kind", visibleFrom: "sm", cell: ({ deleteable }) => (deleteable ? "Custom" : "Built in") },
   ],
   empty: { title: "No roles", text: "Every tenant has its system roles from the start." },
 };

@@ -5,7 +5,7 @@ export const rolePages: PageSet = {
   path: "roles",
   title: "Roles",
   icon: KeySquare,
-  section: "Administration",
+  section: "administration",
   permission: "roles:read",
   list: async () => (await import("./roles.page.tsx")).RolesListPage,
   detail: async () => (await import("./role.page.tsx")).RolePage,

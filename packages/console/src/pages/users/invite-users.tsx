@@ -5,9 +5,9 @@ import { notifications } from "@mantine/notifications";
 import { type FormEvent, useMemo, useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
-import { useMay } from "../../app/session.ts";
+import { usePermission } from "../../app/session.ts";
 import { RecordPicker } from "../../records/record-picker.tsx";
-import { isHeldUp, ReviewedChange } from "../../records/reviewed-change.tsx";
+import { isBlocked, ReviewedChange } from "../../records/reviewed-change.tsx";
 import { readInvitations } from "./read-invitations.ts";
 
 /** What the API takes at once. */
@@ -20,7 +20,7 @@ interface Refused {
 }
 
 export function InviteUsers({ close }: { readonly close: () => void }) {
-  const mayChooseGroups = useMay("groups:read");
+  const canChooseGroups = usePermission("groups:read");
   const [text, setText] = useState("");
   const [groups, setGroups] = useState<readonly string[]>([]);
   const [error, setError] = useState<unknown>();
@@ -68,7 +68,7 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
   };
   /** Addresses that are refused are left out, and the others looked at without them. */
   const leaveOut = (problem: unknown): boolean => {
-    if (reviewed === undefined || isHeldUp(problem)) return false;
+    if (reviewed === undefined || isBlocked(problem)) return false;
     const found = refusedOf(problem, reviewed.emails);
     if (found.size === 0) {
       setReviewed(undefined);
@@ -137,7 +137,7 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
                 </Button>
               )}
             </FileButton>
-            {mayChooseGroups && (
+            {canChooseGroups && (
               <RecordPicker
                 path="/tenants/groups"
                 label="Groups"

@@ -2,12 +2,12 @@ import { Badge, Button, Group, Table, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { api } from "../../app/api.ts";
-import { useMay } from "../../app/session.ts";
+import { usePermission } from "../../app/session.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
-import { Moment } from "../../records/moment.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { readRecord, useAction, useRecord } from "../../records/use-record.ts";
@@ -46,10 +46,10 @@ function About({ user }: { readonly user: User }) {
             { label: "Roles", value: user.roles.length > 0 && <Roles user={user} /> },
             { label: "Groups", value: <RecordLinks path="groups" records={user.groups} /> },
             { label: "Devices at most", value: user.maxDevices ?? "As the groups say" },
-            { label: "Last connection", value: <Moment at={user.lastConnection} /> },
-            { label: "Invited", value: <Moment at={user.createdAt} /> },
+            { label: "Last connection", value: <RelativeTime at={user.lastConnection} /> },
+            { label: "Invited", value: <RelativeTime at={user.createdAt} /> },
             ...(user.status === "pending"
-              ? [{ label: "Invitation ends", value: <Moment at={user.invitationExpiresAt} /> }]
+              ? [{ label: "Invitation ends", value: <RelativeTime at={user.invitationExpiresAt} /> }]
               : []),
           ]}
         />
@@ -83,7 +83,7 @@ function About({ user }: { readonly user: User }) {
                     <StatusOf value={device.status} />
                   </Table.Td>
                   <Table.Td visibleFrom="xs">
-                    <Moment at={device.lastConnection} />
+                    <RelativeTime at={device.lastConnection} />
                   </Table.Td>
                 </Table.Tr>
               ))}
@@ -108,8 +108,8 @@ function Roles({ user }: { readonly user: User }) {
 }
 
 function Actions({ user, etag }: { readonly user: User; readonly etag: string }) {
-  const may = useMay("users:write");
-  const mayChooseGroups = useMay("groups:read");
+  const canWrite = usePermission("users:write");
+  const canChooseGroups = usePermission("groups:read");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
   const at = `/tenants/users/${user.id}`;
@@ -118,7 +118,7 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
     run: () => api.post("/tenants/users/{id}/invite", { path: { id: user.id } }),
     done: "Invited anew",
   });
-  if (!may) return null;
+  if (!canWrite) return null;
   return (
     <>
       {user.status === "pending" && (
@@ -134,7 +134,7 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
           note="The user and the user's devices are then as they were before."
           changes={[{ method: "POST", path: `${at}/reactivate` }]}
           etag={etag}
-          said="Reactivated"
+          doneMessage="Reactivated"
         />
       ) : (
         <ReviewedButton
@@ -144,12 +144,12 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
           note="The user and all of the user's devices are cut off at once. Everything is kept, and can be reactivated."
           changes={[{ method: "PATCH", path: `${at}/deactivate` }]}
           etag={etag}
-          said="Deactivated. The user's devices are cut off."
+          doneMessage="Deactivated. The user's devices are cut off."
           danger
         />
       )}
       <DeleteRecord
-        what={`user ${called}`}
+        title={`Delete user ${called}?`}
         effect={`${user.devices.length === 0 ? "The user has no devices." : `${user.devices.length} of the user's devices are deactivated and stay as records.`} Policies no longer name the user. Made anew from its event, it would have another id.`}
         path={at}
         etag={etag}
@@ -159,14 +159,14 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
       {editing && (
         <RecordForm
           title={`Edit ${called}`}
-          fields={mayChooseGroups ? [...userFields, groupsField] : userFields}
+          fields={canChooseGroups ? [...userFields, groupsField] : userFields}
           initial={userValues(user)}
           submitLabel="Save"
           plan={(values, before) => userChanges(at, before, values)}
           close={close}
           edits={{
             etag,
-            reread: async () => {
+            reload: async () => {
               const stored = await readRecord(path, user.id);
               return { values: userValues(stored.record), etag: stored.etag };
             },

@@ -3,9 +3,9 @@ import { Text } from "@mantine/core";
 import { paged } from "../../app/api.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
-import { Moment } from "../../records/moment.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { InviteUsers } from "./invite-users.tsx";
 import { fullName } from "./user-name.ts";
@@ -26,23 +26,23 @@ const definition: ListDefinition<ItemAt<"/tenants/users">> = {
       key: "name",
       title: "Name",
       sortBy: "lastName",
-      from: "sm",
+      visibleFrom: "sm",
       cell: (user) => fullName(user) || <Text c="dimmed">–</Text>,
     },
     { key: "status", title: "Status", cell: ({ status }) => <StatusOf value={status} /> },
     {
       key: "groups",
       title: "Groups",
-      from: "md",
+      visibleFrom: "md",
       cell: ({ groups }) => <RecordLinks path="groups" records={groups} />,
     },
-    { key: "devices", title: "Devices", from: "lg", cell: ({ devices }) => devices.length },
+    { key: "devices", title: "Devices", visibleFrom: "lg", cell: ({ devices }) => devices.length },
     {
       key: "lastConnection",
       title: "Last connection",
       sortBy: "lastConnection",
-      from: "sm",
-      cell: ({ lastConnection }) => <Moment at={lastConnection} />,
+      visibleFrom: "sm",
+      cell: ({ lastConnection }) => <RelativeTime at={lastConnection} />,
     },
   ],
   filters: [

@@ -5,7 +5,7 @@ export const userPages: PageSet = {
   path: "users",
   title: "Users",
   icon: Users,
-  section: "People",
+  section: "people",
   permission: "users:read",
   list: async () => (await import("./users.page.tsx")).UsersListPage,
   detail: async () => (await import("./user.page.tsx")).UserPage,

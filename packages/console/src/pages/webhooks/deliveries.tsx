@@ -3,23 +3,23 @@ import type { ItemAt } from "@gatehouse/client/calls";
 import { Button, Code, Stack, Text } from "@mantine/core";
 import { useMemo } from "react";
 import { api, paged } from "../../app/api.ts";
-import { useMay } from "../../app/session.ts";
+import { usePermission } from "../../app/session.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
-import { Moment } from "../../records/moment.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
-import { type Mood, Status } from "../../records/status.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
+import { Status, type Tone } from "../../records/status.tsx";
 import { useAction } from "../../records/use-record.ts";
 
 const path = "/tenants/webhooks/{id}/deliveries";
 
 type Delivery = ItemAt<typeof path>;
 
-const states: Readonly<Record<Delivery["status"], { readonly mood: Mood; readonly text: string }>> = {
-  PENDING: { mood: "waiting", text: "Pending" },
-  DELIVERED: { mood: "good", text: "Delivered" },
-  FAILED: { mood: "bad", text: "Failed" },
+const states: Readonly<Record<Delivery["status"], { readonly tone: Tone; readonly text: string }>> = {
+  PENDING: { tone: "waiting", text: "Pending" },
+  DELIVERED: { tone: "good", text: "Delivered" },
+  FAILED: { tone: "bad", text: "Failed" },
 };
 
 interface DeliveriesProps {
@@ -28,11 +28,11 @@ interface DeliveriesProps {
 }
 
 export function Deliveries({ webhookId, isActive }: DeliveriesProps) {
-  const may = useMay("webhooks:write") && isActive;
-  const mayReadEvents = useMay("events:read");
+  const canWrite = usePermission("webhooks:write") && isActive;
+  const canReadEvents = usePermission("events:read");
   const definition = useMemo((): ListDefinition<Delivery> => {
     const about = ({ type, eventId }: Delivery) =>
-      eventId === undefined || !mayReadEvents ? type : <RecordLink to={`/events/${eventId}`}>{type}</RecordLink>;
+      eventId === undefined || !canReadEvents ? type : <RecordLink to={`/events/${eventId}`}>{type}</RecordLink>;
     return {
       source: paged(path, { id: webhookId }),
       noun: "deliveries",
@@ -44,16 +44,16 @@ export function Deliveries({ webhookId, isActive }: DeliveriesProps) {
           key: "createdAt",
           title: "When",
           sortBy: "createdAt",
-          cell: ({ createdAt }) => <Moment at={createdAt} />,
+          cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
         },
         { key: "type", title: "Of", cell: about },
         {
           key: "status",
           title: "State",
-          cell: ({ status }) => <Status mood={states[status].mood}>{states[status].text}</Status>,
+          cell: ({ status }) => <Status tone={states[status].tone}>{states[status].text}</Status>,
         },
-        { key: "attempts", title: "Attempts", from: "sm", cell: (delivery) => <Attempts delivery={delivery} /> },
-        ...(may
+        { key: "attempts", title: "Attempts", visibleFrom: "sm", cell: (delivery) => <Attempts delivery={delivery} /> },
+        ...(canWrite
           ? [{ key: "again", title: "Again", cell: ({ id }: Delivery) => <Again webhookId={webhookId} id={id} /> }]
           : []),
       ],
@@ -69,7 +69,7 @@ export function Deliveries({ webhookId, isActive }: DeliveriesProps) {
         text: "Each event that the webhook asks for is listed here for 30 days, with what came of it.",
       },
     };
-  }, [webhookId, may, mayReadEvents]);
+  }, [webhookId, canWrite, canReadEvents]);
   return (
     <Panel title="Deliveries">
       <RecordList label="Deliveries" definition={definition} />
@@ -91,7 +91,7 @@ function Attempts({ delivery: { attempts, nextAttemptAt } }: { readonly delivery
       </Text>
       {nextAttemptAt !== null && (
         <Text size="sm" c="dimmed">
-          Next <Moment at={nextAttemptAt} />
+          Next <RelativeTime at={nextAttemptAt} />
         </Text>
       )}
     </Stack>

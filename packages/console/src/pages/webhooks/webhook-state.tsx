@@ -5,6 +5,6 @@ export type Webhook = ResultOf<"/tenants/webhooks/{id}", "get">;
 
 export function StateOfWebhook({ webhook }: { readonly webhook: Webhook }) {
   const { active, failingSince, disabledReason } = webhook;
-  if (!active) return <Status mood="idle">{disabledReason === undefined ? "Off" : "Switched off by Gatehouse"}</Status>;
-  return failingSince === undefined ? <Status mood="good">Active</Status> : <Status mood="bad">Failing</Status>;
+  if (!active) return <Status tone="idle">{disabledReason === undefined ? "Off" : "Switched off by Gatehouse"}</Status>;
+  return failingSince === undefined ? <Status tone="good">Active</Status> : <Status tone="bad">Failing</Status>;
 }

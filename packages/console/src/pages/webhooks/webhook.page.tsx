@@ -3,12 +3,12 @@ import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
-import { useMay } from "../../app/session.ts";
+import { usePermission } from "../../app/session.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { graceBody, graceFields, usualGrace } from "../../records/grace-field.ts";
-import { Moment } from "../../records/moment.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { SecretOnce } from "../../records/secret-once.tsx";
 import { readRecord, useAction, useRecord } from "../../records/use-record.ts";
 import { Deliveries } from "./deliveries.tsx";
@@ -48,8 +48,8 @@ export function WebhookPage() {
                   : [{ label: "Switched off", value: reasons[webhook.disabledReason] }]),
                 ...(webhook.failingSince === undefined
                   ? []
-                  : [{ label: "Failing since", value: <Moment at={webhook.failingSince} /> }]),
-                { label: "Created", value: <Moment at={webhook.createdAt} /> },
+                  : [{ label: "Failing since", value: <RelativeTime at={webhook.failingSince} /> }]),
+                { label: "Created", value: <RelativeTime at={webhook.createdAt} /> },
               ]}
             />
           </Panel>
@@ -61,7 +61,7 @@ export function WebhookPage() {
 }
 
 function Actions({ webhook, etag }: { readonly webhook: Webhook; readonly etag: string }) {
-  const may = useMay("webhooks:write");
+  const canWrite = usePermission("webhooks:write");
   const navigate = useNavigate();
   const [editing, edit] = useDisclosure(false);
   const [rotating, rotate] = useDisclosure(false);
@@ -70,7 +70,7 @@ function Actions({ webhook, etag }: { readonly webhook: Webhook; readonly etag: 
     run: () => api.post("/tenants/webhooks/{id}/test", { path: { id: webhook.id } }),
     done: "A test message is on its way: see the deliveries.",
   });
-  if (!may) return null;
+  if (!canWrite) return null;
   return (
     <>
       <Menu position="bottom-end">
@@ -85,7 +85,7 @@ function Actions({ webhook, etag }: { readonly webhook: Webhook; readonly etag: 
         </Menu.Dropdown>
       </Menu>
       <DeleteRecord
-        what={`webhook ${webhook.name}`}
+        title={`Delete webhook ${webhook.name}?`}
         effect="Nothing is delivered to it any more, what was not delivered yet is given up, and its list of deliveries goes with it. This cannot be undone."
         path={`/tenants/webhooks/${webhook.id}`}
         etag={etag}
@@ -103,7 +103,7 @@ function Actions({ webhook, etag }: { readonly webhook: Webhook; readonly etag: 
           close={edit.close}
           edits={{
             etag,
-            reread: async () => {
+            reload: async () => {
               const stored = await readRecord(path, webhook.id);
               return { values: webhookValues(stored.record), etag: stored.etag };
             },

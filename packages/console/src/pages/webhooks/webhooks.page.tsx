@@ -4,9 +4,9 @@ import { api, whole } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
-import { Moment } from "../../records/moment.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { SecretOnce } from "../../records/secret-once.tsx";
 import { bodyOf, newWebhook, webhookFields } from "./webhook-fields.ts";
 import { StateOfWebhook, type Webhook } from "./webhook-state.tsx";
@@ -22,20 +22,20 @@ const definition: ListDefinition<Webhook> = {
     {
       key: "url",
       title: "URL",
-      from: "sm",
+      visibleFrom: "sm",
       cell: ({ url }) => <span style={{ overflowWrap: "anywhere" }}>{url}</span>,
     },
     {
       key: "events",
       title: "Events",
-      from: "md",
+      visibleFrom: "md",
       cell: ({ events }) => (events.length === 0 ? "All" : events.join(", ")),
     },
     {
       key: "failingSince",
       title: "Failing since",
-      from: "lg",
-      cell: ({ failingSince }) => <Moment at={failingSince} never="–" />,
+      visibleFrom: "lg",
+      cell: ({ failingSince }) => <RelativeTime at={failingSince} never="–" />,
     },
   ],
   filters: [

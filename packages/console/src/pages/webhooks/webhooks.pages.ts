@@ -5,7 +5,7 @@ export const webhookPages: PageSet = {
   path: "webhooks",
   title: "Webhooks",
   icon: Webhook,
-  section: "Administration",
+  section: "administration",
   permission: "webhooks:read",
   list: async () => (await import("./webhooks.page.tsx")).WebhooksListPage,
   detail: async () => (await import("./webhook.page.tsx")).WebhookPage,

@@ -3,7 +3,7 @@ import { Select } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
-import { useMay } from "../../../app/session.ts";
+import { usePermission } from "../../../app/session.ts";
 import { findPaged } from "../../../records/record-picker.tsx";
 import { byName, distinct } from "./graph-groups.ts";
 import type { Leaf, Path } from "./graph-paths.ts";
@@ -28,7 +28,7 @@ interface FocusSelectProps {
 }
 
 export function FocusSelect({ paths, gateways, focus, onChange }: FocusSelectProps) {
-  const mayFindUsers = useMay("users:read");
+  const canFindUsers = usePermission("users:read");
   const [typed, setTyped] = useState("");
   const [asked] = useDebouncedValue(typed, 200);
   const text = asked === focus?.name ? "" : asked.trim();
@@ -38,7 +38,7 @@ export function FocusSelect({ paths, gateways, focus, onChange }: FocusSelectPro
   }, [paths, gateways]);
   const { data: users = [] } = useQuery({
     queryKey: ["/tenants/users", "pick", text, {}],
-    enabled: mayFindUsers && text !== "",
+    enabled: canFindUsers && text !== "",
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) => findPaged("/tenants/users", text, signal),
   });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Decision } from "../say-access.ts";
+import type { Decision } from "../format-access.ts";
 import { readDecisions } from "./graph-decisions.ts";
 
 const decided = (decision: boolean, reason: Decision["context"]["reason"]): Decision => ({

@@ -1,5 +1,5 @@
 /** What decisions say of the resources that are drawn. */
-import { type Decision, sayReason } from "../say-access.ts";
+import { type Decision, formatReason } from "../format-access.ts";
 
 export interface Reached {
   readonly isReached: boolean;
@@ -33,7 +33,7 @@ export function readDecisions(
       }
       // A policy's own word says more than that none allows it.
       const said = some.find(({ context }) => context.reason !== "no_policy_allows") ?? some.at(-1);
-      return [id, { isReached: false, words: `Not now: ${sayReason(said?.context.reason ?? "")}`, ...said?.by }];
+      return [id, { isReached: false, words: `Not now: ${formatReason(said?.context.reason ?? "")}`, ...said?.by }];
     }),
   );
 }

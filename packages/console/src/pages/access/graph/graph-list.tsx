@@ -130,7 +130,7 @@ function PolicyName({ path: { policy, place } }: { readonly path: Path }) {
 }
 
 function Said({ path: { denies } }: { readonly path: Path }) {
-  return <Status mood={denies ? "bad" : "good"}>{denies ? "Deny" : "Allow"}</Status>;
+  return <Status tone={denies ? "bad" : "good"}>{denies ? "Deny" : "Allow"}</Status>;
 }
 
 function Through({ path: { denies, resources, gatewaysOf } }: { readonly path: Path }) {

@@ -54,7 +54,8 @@ const graphOf = (paths = small, opened = readOpened(""), focus?: Focus): AccessG
   buildGraph({ paths, gateways, opened, focus, members: undefined });
 const names = (graph: AccessGraph, column: keyof AccessGraph["columns"]) =>
   graph.columns[column].map(({ name }) => name);
-const sayEdges = ({ edges }: AccessGraph) => edges.map(({ from, to, denies }) => `${from} ${denies ? "x" : ">"} ${to}`);
+const formatEdges = ({ edges }: AccessGraph) =>
+  edges.map(({ from, to, denies }) => `${from} ${denies ? "x" : ">"} ${to}`);
 
 describe("a small graph", () => {
   test("has all that active policies name, in their order, and says where what is denied ends", () => {
@@ -63,7 +64,7 @@ describe("a small graph", () => {
     expect(names(graph, "policy")).toEqual(["Nobody to books", "Wiki", "Wiki by one"]);
     expect(graph.columns.policy.map(({ note }) => note)).toEqual(["1 · Deny", "3 · Allow", "4 · Allow"]);
     expect(graph.columns.policy.map(({ denies }) => denies === true)).toEqual([true, false, false]);
-    expect(sayEdges(graph)).toEqual([
+    expect(formatEdges(graph)).toEqual([
       "group:sales x policy:Nobody to books",
       "policy:Nobody to books x resource:books",
       "group:sales > policy:Wiki",

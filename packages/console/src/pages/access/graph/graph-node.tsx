@@ -75,7 +75,7 @@ export const GraphNode = memo(function GraphNode({ data }: NodeProps) {
         data-reached={reached?.isReached}
         tabIndex={isCurrent ? 0 : -1}
         title={`${name}${note === undefined ? "" : ` (${note})`}${reached === undefined ? "" : ": see why"}`}
-        {...(leadsTo.length === 0 ? {} : { "aria-description": sayNext(leadsTo) })}
+        {...(leadsTo.length === 0 ? {} : { "aria-description": formatNext(leadsTo) })}
         {...(opens ? { "aria-expanded": isOpen === true } : {})}
         {...(isFocus ? { "aria-current": true } : {})}
         onClick={() => activate(node)}
@@ -119,7 +119,7 @@ function Ends({ side, type }: { readonly side: Position; readonly type: "source"
 
 const mostNames = 5;
 
-function sayNext(leadsTo: readonly string[]): string {
+function formatNext(leadsTo: readonly string[]): string {
   const rest = leadsTo.length - mostNames;
   return `Leads to ${leadsTo.slice(0, mostNames).join("; ")}${rest > 0 ? `; and ${rest} more` : ""}`;
 }

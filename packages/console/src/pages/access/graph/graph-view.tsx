@@ -6,7 +6,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useMemo, useRef } from "react";
 import { paged, whole } from "../../../app/api.ts";
 import { ProblemNotice } from "../../../app/problem-notice.tsx";
-import { useMay } from "../../../app/session.ts";
+import { usePermission } from "../../../app/session.ts";
 import { allPoliciesQuery } from "../../../records/all-policies.ts";
 import { FocusSelect } from "./focus-select.tsx";
 import { GraphList } from "./graph-list.tsx";
@@ -28,14 +28,14 @@ const gatewayList = whole("/tenants/gateways");
 const userList = paged("/tenants/users");
 
 export function GraphView() {
-  const mayReadPolicies = useMay("policies:read");
-  const mayReadGateways = useMay("gateways:read");
+  const canReadPolicies = usePermission("policies:read");
+  const canReadGateways = usePermission("gateways:read");
   const { question, change } = useGraphQuestion();
   const { type, shown, focus: focusKey } = question;
-  const policies = useQuery({ ...allPoliciesQuery(type), enabled: mayReadPolicies });
+  const policies = useQuery({ ...allPoliciesQuery(type), enabled: canReadPolicies });
   const known = useQuery({
     queryKey: [gatewayList.path, "list", undefined],
-    enabled: mayReadGateways,
+    enabled: canReadGateways,
     queryFn: ({ signal }) => gatewayList.read(signal),
   });
   const gateways = useMemo(() => readGateways(known.data ?? []), [known.data]);
@@ -48,11 +48,11 @@ export function GraphView() {
     if (!isPending) kept.current = narrowed;
   }, [narrowed, isPending]);
   const { paths, focus: drawnFocus } = isPending && kept.current !== undefined ? kept.current : narrowed;
-  if (!mayReadPolicies) return <Notice text="The graph is made of policies, which your key may not read." />;
+  if (!canReadPolicies) return <Notice text="The graph is made of policies, which your key may not read." />;
   const error = policies.error ?? known.error ?? focusError;
   const isWaiting =
     policies.data === undefined ||
-    (mayReadGateways && known.data === undefined) ||
+    (canReadGateways && known.data === undefined) ||
     (isPending && kept.current === undefined);
   const inactive = (policies.data ?? []).filter(({ active }) => !active).length;
   return (
@@ -97,7 +97,7 @@ export function GraphView() {
             ask for one user and one resource to know.
             {shown === "denied" && " What no policy allows is denied too, and has no edges."}
             {inactive > 0 && ` ${inactive} inactive ${inactive === 1 ? "policy is" : "policies are"} left out.`}
-            {!mayReadGateways && " Your key may not read gateways, so none are shown."}
+            {!canReadGateways && " Your key may not read gateways, so none are shown."}
           </Text>
         </>
       )}
@@ -188,12 +188,12 @@ function explanationOf(graph: AccessGraph, { leaf }: Focus, key: string): Record
 
 /** The users of the group that is open. */
 function useMembers(opened: Opened): Members | undefined {
-  const mayRead = useMay("users:read");
+  const canRead = usePermission("users:read");
   const [group, page = 0] = [...opened].find(([key]) => key.startsWith("group:")) ?? [];
   const id = group?.slice("group:".length) ?? "";
   const { data } = useQuery({
     queryKey: ["graph", "members", id, page],
-    enabled: mayRead && id !== "",
+    enabled: canRead && id !== "",
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) =>
       userList.read({ "filter[groups.id]": id, sort: "email", limit: mostAtOnce, offset: page * mostAtOnce }, signal),
@@ -236,8 +236,8 @@ function FocusBar({ focus: { leaf }, paths, question, change }: FocusBarProps) {
     <Paper withBorder p="sm" component="section" aria-label="Only what leads through">
       <Group justify="space-between" gap="sm">
         <Text style={{ overflowWrap: "anywhere" }}>
-          Only what leads through <strong>{name}</strong>: {sayCount(paths.length - denying, "allows", "allow")},{" "}
-          {sayCount(denying, "denies", "deny")}.
+          Only what leads through <strong>{name}</strong>: {formatCount(paths.length - denying, "allows", "allow")},{" "}
+          {formatCount(denying, "denies", "deny")}.
         </Text>
         <Group gap="xs">
           {kind === "group" && question.form !== "list" && (
@@ -269,7 +269,7 @@ function FocusBar({ focus: { leaf }, paths, question, change }: FocusBarProps) {
   );
 }
 
-function sayCount(count: number, one: string, many: string): string {
+function formatCount(count: number, one: string, many: string): string {
   return count === 1 ? `1 policy ${one}` : `${count.toLocaleString("en")} policies ${many}`;
 }
 

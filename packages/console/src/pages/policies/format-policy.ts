@@ -17,7 +17,7 @@ export const modes = [
 ] as const;
 
 /** Whom a policy is about, in a line. */
-export function sayWho({ type, allUsers, allGroups, allDevices, users, groups, devices }: Policy): string {
+export function formatWho({ type, allUsers, allGroups, allDevices, users, groups, devices }: Policy): string {
   if (type === "SITETOSITE") return "Any site";
   const all = [allUsers && "All users", allGroups && "Members of any group", allDevices && "All devices"];
   const named = [
@@ -25,18 +25,18 @@ export function sayWho({ type, allUsers, allGroups, allDevices, users, groups, d
     ...users.map(({ id, email }) => email ?? id),
     ...devices.map(({ name }) => name),
   ];
-  return sayFirst([...all.filter((text) => text !== false), ...named], "Nobody");
+  return formatFirst([...all.filter((text) => text !== false), ...named], "Nobody");
 }
 
-export function sayWhat({ type, allResources, resources }: Policy): string {
+export function formatWhat({ type, allResources, resources }: Policy): string {
   if (allResources) return "All resources";
-  return sayFirst(
+  return formatFirst(
     resources.map(({ name }) => name),
     type === "INTERNET" ? "The internet" : "Nothing",
   );
 }
 
-function sayFirst(names: readonly string[], none: string): string {
+function formatFirst(names: readonly string[], none: string): string {
   const shown = names.slice(0, 3);
   if (shown.length === 0) return none;
   return names.length > shown.length ? `${shown.join(", ")} and ${names.length - shown.length} more` : shown.join(", ");

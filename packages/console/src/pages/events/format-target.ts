@@ -1,5 +1,5 @@
 /** What events call `access-test`, as people do. */
-export function sayTarget(type: string): string {
+export function formatTarget(type: string): string {
   if (type === "api-key") return "API key";
   return `${type.charAt(0).toUpperCase()}${type.slice(1).replaceAll("-", " ")}`;
 }

@@ -1,5 +1,5 @@
 /** `updateUserProfile` as people write it: "Update user profile"; `createApiKey` is "Create API key". */
-export function sayOperation(operation: string): string {
+export function formatOperation(operation: string): string {
   const words = operation
     .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
     .toLowerCase()

@@ -9,7 +9,7 @@ interface AnsweredProps<T> {
   readonly children: (data: T) => ReactNode;
 }
 
-export function Answered<T>({ query: { data, error, refetch }, children }: AnsweredProps<T>) {
+export function QueryPanel<T>({ query: { data, error, refetch }, children }: AnsweredProps<T>) {
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (data === undefined) {
     return (

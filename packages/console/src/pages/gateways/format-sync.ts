@@ -1,18 +1,18 @@
 import type { ResultOf } from "@gatehouse/client/calls";
-import type { Mood } from "../../records/status.tsx";
+import type { Tone } from "../../records/status.tsx";
 
 export type GatewaySync = ResultOf<"/tenants/gateways/{id}/sync", "get">;
 
-const states: Readonly<Record<GatewaySync["state"], { readonly text: string; readonly mood: Mood }>> = {
-  applied: { text: "In sync", mood: "good" },
-  sent: { text: "Sent, not answered yet", mood: "waiting" },
-  pending: { text: "On its way", mood: "waiting" },
-  failed: { text: "Refused", mood: "bad" },
-  offline: { text: "Not connected", mood: "bad" },
-  "nothing-enforced": { text: "Enforces nothing", mood: "bad" },
+const states: Readonly<Record<GatewaySync["state"], { readonly text: string; readonly tone: Tone }>> = {
+  applied: { text: "In sync", tone: "good" },
+  sent: { text: "Sent, not answered yet", tone: "waiting" },
+  pending: { text: "On its way", tone: "waiting" },
+  failed: { text: "Refused", tone: "bad" },
+  offline: { text: "Not connected", tone: "bad" },
+  "nothing-enforced": { text: "Enforces nothing", tone: "bad" },
 };
 
-export function saySync({ state }: GatewaySync): { readonly text: string; readonly mood: Mood } {
+export function formatSync({ state }: GatewaySync): { readonly text: string; readonly tone: Tone } {
   return states[state];
 }
 
@@ -35,9 +35,9 @@ export function explainSync({ state }: GatewaySync): string {
 }
 
 /** Since when it lacks something, or how long the last change took. Null: nothing is wanted of it yet. */
-export function sayLag({ state, lagMs }: GatewaySync): string {
+export function formatLag({ state, lagMs }: GatewaySync): string {
   if (lagMs === null) return "–";
-  return state === "applied" ? sayDuration(lagMs) : `${sayDuration(lagMs)} behind`;
+  return state === "applied" ? formatDuration(lagMs) : `${formatDuration(lagMs)} behind`;
 }
 
 const steps = [
@@ -48,7 +48,7 @@ const steps = [
 ] as const;
 
 /** @param ms milliseconds */
-export function sayDuration(ms: number): string {
+export function formatDuration(ms: number): string {
   let rest = ms;
   for (const [size, unit] of steps) {
     if (rest < size) return `${rest < 10 && unit === "s" ? Number(rest.toFixed(1)) : Math.floor(rest)} ${unit}`;
@@ -58,6 +58,6 @@ export function sayDuration(ms: number): string {
   return days === 1 ? "1 day" : `${days} days`;
 }
 
-export function sayGeneration(point: GatewaySync["wanted"]): string {
+export function formatGeneration(point: GatewaySync["wanted"]): string {
   return point === null ? "–" : String(point.generation);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sayOperation } from "./say-operation.ts";
+import { formatOperation } from "./format-operation.ts";
 
 test.each([
   ["updateUserProfile", "Update user profile"],
@@ -7,5 +7,5 @@ test.each([
   ["sourceIps", "Source IPs"],
   ["url", "URL"],
 ])("%s is said as %s", (operation, said) => {
-  expect(sayOperation(operation)).toBe(said);
+  expect(formatOperation(operation)).toBe(said);
 });

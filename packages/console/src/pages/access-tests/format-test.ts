@@ -4,7 +4,7 @@ export type AccessTest = ItemAt<"/tenants/access-tests">;
 export type AccessTestState = ResultOf<"/tenants/access-tests/check", "post">["tests"][number]["state"];
 
 /** The whole test as a sentence: "Sales never reach Payroll". */
-export function sayTest({ subject, device, resource, expected, context = {} }: AccessTest): string {
+export function formatTest({ subject, device, resource, expected, context = {} }: AccessTest): string {
   const properties = resource.properties ?? {};
   const service = [properties.protocol, properties.port].filter((part) => part !== undefined).join(" ");
   const circumstances = [
@@ -13,7 +13,7 @@ export function sayTest({ subject, device, resource, expected, context = {} }: A
     context.time !== undefined && `at ${context.time}`,
   ].filter((text) => text !== false);
   const words = [
-    `${saySubject(subject)}${sayDevice(device)}`,
+    `${formatSubject(subject)}${formatDevice(device)}`,
     expected === "denied" ? "must never reach" : "must always reach",
     `${resource.name ?? resource.id}${service === "" ? "" : ` on ${service}`}`,
     ...circumstances,
@@ -21,12 +21,12 @@ export function sayTest({ subject, device, resource, expected, context = {} }: A
   return words.join(" ");
 }
 
-export function saySubject({ type, name }: AccessTest["subject"]): string {
+export function formatSubject({ type, name }: AccessTest["subject"]): string {
   if (type === "everyone") return "Everyone";
   return `${type.charAt(0).toUpperCase()}${type.slice(1)} ${name ?? "that was deleted"}`;
 }
 
-export function sayDevice(device: AccessTest["device"]): string {
+export function formatDevice(device: AccessTest["device"]): string {
   if (device === "any") return "";
   if (device === "none") return " without a device";
   const facts = Object.entries(device.posture).map(([fact, value]) => `${fact} = ${String(value)}`);

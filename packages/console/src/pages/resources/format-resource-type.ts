@@ -1,5 +1,5 @@
 const words = { PRIVATE: "Private", SAAS: "SaaS", INTERNET: "Internet" } as const;
 
-export function sayResourceType(type: keyof typeof words): string {
+export function formatResourceType(type: keyof typeof words): string {
   return words[type];
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sayCondition, sayRule } from "./say-condition.ts";
+import { formatCondition, formatRule } from "./format-condition.ts";
 
 test.each([
   ["device.posture.diskEncrypted == true", "the device's posture “disk encrypted” is true"],
@@ -19,17 +19,17 @@ test.each([
   ['user.name.startsWith("a")', undefined],
   ["user.a == 1 && user.b == 2", undefined],
 ] as const)("%s is said as: %s", (text, words) => {
-  expect(sayCondition(text)).toBe(words);
+  expect(formatCondition(text)).toBe(words);
 });
 
 test("a rule is said as its conditions, of which all or any have to be met", () => {
-  expect(sayRule('source.country in ["DE"] &&\nnow.getHours("UTC") >= 7 && now.getHours("UTC") < 20')).toEqual({
+  expect(formatRule('source.country in ["DE"] &&\nnow.getHours("UTC") >= 7 && now.getHours("UTC") < 20')).toEqual({
     match: "all",
     conditions: ["the request comes from DE", "it is between 07:00 and 20:00 in UTC"],
   });
-  expect(sayRule('"Finance" in user.groups || user.level >= 3')).toEqual({
+  expect(formatRule('"Finance" in user.groups || user.level >= 3')).toEqual({
     match: "any",
     conditions: ["the user is in group Finance", "the user's attribute “level” is at least 3"],
   });
-  expect(sayRule('user.name.startsWith("a") && user.level >= 3')).toBeUndefined();
+  expect(formatRule('user.name.startsWith("a") && user.level >= 3')).toBeUndefined();
 });

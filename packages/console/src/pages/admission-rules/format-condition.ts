@@ -13,59 +13,60 @@ export interface SaidRule {
 }
 
 /** Undefined for a rule that says more than the builder knows. */
-export function sayRule(text: string): SaidRule | undefined {
+export function formatRule(text: string): SaidRule | undefined {
   const rule = readRule(text);
-  return rule && { match: rule.match, conditions: [...new Set(rule.conditions.map(sayOne))] };
+  return rule && { match: rule.match, conditions: [...new Set(rule.conditions.map(formatOne))] };
 }
 
 /** As a sentence without its end; undefined for what is not one of the conditions that the builder knows. */
-export function sayCondition(text: string): string | undefined {
-  const one = sayBound(text.trim());
+export function formatCondition(text: string): string | undefined {
+  const one = formatBound(text.trim());
   if (one !== undefined) return one;
   const rule = readRule(text);
   if (rule === undefined || rule.conditions.length !== 1) return undefined;
   const [condition] = rule.conditions;
-  return condition && sayOne(condition);
+  return condition && formatOne(condition);
 }
 
-function sayOne(condition: Condition): string {
+function formatOne(condition: Condition): string {
   switch (condition.kind) {
     case "country":
       return `the request ${condition.not ? "does not come" : "comes"} from ${condition.countries.join(" or ")}`;
     case "days":
       return `it is ${condition.days.map((day) => days[day]).join(", ")} in ${condition.zone}`;
     case "hours":
-      return `it is between ${sayHour(condition.from)} and ${sayHour(condition.to)} in ${condition.zone}`;
+      return `it is between ${formatHour(condition.from)} and ${formatHour(condition.to)} in ${condition.zone}`;
     case "group":
       return `the user is ${condition.not ? "not " : ""}in group ${condition.group}`;
     case "posture":
     case "user": {
       const whose = condition.kind === "user" ? "user's attribute" : "device's posture";
-      return `the ${whose} “${sayName(condition.name)}” ${comparisons[condition.comparison]} ${condition.value}`;
+      return `the ${whose} “${formatName(condition.name)}” ${comparisons[condition.comparison]} ${condition.value}`;
     }
   }
 }
 
 /** One end of a span of hours or days, as a rule that was taken apart has it. */
-function sayBound(text: string): string | undefined {
+function formatBound(text: string): string | undefined {
   const [, part, zone, sign, number] = bound.exec(text) ?? [];
   if (sign === undefined) return undefined;
   // The first hour or day that is meant, or the first that is not.
   const edge = Number(number) + (sign === ">" || sign === "<=" ? 1 : 0);
   const isFrom = sign.startsWith(">");
-  if (part === "Hours") return `it is ${isFrom ? `${sayHour(edge)} or later` : `before ${sayHour(edge)}`} in ${zone}`;
+  if (part === "Hours")
+    return `it is ${isFrom ? `${formatHour(edge)} or later` : `before ${formatHour(edge)}`} in ${zone}`;
   const day = days[isFrom ? edge : edge - 1];
   return day === undefined
     ? undefined
     : `it is ${day} or ${isFrom ? "later" : "earlier"} in the week, from Sunday on, in ${zone}`;
 }
 
-function sayHour(hour: number): string {
+function formatHour(hour: number): string {
   return `${String(hour).padStart(2, "0")}:00`;
 }
 
 /** `diskEncrypted` is read as two words. */
-function sayName(name: string): string {
+function formatName(name: string): string {
   return name
     .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")
     .replaceAll("_", " ")

@@ -1,6 +1,6 @@
 /** Decisions in words. */
 import type { ResultOf } from "@gatehouse/client/calls";
-import { sayCondition } from "../admission-rules/say-condition.ts";
+import { formatCondition } from "../admission-rules/format-condition.ts";
 
 export type Decision = ResultOf<"/access/v1/evaluation", "post">;
 type Explanation = NonNullable<Decision["context"]["explanation"]>;
@@ -31,7 +31,7 @@ const reasons: Readonly<Record<Decision["context"]["reason"], string>> = {
   unknown_resource_type: "Only resources and addresses are reached.",
 };
 
-export function sayReason(reason: string): string {
+export function formatReason(reason: string): string {
   return reasons[reason as keyof typeof reasons] ?? reason; // a newer server may know more
 }
 
@@ -45,12 +45,12 @@ const outcomes: Readonly<Record<Considered["outcome"], string>> = {
   rule_not_met: "Its admission rule is not met.",
 };
 
-export function sayOutcome(outcome: Considered["outcome"]): string {
+export function formatOutcome(outcome: Considered["outcome"]): string {
   return outcomes[outcome];
 }
 
 /** By what somebody is meant by a policy. */
-export function sayMatches(matches: Considered["sourceMatches"]): string {
+export function formatMatches(matches: Considered["sourceMatches"]): string {
   const words = matches.map(({ kind, name }) => {
     if (kind === "anyone") return "anyone";
     if (kind === "all-users") return "all users";
@@ -62,31 +62,31 @@ export function sayMatches(matches: Considered["sourceMatches"]): string {
 }
 
 /** What would have to be so, for access: "the user would have to be in group Finance". */
-export function sayMissing(missing: Missing): string {
+export function formatMissing(missing: Missing): string {
   const { kind, reason, policy, condition, negated, sourceIps = [] } = missing;
   switch (kind) {
     case "subject":
     case "destination":
-      return reason === undefined ? "What is asked for would have to be another." : sayReason(reason);
+      return reason === undefined ? "What is asked for would have to be another." : formatReason(reason);
     case "denied-by":
       return `Policy ${policy?.name ?? ""} would have to be gone, or stand after it.`;
     case "source":
-      return saySource(missing);
+      return formatSource(missing);
     case "source-address":
       return `The request would have to come from ${list(sourceIps)}.`;
     case "condition":
-      return condition === undefined ? "A condition would have to be met." : sayMissingCondition(condition, negated);
+      return condition === undefined ? "A condition would have to be met." : formatMissingCondition(condition, negated);
   }
 }
 
 /** In words where there are some; otherwise as it is written. */
-function sayMissingCondition(condition: Condition, negated = false): string {
-  const words = sayCondition(condition.text);
+function formatMissingCondition(condition: Condition, negated = false): string {
+  const words = formatCondition(condition.text);
   const wish = negated ? "This must not be so" : "This would have to be so";
-  return `${wish}: ${words ?? condition.text}${sayValues(condition)}.`;
+  return `${wish}: ${words ?? condition.text}${formatValues(condition)}.`;
 }
 
-function saySource({ anyGroup, anyDevice, groups = [], users = [], devices = [] }: Missing): string {
+function formatSource({ anyGroup, anyDevice, groups = [], users = [], devices = [] }: Missing): string {
   const ways = [
     anyGroup === true && "be in some group",
     groups.length > 0 && `be in ${list(groups.map(({ name }) => name))}`,
@@ -105,7 +105,7 @@ function list(names: readonly string[]): string {
 }
 
 /** What a condition saw: " (device.posture.diskEncrypted is false)". */
-export function sayValues({ values }: Condition): string {
+export function formatValues({ values }: Condition): string {
   const seen = values.map(({ name, value }) => `${name} is ${value ?? "not known"}`);
   return seen.length === 0 ? "" : ` (${seen.join("; ")})`;
 }

@@ -1,0 +1,30 @@
+/** Words that many areas use. */
+export const common = {
+  cancel: "Cancel",
+  close: "Close",
+  copied: "Copied",
+  create: "Create",
+  delete: "Delete",
+  edit: "Edit",
+  loading: "Loading…",
+  remove: "Remove",
+  review: "Review",
+  save: "Save",
+
+  created: "Created",
+  description: "Description",
+  name: "Name",
+  status: "Status",
+  type: "Type",
+
+  andMore: "and {{count, number}} more",
+  never: "Never",
+  no: "No",
+  none: "None",
+  yes: "Yes",
+
+  about: "About",
+  documentTitle: "{{title}} · Gatehouse",
+  justNow: "just now",
+  theInternet: "the internet",
+} as const;

@@ -1,0 +1,28 @@
+export const groups = {
+  create: "Create group",
+  defaultForSso: "Default group for SSO users",
+  delete: {
+    effect_one:
+      "{{count}} user leaves the group, and policies no longer refer to the group. Users who have access only through the group lose it. If you restore the group later, it gets a new ID.",
+    effect_other:
+      "{{count}} users leave the group, and policies no longer refer to the group. Users who have access only through the group lose it. If you restore the group later, it gets a new ID.",
+    title: "Delete group {{name}}?",
+  },
+  edit: "Edit {{name}}",
+  empty: {
+    text: "Policies grant access to groups of users. Create the first group for a team or a task.",
+    title: "No groups yet",
+  },
+  fields: {
+    idpMapping: "Identity provider groups",
+    idpMappingHelp: "Users who sign in with one of these groups become members.",
+    maxDevices: "Device limit per member",
+    roles: "Roles for members",
+  },
+  members: "Members ({{count, number}})",
+  membersEmpty: "No members yet. Add users to the group on their own pages, or when you invite them.",
+  noun: "groups",
+  rolesColumn: "Roles",
+  title: "Groups",
+  usersColumn: "Users",
+} as const;

@@ -1,0 +1,57 @@
+/** Dates, times, numbers and sort order, in the locale of the catalogue and the time zone of the browser. */
+import { t } from "./i18n.ts";
+import { locale } from "./locale.ts";
+
+const numbers = new Intl.NumberFormat(locale);
+const dates = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
+const dateTimes = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "long" });
+const relativeTimes = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
+const lists = new Intl.ListFormat(locale, { type: "conjunction" });
+const collator = new Intl.Collator(locale, { sensitivity: "base", numeric: true });
+
+/** Such as "1,234". */
+export function formatNumber(value: number): string {
+  return numbers.format(value);
+}
+
+/** Such as "3 Mar 2026". */
+export function formatDate(at: string): string {
+  return dates.format(new Date(at));
+}
+
+/** Such as "Tuesday 3 March 2026 at 09:30:00 UTC". */
+export function formatDateTime(at: string): string {
+  return dateTimes.format(new Date(at));
+}
+
+/** Such as "a, b and c". */
+export function formatList(items: readonly string[]): string {
+  return lists.format(items);
+}
+
+const units = [
+  [60, "second"],
+  [60, "minute"],
+  [24, "hour"],
+  [7, "day"],
+] as const;
+
+/**
+ * Such as "5 minutes ago"; the date if `at` is a week or more away.
+ *
+ * @param now in milliseconds since 1970
+ */
+export function formatRelativeTime(at: string, now: number): string {
+  let distance = (Date.parse(at) - now) / 1000;
+  if (Math.abs(distance) < 45) return t("common.justNow");
+  for (const [size, unit] of units) {
+    if (Math.abs(distance) < size) return relativeTimes.format(Math.round(distance), unit);
+    distance /= size;
+  }
+  return formatDate(at);
+}
+
+/** Orders texts as people sort them: case is ignored, and "item 2" comes before "item 10". */
+export function compareText(left: string, right: string): number {
+  return collator.compare(left, right);
+}

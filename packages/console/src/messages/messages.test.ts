@@ -1,0 +1,64 @@
+import { createElement } from "react";
+import { renderToStaticMarkup } from "react-dom/server";
+import { describe, expect, test } from "vitest";
+import { en } from "./en/en.ts";
+import { formatDate, formatList, formatNumber, formatRelativeTime } from "./format.ts";
+import { t } from "./i18n.ts";
+import { RichText } from "./rich-text.tsx";
+
+describe("a message", () => {
+  test("holds its values as they are", () => {
+    expect(t("groups.delete.title", { name: `"R&D" <{{name}}> $t(common.save)` })).toBe(
+      `Delete group "R&D" <{{name}}> $t(common.save)?`,
+    );
+  });
+
+  test("selects the plural form and groups the digits of numbers", () => {
+    expect(t("records.effect.users", { count: 1 })).toBe("1 user");
+    expect(t("records.effect.users", { count: 1234 })).toBe("1,234 users");
+  });
+
+  test("renders its elements, and a value that looks like markup as text", () => {
+    const html = renderToStaticMarkup(
+      createElement(RichText, {
+        message: "records.effect.test",
+        values: { name: "<test>R&D</test>", count: 2 },
+        elements: { test: createElement("b") },
+      }),
+    );
+    expect(html).toBe("<b>&lt;test&gt;R&amp;D&lt;/test&gt;</b> in 2 cases");
+  });
+});
+
+describe("formats", () => {
+  const now = Date.parse("2026-03-03T09:30:00Z");
+
+  test.each([
+    ["2026-03-03T09:29:50Z", "just now"],
+    ["2026-03-03T09:25:00Z", "5 minutes ago"],
+    ["2026-03-02T09:00:00Z", "yesterday"],
+    ["2026-03-05T09:30:00Z", "in 2 days"],
+    ["2026-01-15T12:00:00Z", "15 Jan 2026"],
+  ])("%s as %s", (at, text) => {
+    expect(formatRelativeTime(at, now)).toBe(text);
+  });
+
+  test("dates, numbers and lists in one locale", () => {
+    expect([formatDate("2026-03-03T12:00:00Z"), formatNumber(1234.5), formatList(["a", "b", "c"])]).toEqual([
+      "3 Mar 2026",
+      "1,234.5",
+      "a, b and c",
+    ]);
+  });
+});
+
+test("every message is a text without leading, trailing or double spaces", () => {
+  const faults: string[] = [];
+  const visit = (key: string, value: unknown) => {
+    if (typeof value === "string") {
+      if (value !== value.trim() || /\s{2}/.test(value) || value === "") faults.push(key);
+    } else for (const [name, inner] of Object.entries(value as object)) visit(`${key}.${name}`, inner);
+  };
+  visit("en", en);
+  expect(faults).toEqual([]);
+});
