@@ -28,7 +28,13 @@ function createQueryClient(): QueryClient {
   });
 }
 
-export function Console({ nonce }: { readonly nonce: string }) {
+interface ConsoleProps {
+  readonly nonce: string;
+  /** Every page, in the order of the navigation. */
+  readonly pageSets: readonly PageSet[];
+}
+
+export function Console({ nonce, pageSets }: ConsoleProps) {
   const [queryClient] = useState(createQueryClient);
   return (
     <MantineProvider
@@ -68,7 +74,7 @@ function Entrance({ pageSets }: Pick<ConsoleProps, "pageSets">) {
   return (
     <>
       <RouterProvider router={router} />
-      <SessionEndDialog />
+      <SessionEndDialog session={session.data} />
     </>
   );
 }

@@ -10,16 +10,17 @@ const rows = () => [...document.querySelectorAll("tbody tr")].map((row) => row.q
 
 describe("a list whose pages the server makes", () => {
   test("shows that it loads, then the records and how many there are", async () => {
-    let answer: (() => void) | undefined;
+    let answer = () => undefined as void;
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
     mockApi.answer("get", "/tenants/groups", async () => {
-      await new Promise<void>((resolve) => {
-        answer = resolve;
-      });
+      await answered;
       return pageOf(groups, 60);
     });
     openConsole("/groups");
     await waitFor(() => expect(document.querySelector("table")?.getAttribute("aria-busy")).toBe("true"));
-    answer?.();
+    answer();
     await screen.findByText(t("lists.range", { first: 1, last: 25, total: 60, noun: t("groups.noun") }));
     expect(rows()).toHaveLength(25);
     expect(document.querySelector("table")?.getAttribute("aria-busy")).toBe("false");
@@ -119,7 +120,11 @@ describe("a list that comes as a whole", () => {
   });
 
   test("shows pages of 25", async () => {
-    mockApi.answer("get", "/tenants/protocols", Array.from({ length: 30 }, (_, index) => sample("Protocol", { name: `P ${index + 1}` })));
+    mockApi.answer(
+      "get",
+      "/tenants/protocols",
+      Array.from({ length: 30 }, (_, index) => sample("Protocol", { name: `P ${index + 1}` })),
+    );
     openConsole("/protocols?page=2");
     await findTitle(/./);
     await waitFor(() => expect(rows()).toEqual(["P 26", "P 27", "P 28", "P 29", "P 30"]));

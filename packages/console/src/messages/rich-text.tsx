@@ -1,5 +1,5 @@
 /** A message with elements inside it, such as a link or a value in bold. */
-import type { ReactElement } from "react";
+import type { ComponentType, ReactElement } from "react";
 import { Trans } from "react-i18next/TransWithoutContext";
 import { i18n, type MessageKey, t } from "./i18n.ts";
 
@@ -11,7 +11,11 @@ interface RichTextProps {
   readonly elements: Readonly<Record<string, ReactElement>>;
 }
 
+/** `Trans` types its key as a union that grows with the catalogue, and becomes too complex for TypeScript. */
+const Translated = Trans as ComponentType<object>;
+
 /** Values are inserted as text: a record named `<link>` renders as these characters. */
 export function RichText({ message, values = {}, elements }: RichTextProps) {
-  return <Trans i18n={i18n} t={t} i18nKey={message} values={values} components={elements} />;
+  const props = { i18n, t, i18nKey: message, values, components: elements };
+  return <Translated {...props} />;
 }

@@ -1,6 +1,16 @@
 import { screen, waitFor } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
-import { click, currentPath, fill, findDialog, findTitle, openConsole, reviewAndSend } from "../testing/console-page.tsx";
+import { t } from "../messages/i18n.ts";
+import {
+  click,
+  currentPath,
+  fill,
+  findDialog,
+  findTitle,
+  openConsole,
+  reviewAndSend,
+  waitForDialogToClose,
+} from "../testing/console-page.tsx";
 import { etag, mockApi, problem } from "../testing/mock-api.ts";
 import { newId, sample } from "../testing/sample.ts";
 
@@ -15,13 +25,17 @@ function openEditForm() {
 
 describe("a form", () => {
   test("shows the effect on access before it sends anything", async () => {
-    mockApi.answer("post", "/tenants/policies/preview", sample("AccessPreview", {
-      gained: { users: 2, devices: 3, sites: 0, resources: 1, internet: false, pairs: 6 },
-    }));
+    mockApi.answer(
+      "post",
+      "/tenants/policies/preview",
+      sample("AccessPreview", {
+        gained: { users: 2, devices: 3, sites: 0, resources: 1, internet: false, pairs: 6 },
+      }),
+    );
     const user = openConsole("/groups?new=1");
-    await fill(user, "Name", "Engineering");
-    await click(user, "Review");
-    await screen.findByText(/2 users, 3 devices/);
+    await fill(user, t("common.name"), "Engineering");
+    await click(user, t("common.review"));
+    await screen.findByText(/2 users.*3 devices/);
     expect(mockApi.bodies("previewAccess")).toEqual([
       {
         changes: [{ method: "POST", path: "/tenants/groups", body: { ...body, description: "" } }],
@@ -35,9 +49,9 @@ describe("a form", () => {
     mockApi.answer("post", "/tenants/groups", stored);
     mockApi.answer("get", "/tenants/groups/{id}", stored);
     const user = openConsole("/groups?new=1");
-    await fill(user, "Name", "Engineering");
-    await fill(user, "Description", "Builds things");
-    await reviewAndSend(user, "Create");
+    await fill(user, t("common.name"), "Engineering");
+    await fill(user, t("common.description"), "Builds things");
+    await reviewAndSend(user, t("common.create"));
     await findTitle("Engineering");
     expect(mockApi.bodies("createGroup")).toEqual([body]);
     expect(currentPath()).toBe(`/groups/${id}`);
@@ -45,31 +59,35 @@ describe("a form", () => {
 
   test("keeps what was typed when the review is left", async () => {
     const user = openConsole("/groups?new=1");
-    await fill(user, "Name", "Engineering");
-    await click(user, "Review");
-    await click(user, "Back to the form");
-    expect((await screen.findByRole<HTMLInputElement>("textbox", { name: "Name" })).value).toBe("Engineering");
+    await fill(user, t("common.name"), "Engineering");
+    await click(user, t("common.review"));
+    await click(user, t("records.form.back"));
+    expect((await screen.findByRole<HTMLInputElement>("textbox", { name: t("common.name") })).value).toBe(
+      "Engineering",
+    );
     expect(mockApi.writes()).toEqual([]);
   });
 
   test("sends changes with the version that was edited", async () => {
     const user = openEditForm();
-    await click(user, "Edit");
-    await fill(user, "Name", "Research");
-    await reviewAndSend(user, "Save");
-    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
-    expect(mockApi.received("updateGroup")).toMatchObject([{ path: `/tenants/groups/${id}`, body: { ...body, name: "Research" }, ifMatch: etag }]);
+    await click(user, t("common.edit"));
+    await fill(user, t("common.name"), "Research");
+    await reviewAndSend(user, t("common.save"));
+    await waitForDialogToClose();
+    expect(mockApi.received("updateGroup")).toMatchObject([
+      { path: `/tenants/groups/${id}`, body: { ...body, name: "Research" }, ifMatch: etag },
+    ]);
   });
 
   test("offers nothing to save while nothing is changed", async () => {
     const user = openEditForm();
-    await click(user, "Edit");
+    await click(user, t("common.edit"));
     const dialog = await findDialog();
-    const submit = dialog.getByRole<HTMLButtonElement>("button", { name: "Review" });
+    const submit = dialog.getByRole<HTMLButtonElement>("button", { name: t("common.review") });
     expect(submit.disabled).toBe(true);
-    await fill(user, "Name", "Research");
+    await fill(user, t("common.name"), "Research");
     expect(submit.disabled).toBe(false);
-    await fill(user, "Name", "Engineering");
+    await fill(user, t("common.name"), "Engineering");
     expect(submit.disabled).toBe(true);
   });
 
@@ -81,43 +99,43 @@ describe("a form", () => {
       }),
     );
     const user = openConsole("/groups?new=1");
-    await fill(user, "Name", "Engineering");
-    await click(user, "Review");
+    await fill(user, t("common.name"), "Engineering");
+    await click(user, t("common.review"));
     await screen.findByText("The body is invalid.");
-    const field = screen.getByRole("textbox", { name: /^Devices/ });
+    const field = screen.getByRole("textbox", { name: t("groups.fields.maxDevices") });
     expect(field.getAttribute("aria-invalid")).toBe("true");
     expect(screen.getByText("must be at most 1000").id).toBe(field.getAttribute("aria-describedby")?.split(" ").at(-1));
-    expect(screen.getByRole("textbox", { name: "Name" }).getAttribute("aria-invalid")).not.toBe("true");
+    expect(screen.getByRole("textbox", { name: t("common.name") }).getAttribute("aria-invalid")).not.toBe("true");
   });
 
   test("says at the name that it is taken", async () => {
     mockApi.answer("post", "/tenants/groups", () => problem("name_taken"));
     const user = openConsole("/groups?new=1");
-    await fill(user, "Name", "Engineering");
-    await reviewAndSend(user, "Create");
-    const field = await screen.findByRole("textbox", { name: "Name" });
+    await fill(user, t("common.name"), "Engineering");
+    await reviewAndSend(user, t("common.create"));
+    const field = await screen.findByRole("textbox", { name: t("common.name") });
     await waitFor(() => expect(field.getAttribute("aria-invalid")).toBe("true"));
     expect(currentPath()).toMatch(/^\/groups\?new=1/);
   });
 
   test("asks before it discards what was typed", async () => {
     const user = openConsole("/groups?new=1");
-    await fill(user, "Name", "Engineering");
-    await click(user, "Cancel");
-    await screen.findByText("Discard what you typed?");
-    await click(user, "Go on editing");
-    expect(screen.queryByText("Discard what you typed?")).toBeNull();
-    await click(user, "Cancel");
-    await click(user, "Discard");
-    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+    await fill(user, t("common.name"), "Engineering");
+    await click(user, t("common.cancel"));
+    await screen.findByText(t("records.form.discardTitle"));
+    await click(user, t("records.form.keepEditing"));
+    expect(screen.queryByText(t("records.form.discardTitle"))).toBeNull();
+    await click(user, t("common.cancel"));
+    await click(user, t("records.form.discard"));
+    await waitForDialogToClose();
     expect(mockApi.writes()).toEqual([]);
   });
 
   test("closes at once when nothing was typed", async () => {
     const user = openConsole("/groups?new=1");
     await findDialog();
-    await click(user, "Cancel");
-    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+    await click(user, t("common.cancel"));
+    await waitForDialogToClose();
     expect(currentPath()).toBe("/groups");
   });
 
@@ -126,16 +144,16 @@ describe("a form", () => {
       let version = stored;
       mockApi.answer("get", "/tenants/groups/{id}", () => version);
       const user = openConsole(`/groups/${id}`);
-      await click(user, "Edit");
-      await fill(user, "Name", "Research");
+      await click(user, t("common.edit"));
+      await fill(user, t("common.name"), "Research");
       version = { ...stored, name: "Labs" };
       let refusals = 1;
       mockApi.answer("put", "/tenants/groups/{id}", () => {
         refusals -= 1;
         return refusals === 0 ? problem("precondition_failed") : { ...version, name: "Research" };
       });
-      await reviewAndSend(user, "Save");
-      await screen.findByRole("table", { name: "Both versions" });
+      await reviewAndSend(user, t("common.save"));
+      await screen.findByRole("table", { name: t("records.conflict.table") });
       return user;
     }
 
@@ -148,16 +166,16 @@ describe("a form", () => {
 
     test("can be saved over the other version", async () => {
       const user = await saveInConflict();
-      await click(user, "Save mine over it");
-      await click(user, "Save");
-      await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+      await click(user, t("records.conflict.overwrite"));
+      await click(user, t("common.save"));
+      await waitForDialogToClose();
       expect(mockApi.bodies("updateGroup")).toMatchObject([{ name: "Research" }, { name: "Research" }]);
     });
 
     test("can go on from the stored version", async () => {
       const user = await saveInConflict();
-      await click(user, "Go on from what is stored");
-      expect((await screen.findByRole<HTMLInputElement>("textbox", { name: "Name" })).value).toBe("Labs");
+      await click(user, t("records.conflict.discardMine"));
+      expect((await screen.findByRole<HTMLInputElement>("textbox", { name: t("common.name") })).value).toBe("Labs");
       expect(mockApi.bodies("updateGroup")).toHaveLength(1);
     });
   });
@@ -167,20 +185,19 @@ describe("the review of a change", () => {
   test("can be sent unseen if there is no preview", async () => {
     mockApi.answer("post", "/tenants/policies/preview", () => problem("preview_too_long"));
     const user = openConsole("/groups?new=1");
-    await fill(user, "Name", "Engineering");
-    await click(user, "Review");
-    await click(user, "Create unseen");
-    await findTitle(/./);
-    expect(mockApi.received("createGroup")).toHaveLength(1);
+    await fill(user, t("common.name"), "Engineering");
+    await click(user, t("common.review"));
+    await click(user, t("records.review.withoutPreview", { action: t("common.create") }));
+    await waitFor(() => expect(mockApi.received("createGroup")).toHaveLength(1));
   });
 
   test("is sent without a preview by a key that may not ask about access", async () => {
     mockApi.signIn(["groups:read", "groups:write"]);
     const user = openConsole("/groups?new=1");
-    await fill(user, "Name", "Engineering");
-    await click(user, "Review");
-    await screen.findByText(/Your key may not ask about access/);
-    await click(user, "Create");
+    await fill(user, t("common.name"), "Engineering");
+    await click(user, t("common.review"));
+    await screen.findByText(t("records.review.notPermitted"));
+    await click(user, t("common.create"));
     await waitFor(() => expect(mockApi.received("createGroup")).toHaveLength(1));
     expect(mockApi.received("previewAccess")).toEqual([]);
   });
@@ -193,15 +210,18 @@ describe("the review of a change", () => {
     );
     mockApi.answer("get", "/tenants/groups/{id}", stored);
     const user = openConsole("/groups?new=1");
-    await fill(user, "Name", "Engineering");
-    await reviewAndSend(user, "Create");
+    await fill(user, t("common.name"), "Engineering");
+    await reviewAndSend(user, t("common.create"));
     await screen.findByText("Contractors never reach Payroll");
-    const override = screen.getByRole<HTMLButtonElement>("button", { name: "Override and go on" });
+    const override = screen.getByRole<HTMLButtonElement>("button", { name: t("records.review.override") });
     expect(override.disabled).toBe(true);
-    await fill(user, "Reason for overriding them", "Agreed with Zoë");
+    await fill(user, t("records.review.overrideReason"), "Agreed with Zoë");
     await user.click(override);
     await findTitle("Engineering");
-    expect(mockApi.received("createGroup").map(({ overrideReason }) => overrideReason)).toEqual([null, "Agreed with Zoë"]);
+    expect(mockApi.received("createGroup").map(({ overrideReason }) => overrideReason)).toEqual([
+      null,
+      "Agreed with Zoë",
+    ]);
   });
 
   test("names access tests that the change would break", async () => {
@@ -224,11 +244,13 @@ describe("the review of a change", () => {
     });
     mockApi.answer("post", "/tenants/policies/preview", test);
     const user = openConsole("/groups?new=1");
-    await fill(user, "Name", "Engineering");
-    await click(user, "Review");
+    await fill(user, t("common.name"), "Engineering");
+    await click(user, t("common.review"));
     const row = await screen.findByRole("row", { name: /ann@example.com/ });
     expect(row.textContent).toContain("Wiki");
-    expect(row.textContent).toMatch(/Lost: always → never/);
+    expect(row.textContent).toContain(
+      t("records.effect.lost", { before: t("records.access.always"), after: t("records.access.never") }),
+    );
     expect(screen.getByRole("link", { name: "Ann reaches the wiki" })).toBeTruthy();
   });
 });

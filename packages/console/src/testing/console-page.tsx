@@ -3,6 +3,7 @@ import { screen, waitFor, within } from "@testing-library/dom";
 import { type UserEvent, userEvent } from "@testing-library/user-event";
 import { createRoot, type Root } from "react-dom/client";
 import { Console } from "../app/console.tsx";
+import { pageSets } from "../pages/all.ts";
 
 let root: Root | undefined;
 
@@ -12,7 +13,7 @@ export function openConsole(path: string): UserEvent {
   const user = userEvent.setup({ delay: null, pointerEventsCheck: 0 });
   const container = document.body.appendChild(document.createElement("div"));
   root = createRoot(container);
-  root.render(<Console nonce="" />);
+  root.render(<Console nonce="" pageSets={pageSets} />);
   return user;
 }
 

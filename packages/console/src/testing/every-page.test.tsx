@@ -1,15 +1,19 @@
 /** Every page with the smallest answers of the API: nothing fails, and a reader is offered nothing that writes. */
-import { screen, waitFor } from "@testing-library/dom";
+
 import { rolePermissions } from "@gatehouse/contract/permissions";
-import { describe, expect, test } from "vitest";
+import { screen, waitFor } from "@testing-library/dom";
+import { beforeEach, describe, expect, test } from "vitest";
 import { pageSets } from "../pages/all.ts";
 import { findTitle, openConsole } from "./console-page.tsx";
 import { mockApi } from "./mock-api.ts";
-import { newId } from "./sample.ts";
+import { newId, pageOf, sample } from "./sample.ts";
 
 const lists = pageSets.map(({ path }) => `/${path}`);
 const details = pageSets.filter(({ detail }) => detail !== undefined).map(({ path }) => `/${path}/${newId()}`);
 const creations = pageSets.filter(({ create }) => create !== undefined).map(({ path }) => `/${path}?new=1`);
+
+// The page of an event reads it from the list of events.
+beforeEach(() => mockApi.answer("get", "/tenants/events", pageOf([sample("Event", { operation: "createGroup" })])));
 
 async function isLoaded(): Promise<void> {
   await findTitle(/.*/);

@@ -8,6 +8,7 @@ export interface JsonSchema {
   readonly $ref?: string;
   readonly type?: string;
   readonly format?: string;
+  readonly pattern?: string;
   readonly enum?: readonly unknown[];
   readonly nullable?: boolean;
   readonly minimum?: number;

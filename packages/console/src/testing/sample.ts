@@ -39,12 +39,13 @@ export function sampleOf(schema: JsonSchema): unknown {
   }
 }
 
-function sampleText({ format, minLength = 0 }: JsonSchema): string {
+function sampleText({ format, pattern, minLength = 0 }: JsonSchema): string {
   if (format === "uuid") return newId();
   if (format === "date-time") return "2026-03-02T09:00:00.000Z";
   if (format === "email") return "someone@example.com";
   if (format?.startsWith("uri") === true) return "https://example.com/";
-  return "x".repeat(minLength);
+  const candidates = ["x".repeat(minLength), "1".repeat(Math.max(1, minLength))];
+  return candidates.find((text) => pattern === undefined || new RegExp(pattern).test(text)) ?? "";
 }
 
 /** A record by the name of its schema. @throws Error if the record does not conform to the schema */

@@ -3,7 +3,7 @@ import { notifications } from "@mantine/notifications";
 import { configure } from "@testing-library/dom";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { palette } from "../app/palette.tsx";
-import { goOn } from "../app/session-end.ts";
+import { resumeRequests } from "../app/session-end.ts";
 import { closeConsole } from "./console-page.tsx";
 import { mockApi, mockServer } from "./mock-api.ts";
 
@@ -26,7 +26,7 @@ afterEach(async () => {
   closeConsole();
   palette.close();
   notifications.clean();
-  goOn();
+  resumeRequests();
   await mockApi.settled();
   expect(mockApi.violations()).toEqual([]);
 });

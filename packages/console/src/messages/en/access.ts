@@ -91,6 +91,7 @@ export const access = {
     destination: "The destination is a different one",
     list: "{{names}} or one of {{count, number}} more",
     noSubjects: "The policy matches no subject",
+    or: " or ",
     source: {
       anyDevice: "Connect with a device",
       anyGroup: "Add the user to a group",

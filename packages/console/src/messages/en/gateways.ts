@@ -9,7 +9,8 @@ export const gateways = {
   },
   deploy: {
     copy: "Copy command with token",
-    instructions: "Run this as root on the gateway host: a Linux machine with <code>gatehouse-gateway</code> installed.",
+    instructions:
+      "Run this as root on the gateway host: a Linux machine with <code>gatehouse-gateway</code> installed.",
     noPermission:
       "The command contains the gateway's token, which your key cannot view. Ask someone whose key has the permission <code>gateways:token</code>.",
     plainHttp: "You're on plain HTTP. Gateways should use your public HTTPS address.",

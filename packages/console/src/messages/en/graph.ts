@@ -19,8 +19,7 @@ export const graph = {
     allowed: "No active policy of this type allows access.",
     allowedFor: "No active policy of this type allows access for {{name}}.",
     denied: "No active policy of this type denies access. Access that no policy allows is denied, too.",
-    deniedFor:
-      "No active policy of this type denies access for {{name}}. Access that no policy allows is denied, too.",
+    deniedFor: "No active policy of this type denies access for {{name}}. Access that no policy allows is denied, too.",
   },
   explanation:
     "The graph shows what active policies allow and deny. The order of policies, their admission rules and the time decide which one applies. Query one user and one resource to see the decision.",

@@ -48,7 +48,9 @@ describe("whether someone can reach a resource", () => {
     const panel = await findPanel(t("access.decision.title"));
     panel.getByText(t("access.decision.allowed"));
     panel.getByText(t("access.reasons.allowed_by_policy"));
-    expect(panel.getByRole("link", { name: "Engineers build" }).getAttribute("href")).toBe(`/console/policies/${engineers.id}`);
+    expect(panel.getByRole("link", { name: "Engineers build" }).getAttribute("href")).toBe(
+      `/console/policies/${engineers.id}`,
+    );
     panel.getByRole("link", { name: "Berlin" });
     expect(mockApi.bodies("evaluateAccess")).toEqual([
       {
@@ -65,7 +67,9 @@ describe("whether someone can reach a resource", () => {
     openConsole(`/access?user=${userId}&resource=${resourceId}`);
     const panel = await findPanel(t("access.evaluated.title"));
     panel.getByText(t("access.outcomes.decided"));
-    panel.getByText(t("access.evaluated.matchedThrough", { matches: t("access.matches.group", { name: "Engineering" }) }));
+    panel.getByText(
+      t("access.evaluated.matchedThrough", { matches: t("access.matches.group", { name: "Engineering" }) }),
+    );
     panel.getByText(t("access.evaluated.others", { count: 2 }));
   });
 
@@ -139,13 +143,25 @@ describe("lists of access", () => {
   });
 
   test("show who can reach an address, and lead to the next page by its token", async () => {
-    mockApi.answer("post", "/access/v1/search/subject", ({ body }) => ({
-      results: [],
-      page: { next_token: JSON.stringify(body).includes("second") ? "" : "second", count: 1 },
-      context: sample("AccessSearchContext", {
-        found: [sample("FoundAccess", { id: deviceId, name: "Ann's laptop", reason: "allowed_by_policy", policy: engineers as never })],
-      }),
-    }) as never);
+    mockApi.answer(
+      "post",
+      "/access/v1/search/subject",
+      ({ body }) =>
+        ({
+          results: [],
+          page: { next_token: JSON.stringify(body).includes("second") ? "" : "second", count: 1 },
+          context: sample("AccessSearchContext", {
+            found: [
+              sample("FoundAccess", {
+                id: deviceId,
+                name: "Ann's laptop",
+                reason: "allowed_by_policy",
+                policy: engineers as never,
+              }),
+            ],
+          }),
+        }) as never,
+    );
     const user = openConsole("/access?view=who&to=address&address=10.0.0.7");
     await screen.findByRole("link", { name: "Ann's laptop" });
     await click(user, t("access.found.nextPage"));

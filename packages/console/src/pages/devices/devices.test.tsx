@@ -1,7 +1,15 @@
 import { screen, waitFor } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
-import { choose, click, currentPath, findDialog, findPanel, openConsole, waitForDialogToClose } from "../../testing/console-page.tsx";
+import {
+  choose,
+  click,
+  currentPath,
+  findDialog,
+  findPanel,
+  openConsole,
+  waitForDialogToClose,
+} from "../../testing/console-page.tsx";
 import { etag, mockApi } from "../../testing/mock-api.ts";
 import { newId, pageOf, sample } from "../../testing/sample.ts";
 
@@ -77,7 +85,9 @@ describe("the page of a device", () => {
     const user = openConsole(`/devices/${id}`);
     await click(user, t("common.delete"));
     const dialog = await findDialog(t("devices.delete.title", { name: "Ann's laptop" }));
-    await waitFor(() => expect(dialog.getByRole<HTMLButtonElement>("button", { name: t("common.delete") }).disabled).toBe(false));
+    await waitFor(() =>
+      expect(dialog.getByRole<HTMLButtonElement>("button", { name: t("common.delete") }).disabled).toBe(false),
+    );
     await user.click(dialog.getByRole("button", { name: t("common.delete") }));
     await waitFor(() => expect(currentPath()).toBe("/devices"));
     expect(mockApi.received("deleteDevice")).toMatchObject([{ ifMatch: etag }]);

@@ -85,7 +85,12 @@ describe("the page of a gateway", () => {
 
   test("shows why the gateway rejected the configuration", async () => {
     mockApi.answer("get", "/tenants/gateways/{id}", gateway);
-    mockApi.answer("get", "/tenants/gateways/{id}/sync", { ...inSync, state: "failed", lagMs: 90_000, error: "nft failed" });
+    mockApi.answer("get", "/tenants/gateways/{id}/sync", {
+      ...inSync,
+      state: "failed",
+      lagMs: 90_000,
+      error: "nft failed",
+    });
     openConsole(`/gateways/${id}`);
     const panel = await findPanel(t("gateways.sync.title"));
     await panel.findByText(t("gateways.sync.states.failed"));
@@ -116,7 +121,11 @@ describe("the page of a gateway", () => {
 
   test.each([
     [t("gateways.steps.enterMaintenance.label"), "enterGatewayMaintenance", gateway],
-    [t("gateways.steps.exitMaintenance.label"), "exitGatewayMaintenance", { ...gateway, status: "MAINTENANCE" as const }],
+    [
+      t("gateways.steps.exitMaintenance.label"),
+      "exitGatewayMaintenance",
+      { ...gateway, status: "MAINTENANCE" as const },
+    ],
     [t("gateways.steps.enableRelay.label"), "enableGatewayRelay", gateway],
     [t("gateways.steps.disableRelay.label"), "disableGatewayRelay", { ...gateway, relayEnabled: true }],
     [t("gateways.steps.rotateToken.label"), "rotateGatewayToken", gateway],
@@ -137,7 +146,9 @@ describe("the page of a gateway", () => {
     await click(user, t("common.delete"));
     const dialog = await findDialog(t("gateways.delete.title", { name: "Berlin" }));
     dialog.getByText(t("gateways.delete.effect", { count: 1 }));
-    await waitFor(() => expect(dialog.getByRole<HTMLButtonElement>("button", { name: t("common.delete") }).disabled).toBe(false));
+    await waitFor(() =>
+      expect(dialog.getByRole<HTMLButtonElement>("button", { name: t("common.delete") }).disabled).toBe(false),
+    );
     await user.click(dialog.getByRole("button", { name: t("common.delete") }));
     await waitFor(() => expect(currentPath()).toBe("/gateways"));
     expect(mockApi.received("deleteGateway")).toMatchObject([{ ifMatch: etag }]);

@@ -18,7 +18,11 @@ import { newId, pageOf, sample } from "../../testing/sample.ts";
 
 const id = newId();
 const always = sample("AdmissionRule", { name: "Always", type: "ALLOW" });
-const officeHours = sample("AdmissionRule", { name: "Office hours", type: "CUSTOM", rule: 'now.getHours("Europe/Berlin") >= 8' });
+const officeHours = sample("AdmissionRule", {
+  name: "Office hours",
+  type: "CUSTOM",
+  rule: 'now.getHours("Europe/Berlin") >= 8',
+});
 const engineering = sample("Group", { name: "Engineering" });
 const wiki = sample("Resource", { name: "Wiki" });
 const policy = sample("Policy", {
@@ -170,9 +174,13 @@ describe("the page of a policy", () => {
     mockApi.answer("get", "/tenants/policies/{id}", policy);
     openConsole(`/policies/${id}`);
     const scope = await findPanel(t("policies.scope.title"));
-    expect(scope.getByRole("link", { name: "Engineering" }).getAttribute("href")).toBe(`/console/groups/${engineering.id}`);
+    expect(scope.getByRole("link", { name: "Engineering" }).getAttribute("href")).toBe(
+      `/console/groups/${engineering.id}`,
+    );
     expect(scope.getByRole("link", { name: "Wiki" }).getAttribute("href")).toBe(`/console/resources/${wiki.id}`);
-    expect(scope.getByRole("link", { name: "Office hours" }).getAttribute("href")).toBe(`/console/admission-rules/${officeHours.id}`);
+    expect(scope.getByRole("link", { name: "Office hours" }).getAttribute("href")).toBe(
+      `/console/admission-rules/${officeHours.id}`,
+    );
     scope.getByText('now.getHours("Europe/Berlin") >= 8');
     scope.getByText(t("policies.scope.anyGateway"));
   });
@@ -189,7 +197,12 @@ describe("the page of a policy", () => {
       {
         path: `/tenants/policies/${id}`,
         ifMatch: etag,
-        body: { description: "Source code and builds", groups: [engineering.id], resources: [wiki.id], rule: officeHours.id },
+        body: {
+          description: "Source code and builds",
+          groups: [engineering.id],
+          resources: [wiki.id],
+          rule: officeHours.id,
+        },
       },
     ]);
   });
@@ -226,9 +239,13 @@ describe("the page of a policy", () => {
     mockApi.answer("get", "/tenants/policies/{id}", { ...policy, type: "SAAS" });
     const user = openConsole(`/policies/${id}`);
     await click(user, t("common.delete"));
-    const dialog = within(await screen.findByRole("dialog", { name: t("policies.delete.title", { name: "Engineers build" }) }));
+    const dialog = within(
+      await screen.findByRole("dialog", { name: t("policies.delete.title", { name: "Engineers build" }) }),
+    );
     dialog.getByText(t("policies.delete.note"));
-    await waitFor(() => expect(dialog.getByRole<HTMLButtonElement>("button", { name: t("common.delete") }).disabled).toBe(false));
+    await waitFor(() =>
+      expect(dialog.getByRole<HTMLButtonElement>("button", { name: t("common.delete") }).disabled).toBe(false),
+    );
     await user.click(dialog.getByRole("button", { name: t("common.delete") }));
     await waitFor(() => expect(currentPath()).toBe("/policies?type=SAAS"));
     expect(mockApi.received("deletePolicy")).toMatchObject([{ path: `/tenants/policies/${id}`, ifMatch: etag }]);

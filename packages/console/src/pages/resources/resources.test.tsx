@@ -30,7 +30,8 @@ const resource = sample("Resource", {
   gateways: [berlin, madrid],
 });
 
-const gatewayNames = () => [...document.querySelectorAll("tr[data-row-of=gateway] a")].map(({ textContent }) => textContent);
+const gatewayNames = () =>
+  [...document.querySelectorAll("tr[data-row-of=gateway] a")].map(({ textContent }) => textContent);
 
 function openResource() {
   mockApi.answer("get", "/tenants/resources/{id}", resource);
@@ -183,7 +184,9 @@ test("deletes a resource after its review, and returns to the list", async () =>
   await click(user, t("common.delete"));
   const dialog = await findDialog(t("resources.delete.title", { name: "Wiki" }));
   dialog.getByText(t("resources.delete.effect", { count: 1 }));
-  await waitFor(() => expect(dialog.getByRole<HTMLButtonElement>("button", { name: t("common.delete") }).disabled).toBe(false));
+  await waitFor(() =>
+    expect(dialog.getByRole<HTMLButtonElement>("button", { name: t("common.delete") }).disabled).toBe(false),
+  );
   await user.click(dialog.getByRole("button", { name: t("common.delete") }));
   await waitFor(() => expect(currentPath()).toBe("/resources"));
   expect(mockApi.received("deleteResource")).toMatchObject([{ ifMatch: etag }]);
