@@ -5,17 +5,25 @@
 
 const server = "^packages/server/src/";
 /** Tests, and what only they use, may reach for anything. */
-const tests = "\\.test\\.tsx?$|^packages/(server|client|policy|contract|gateway|device|console)/src/testing/|^test/";
+const tests = "\\.test\\.tsx?$|^packages/[^/]+/src/testing/|^test/";
 
 /** @param {string} name an npm package, whether it is installed or not */
 const npmPackage = (name) => `(^|/)node_modules/(@types/)?${name}/|^${name}$`;
 
-/** Each layer may import what stands before it, never what stands after. */
-const layers = ["packages/contract", "packages/policy", "packages/server", "packages/cli", "bench"];
+/** Each layer may import the layers before it, never those after it. */
+const layers = [
+  "packages/addresses",
+  "packages/contract",
+  "packages/agent-protocol",
+  "packages/policy",
+  "packages/server",
+  "packages/cli",
+  "bench",
+];
 
 const downward = layers.slice(0, -1).map((layer, index) => ({
   name: `downward-from-${layer.replace("packages/", "")}`,
-  comment: "Imports go downward only: contract, policy, server, cli, bench.",
+  comment: "Imports go downward only: addresses, contract, agent-protocol, policy, server, cli, bench.",
   severity: "error",
   from: { path: `^${layer}/` },
   to: { path: `^(${layers.slice(index + 1).join("|")})/` },
@@ -57,39 +65,23 @@ module.exports = {
       name: "server-knows-no-client",
       comment: "The client follows from what the server does, never the other way round.",
       severity: "error",
-      from: { path: "^packages/(contract|policy|server)/src/", pathNot: tests },
+      from: { path: "^packages/(contract|agent-protocol|policy|server)/src/", pathNot: tests },
       to: { path: "^packages/client/" },
     },
     {
-      name: "gateway-takes-the-contract-alone",
-      comment: "The agent runs on machines of its own: of ours it gets the contract, and nothing else.",
+      name: "agents-share-the-core",
+      comment:
+        "Agents run on their own machines. They use the core, the protocol and addresses; neither imports the other.",
       severity: "error",
-      from: { path: "^packages/gateway/src/", pathNot: tests },
-      to: { path: "^(packages|bench)/", pathNot: "^packages/(gateway|contract)/" },
+      from: { path: "^packages/(agent-core|gateway|device)/src/", pathNot: tests },
+      to: { path: "^(packages|bench)/", pathNot: "^packages/($1|addresses|contract|agent-protocol|agent-core)/" },
     },
     {
-      name: "nobody-knows-the-gateway",
-      comment: "What it shares with others is in the contract; a device has parts of it.",
+      name: "only-agents-use-the-core",
+      comment: "The server and the agents share the protocol, and nothing else.",
       severity: "error",
-      from: { path: "^(packages|bench)/", pathNot: [tests, "^packages/(gateway|device)/src/"] },
-      to: { path: "^packages/gateway/" },
-    },
-    {
-      name: "device-shares-parts-of-the-gateway",
-      comment: "How to speak with the kernel, DNS and sockets; nothing that decides what a gateway lets through.",
-      severity: "error",
-      from: { path: "^packages/device/src/", pathNot: tests },
-      to: {
-        path: "^(packages|bench)/",
-        pathNot: [
-          "^packages/(device|contract)/",
-          "^packages/gateway/src/(addresses|programs|wireguard)/",
-          "^packages/gateway/src/(clock|log)\\.ts$",
-          "^packages/gateway/src/configuration/(private-file|running-once|signatures|text-checks|wireguard-key)\\.ts$",
-          "^packages/gateway/src/link/(frame-socket|link-messages)\\.ts$",
-          "^packages/gateway/src/names/(dns-message|dns-reply|dns-sockets|named-services|resolved-names|upstream)\\.ts$",
-        ],
-      },
+      from: { path: "^(packages|bench)/", pathNot: [tests, "^packages/(agent-core|gateway|device)/src/"] },
+      to: { path: "^packages/(agent-core|gateway)/" },
     },
     {
       name: "only-the-command-line-knows-the-device",
@@ -144,17 +136,24 @@ module.exports = {
       to: { circular: true },
     },
     {
-      name: "policy-and-contract-are-pure",
-      comment: "No clock, no IO: what they need comes in as arguments.",
+      name: "pure-packages",
+      comment: "No clock and no I/O: these packages take what they need as arguments.",
       severity: "error",
-      from: { path: "^packages/(contract|policy)/src/", pathNot: tests },
+      from: { path: "^packages/(addresses|contract|agent-protocol|policy)/src/", pathNot: tests },
       to: { dependencyTypes: ["core"] },
     },
     {
-      name: "contract-is-data",
-      comment: "Whoever reads the contract gets no more than its schemas with it.",
+      name: "addresses-need-nothing",
+      comment: "Every package may use addresses.",
       severity: "error",
-      from: { path: "^packages/contract/src/", pathNot: tests },
+      from: { path: "^packages/addresses/src/", pathNot: tests },
+      to: { path: ["^(packages|bench)/", "node_modules/"], pathNot: "^packages/addresses/" },
+    },
+    {
+      name: "contract-is-data",
+      comment: "The API and the agents' protocol are schemas and pure functions over them.",
+      severity: "error",
+      from: { path: "^packages/(contract|agent-protocol)/src/", pathNot: tests },
       to: { path: "node_modules/", pathNot: npmPackage("typebox") },
     },
     {
@@ -200,18 +199,19 @@ module.exports = {
       to: { path: server, pathNot: [`${server}platform/`, tests] },
     },
     {
-      name: "links-know-no-end",
-      comment: "What links of any kind need knows neither whose they are, nor any feature.",
+      name: "agent-channel-knows-no-agent-kind",
+      comment:
+        "The channel, device sources and tunnels serve gateways and devices alike: they import neither, and no feature.",
       severity: "error",
-      from: { path: `${server}links/`, pathNot: tests },
-      to: { path: server, pathNot: [`${server}(platform|links)/`, tests] },
+      from: { path: `${server}agents/(channel|sources|tunnels)/`, pathNot: tests },
+      to: { path: server, pathNot: [`${server}platform/`, `${server}agents/(channel|sources|tunnels)/`, tests] },
     },
     {
-      name: "links-of-a-kind-stand-apart",
-      comment: "What the links of gateways and of devices share belongs to links.",
+      name: "agent-kinds-stand-apart",
+      comment: "Code that gateways and devices share belongs to agents/channel, agents/sources or agents/tunnels.",
       severity: "error",
-      from: { path: `${server}(gateway|device)-link/`, pathNot: tests },
-      to: { path: `${server}(gateway|device)-link/`, pathNot: `${server}$1-link/` },
+      from: { path: `${server}agents/(gateways|devices)/`, pathNot: tests },
+      to: { path: `${server}agents/(gateways|devices)/`, pathNot: `${server}agents/$1/` },
     },
     {
       name: "http-knows-no-feature",

@@ -9,7 +9,7 @@ import { cpus } from "node:os";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { decide } from "@gatehouse/policy/decisions/decide";
-import { resourcesReachedBy, subjectsReaching } from "@gatehouse/policy/decisions/search";
+import { reachableResources, subjectsWithAccess } from "@gatehouse/policy/decisions/search";
 import type { FactChange, TenantFacts } from "@gatehouse/policy/model/facts";
 import { compile, type Model, update } from "@gatehouse/policy/model/model";
 import { casbin, cedar } from "./decisions-peers.ts";
@@ -250,9 +250,9 @@ function measureChanges(start: Model, { facts, questions }: Tenant): void {
 
 function measureSearches(model: Model, { facts, questions }: Tenant): void {
   const { now } = at(questions, 0);
-  const bySubject = timesOf((question) => [...resourcesReachedBy(model, question.subject, question)].length);
+  const bySubject = timesOf((question) => [...reachableResources(model, question.subject, question)].length);
   const byResource = (kind: "user" | "device") =>
-    timesOf((question) => [...subjectsReaching(model, kind, question.destination, question)].length);
+    timesOf((question) => [...subjectsWithAccess(model, kind, question.destination, question)].length);
   print("\n| search | p50 | longest | found, on average |\n|---|---|---|---|");
   row(`what a user with a device may reach, of ${whole(facts.resources.length)} resources`, bySubject);
   row(`who may reach a resource, of ${whole(facts.users.length)} users`, byResource("user"));

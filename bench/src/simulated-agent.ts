@@ -1,7 +1,7 @@
 /** One end of a link, as all simulated agents have it: a WebSocket that says hello, and reads messages that may come in parts. */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
-import type { Part } from "@gatehouse/contract/gateway-link/frames";
-import { PartsReader } from "@gatehouse/contract/gateway-link/message-parts";
+import type { Part } from "@gatehouse/agent-protocol/link/frames";
+import { PartsReader } from "@gatehouse/agent-protocol/link/message-parts";
 import { WebSocket } from "ws";
 
 /** Of an Ed25519 key's DER form (RFC 8410). */

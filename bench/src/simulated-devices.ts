@@ -3,17 +3,14 @@
  * answers.
  */
 import { createHash } from "node:crypto";
-import type { SignedDeviceConfiguration } from "@gatehouse/contract/device-link/device-configuration";
-import {
-  deviceConfigurationName,
-  deviceContentHash,
-  deviceSignedText,
-} from "@gatehouse/contract/device-link/device-envelope";
+import type { SignedDeviceConfiguration } from "@gatehouse/agent-protocol/device/configuration";
+import { deviceContentHash, deviceSignedText } from "@gatehouse/agent-protocol/device/envelope";
 import {
   type DeviceServerMessage,
   deviceLinkPath,
   deviceLinkSubprotocol,
-} from "@gatehouse/contract/device-link/frames";
+} from "@gatehouse/agent-protocol/device/frames";
+import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
 import type { Tokened } from "./linked-tenant.ts";
 import { SimulatedAgent } from "./simulated-agent.ts";
 
@@ -86,7 +83,7 @@ class Device extends SimulatedAgent<DeviceServerMessage> {
 
   #configured({ header, signature, content }: SignedDeviceConfiguration): void {
     const { figures } = this.#all;
-    const name = deviceConfigurationName(header, sha256);
+    const name = configurationName(header, sha256);
     const isSigned = this.isSigned(deviceSignedText(name), signature);
     if (!isSigned || header.device !== this.id || deviceContentHash(content, sha256) !== header.content) {
       figures.failures += 1;

@@ -4,22 +4,22 @@
  * own machine; and they share what they hold.
  */
 import { createHash, randomBytes } from "node:crypto";
-import type { ConfigurationEnvelope } from "@gatehouse/contract/gateway-link/configuration";
+import type { ConfigurationEnvelope } from "@gatehouse/agent-protocol/gateway/configuration";
 import {
   type ContentTree,
   contentRoot,
   contentTreeOf,
   withDifference,
-} from "@gatehouse/contract/gateway-link/content-tree";
-import { nameOf, signedText } from "@gatehouse/contract/gateway-link/envelope";
+} from "@gatehouse/agent-protocol/gateway/content-tree";
+import { signedText } from "@gatehouse/agent-protocol/gateway/envelope";
 import {
-  type ConfigurationName,
   type Difference,
   gatewayLinkPath,
   gatewayLinkSubprotocol,
   type ServerMessage,
   type Whole,
-} from "@gatehouse/contract/gateway-link/frames";
+} from "@gatehouse/agent-protocol/gateway/frames";
+import { type ConfigurationName, configurationName } from "@gatehouse/agent-protocol/link/envelope";
 import type { Tokened } from "./linked-tenant.ts";
 import { SimulatedAgent } from "./simulated-agent.ts";
 
@@ -118,7 +118,7 @@ class Gateway extends SimulatedAgent<ServerMessage> {
     const { figures, contents } = this.#all;
     const { envelope } = message;
     const { root, gateway } = envelope.header;
-    const name = nameOf(envelope.header, sha256);
+    const name = configurationName(envelope.header, sha256);
     const isSigned = this.isSigned(signedText(name), envelope.signature);
     if (message.type === "whole") figures.wholes += 1;
     else figures.differences += 1;

@@ -8,8 +8,12 @@ import { root, runTool } from "./run-tool.ts";
 
 const require = createRequire(import.meta.url);
 const config = path.join(root, ".dependency-cruiser.cjs");
+const folderConfig = path.join(root, ".dependency-cruiser-folders.cjs");
 
+const addresses = "packages/addresses/src";
 const contract = "packages/contract/src";
+const protocol = "packages/agent-protocol/src";
+const core = "packages/agent-core/src";
 const policy = "packages/policy/src";
 const server = "packages/server/src";
 const client = "packages/client/src";
@@ -20,7 +24,9 @@ const features = `${server}/features`;
 
 /** A module that breaks one rule: the rule, where the module stands, and what is wrong with it. */
 const broken: readonly (readonly [rule: string, module: string, text: string])[] = [
+  ["downward-from-addresses", `${addresses}/up.ts`, 'import "@gatehouse/contract/data";'],
   ["downward-from-contract", `${contract}/up.ts`, 'import "@gatehouse/policy/decide";'],
+  ["downward-from-agent-protocol", `${protocol}/up.ts`, 'import "@gatehouse/policy/decide";'],
   ["downward-from-policy", `${policy}/up.ts`, 'import "@gatehouse/server/platform/clock";'],
   ["downward-from-server", `${server}/platform/up.ts`, 'import "@gatehouse/cli/main";'],
   ["downward-from-cli", "packages/cli/src/up.ts", 'import "../../../bench/src/load.ts";'],
@@ -28,10 +34,12 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
   ["client-stands-alone", `${client}/library.ts`, 'import "typebox";'],
   ["client-runs-in-browsers", `${client}/file.ts`, 'import "node:fs";'],
   ["server-knows-no-client", `${server}/tasks/call.ts`, 'import "@gatehouse/client/gatehouse";'],
-  ["gateway-takes-the-contract-alone", `${gateway}/addresses.ts`, 'import "@gatehouse/policy/decide";'],
-  ["nobody-knows-the-gateway", `${server}/platform/agent.ts`, 'import "@gatehouse/gateway/agent";'],
-  ["device-shares-parts-of-the-gateway", `${device}/filters.ts`, 'import "@gatehouse/gateway/agent";'],
-  ["device-shares-parts-of-the-gateway", `${device}/server.ts`, 'import "@gatehouse/server/routes";'],
+  ["agents-share-the-core", `${gateway}/policies.ts`, 'import "@gatehouse/policy/decide";'],
+  ["agents-share-the-core", `${device}/filters.ts`, 'import "@gatehouse/gateway/agent";'],
+  ["agents-share-the-core", `${gateway}/filters.ts`, 'import "@gatehouse/device/run-device";'],
+  ["agents-share-the-core", `${core}/agent.ts`, 'import "@gatehouse/gateway/agent";'],
+  ["only-agents-use-the-core", `${server}/platform/agent.ts`, 'import "@gatehouse/gateway/agent";'],
+  ["only-agents-use-the-core", `${server}/platform/log.ts`, 'import "@gatehouse/agent-core/clock";'],
   ["only-the-command-line-knows-the-device", `${gateway}/device.ts`, 'import "@gatehouse/device/run-device";'],
   ["console-is-a-client", `${console}/app/server.ts`, 'import "@gatehouse/server/routes";'],
   ["console-is-a-client", `${console}/app/contract.ts`, 'import type {} from "@gatehouse/contract/data";'],
@@ -43,9 +51,13 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
   ["console-downward-from-records", `${console}/records/up.ts`, 'import "../pages/groups/group-fields.ts";'],
   ["console-downward-from-lists", `${console}/lists/up.ts`, 'import "../pages/groups/group-fields.ts";'],
   ["no-cycles", `${policy}/one.ts`, 'import "./two.ts";'],
-  ["policy-and-contract-are-pure", `${policy}/clock.ts`, 'import "node:fs";'],
-  ["policy-and-contract-are-pure", `${contract}/random.ts`, 'import "crypto";'],
+  ["pure-packages", `${policy}/clock.ts`, 'import "node:fs";'],
+  ["pure-packages", `${contract}/random.ts`, 'import "crypto";'],
+  ["pure-packages", `${protocol}/random.ts`, 'import "crypto";'],
+  ["pure-packages", `${addresses}/net.ts`, 'import "node:net";'],
+  ["addresses-need-nothing", `${addresses}/library.ts`, 'import "typebox";'],
   ["contract-is-data", `${contract}/library.ts`, 'import "fastify";'],
+  ["contract-is-data", `${protocol}/library.ts`, 'import "fastify";'],
   [
     "database-only-in-queries",
     `${features}/users/users.commands.ts`,
@@ -62,8 +74,8 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
     `${server}/compose.ts`,
     'import "fastify"; import "./features/users/users.api.ts";',
   ],
-  ["links-know-no-end", `${server}/links/turns.ts`, 'import "../features/users/users.api.ts";'],
-  ["links-of-a-kind-stand-apart", `${server}/device-link/device.ts`, 'import "../gateway-link/gateway.ts";'],
+  ["agent-channel-knows-no-agent-kind", `${server}/agents/channel/frame-reader.ts`, 'import "../gateways/gateway.ts";'],
+  ["agent-kinds-stand-apart", `${server}/agents/devices/device.ts`, 'import "../gateways/gateway.ts";'],
   ["features-through-their-api", `${features}/users/users.rules.ts`, 'import "../groups/groups.queries.ts";'],
   [
     "others-use-features-through-their-api",
@@ -77,16 +89,32 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
   ["resolvable", `${policy}/nowhere.ts`, 'import "./not-there.ts";'],
 ];
 
-/** The other half of the cycle, which is reported once. */
-const besides = { [`${policy}/two.ts`]: 'import type { One } from "./one.ts"; export type Two = One;' };
+/** Two folders that depend on each other, although none of their files do. */
+const knot = [`${features}/devices`, `${features}/tenants`];
+
+const besides = {
+  // The other half of the cycle of files, which is reported once.
+  [`${policy}/two.ts`]: 'import type { One } from "./one.ts"; export type Two = One;',
+  [`${features}/devices/devices.api.ts`]: 'import "../tenants/tenants.api.ts";',
+  [`${features}/tenants/tenants.api.ts`]: "",
+  [`${features}/tenants/tenants.commands.ts`]: 'import "../devices/device-token.api.ts";',
+  [`${features}/devices/device-token.api.ts`]: "",
+};
 
 /** Modules that do what they may. */
 const permitted: Readonly<Record<string, string>> = {
   [`${contract}/data.ts`]: 'import "typebox";',
   [`${policy}/decide.ts`]: 'import "@gatehouse/contract/data";',
-  [`${gateway}/agent.ts`]: 'import "@gatehouse/contract/data"; import "node:fs";',
-  [`${gateway}/clock.ts`]: "",
-  [`${device}/run-device.ts`]: 'import "@gatehouse/contract/data"; import "@gatehouse/gateway/clock";',
+  [`${addresses}/ranges.ts`]: "",
+  [`${protocol}/frames.ts`]:
+    'import "typebox"; import "@gatehouse/contract/data"; import "@gatehouse/addresses/ranges";',
+  [`${core}/clock.ts`]:
+    'import "@gatehouse/agent-protocol/frames"; import "@gatehouse/addresses/ranges"; import "node:fs";',
+  [`${gateway}/agent.ts`]:
+    'import "@gatehouse/agent-protocol/frames"; import "@gatehouse/agent-core/clock"; import "node:fs";',
+  [`${device}/run-device.ts`]:
+    'import "@gatehouse/contract/data"; import "@gatehouse/agent-core/clock"; import "./tunnel.ts";',
+  [`${device}/tunnel.ts`]: "",
   [`${policy}/decide.test.ts`]: 'import "node:fs"; import "./decide.ts";',
   [`${policy}/testing/cases.ts`]: 'import "node:fs"; import "../decide.ts";',
   [`${server}/platform/clock.ts`]: 'import "@gatehouse/policy/decide"; import "node:timers";',
@@ -99,8 +127,9 @@ const permitted: Readonly<Record<string, string>> = {
   [`${features}/groups/groups.api.ts`]: 'import "./groups.queries.ts"; import type {} from "../../http/route.ts";',
   [`${features}/groups/groups.test.ts`]:
     'import "pg"; import "../users/users.queries.ts"; import "../../testing/server.ts";',
-  [`${server}/links/link-door.ts`]: 'import "../platform/clock.ts";',
-  [`${server}/gateway-link/gateway.ts`]: 'import "../links/link-door.ts"; import "../features/users/users.api.ts";',
+  [`${server}/agents/channel/connection-gate.ts`]: 'import "../../platform/clock.ts";',
+  [`${server}/agents/gateways/gateway.ts`]:
+    'import "../channel/connection-gate.ts"; import "../../features/users/users.api.ts";',
   [`${server}/testing/server.ts`]: 'import "pg"; import "../features/users/users.queries.ts";',
   [`${server}/routes.ts`]: 'import "./features/users/users.routes.ts";',
   [`${client}/gatehouse.ts`]: 'import "openapi-fetch"; import "./errors.ts";',
@@ -119,6 +148,20 @@ const permitted: Readonly<Record<string, string>> = {
   "bench/src/load.ts": 'import "fastify"; import "pg"; import "@gatehouse/cli/main";',
 };
 
+const workspaces = [
+  "addresses",
+  "contract",
+  "agent-protocol",
+  "agent-core",
+  "policy",
+  "server",
+  "client",
+  "cli",
+  "gateway",
+  "device",
+  "console",
+];
+
 interface Violation {
   readonly from: string;
   readonly rule: { readonly name: string };
@@ -126,6 +169,7 @@ interface Violation {
 
 let folder: string;
 let violations: readonly Violation[];
+let folderViolations: readonly Violation[];
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "gatehouse-boundaries-"));
@@ -138,7 +182,7 @@ beforeAll(async () => {
   }
   await cp(path.join(root, "tsconfig.base.json"), path.join(folder, "tsconfig.base.json"));
   await mkdir(path.join(folder, "node_modules/@gatehouse"), { recursive: true });
-  for (const name of ["contract", "policy", "server", "client", "cli", "gateway", "device", "console"]) {
+  for (const name of workspaces) {
     const place = path.join(folder, "packages", name);
     await cp(path.join(root, "packages", name, "package.json"), path.join(place, "package.json"));
     await symlink(place, path.join(folder, "node_modules/@gatehouse", name));
@@ -146,12 +190,13 @@ beforeAll(async () => {
   for (const name of ["pg", "fastify", "typebox", "openapi-fetch"]) {
     await symlink(path.join(root, "node_modules", name), path.join(folder, "node_modules", name));
   }
-  violations = await cruise(folder, ["packages", "bench"]);
+  violations = await cruise(config, folder);
+  folderViolations = await cruise(folderConfig, folder);
 }, 60_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function cruise(cwd: string, places: readonly string[]): Promise<readonly Violation[]> {
-  const output = await runTool("depcruise", ["--config", config, "--output-type", "json", ...places], cwd);
+async function cruise(rules: string, cwd: string): Promise<readonly Violation[]> {
+  const output = await runTool("depcruise", ["--config", rules, "--output-type", "json", "packages", "bench"], cwd);
   return JSON.parse(output).summary.violations;
 }
 
@@ -170,4 +215,10 @@ describe("the rules of imports", () => {
     const shown = broken.map(([rule]) => rule);
     expect(rules.forbidden.map(({ name }) => name).filter((name) => !shown.includes(name))).toEqual([]);
   });
+});
+
+test("two folders that depend on each other are reported, and folders outside the cycle are not", () => {
+  const reported = folderViolations.filter(({ rule }) => rule.name === "no-folder-cycles").map(({ from }) => from);
+  expect(reported).toEqual(expect.arrayContaining(knot));
+  expect(reported).not.toContain(`${server}/platform/db`);
 });

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, vi } from "vitest";
-import { systemClock } from "../../packages/gateway/src/clock.ts";
+import { systemClock } from "../../packages/agent-core/src/clock.ts";
 import { GatewayLink } from "../../packages/gateway/src/link/gateway-link.ts";
 import { run } from "../../packages/gateway/src/run.ts";
 import { HoldingAgent } from "../end-to-end/holding-agent.ts";
@@ -52,7 +52,7 @@ export function connectGateway(url: string, token: () => Promise<string>): Deplo
     url,
     token,
     agent,
-    kept: {},
+    state: {},
     publicKey: randomBytes(32).toString("base64"),
     agentVersion: "0.1.0",
     clock: systemClock,

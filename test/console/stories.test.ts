@@ -257,7 +257,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     const { page } = visit;
     visit.expectFailures(404);
     await visit.open("/users/01a1fab8-9606-77f6-b88d-04c52b2b8fba");
-    await page.getByRole("alert").getByText("No such record").waitFor();
+    await page.getByRole("alert").getByText("The record does not exist").waitFor();
     await page.getByRole("button", { name: /^Copy request ID/ }).click();
     expect(await page.evaluate("navigator.clipboard.readText()")).toMatch(/^[\w-]{36}$/);
     await visit.leave();

@@ -104,7 +104,7 @@ export function changesSentBy({ page }: Visit): readonly string[] {
 
 /** How buttons are called that change something, or open a form. */
 const writing =
-  /^(create|invite|edit|delete|deactivate|reactivate|add|more(?! filters)|remove|move|order of|disconnect|connect|save|review|discard|revoke|replace|give|take|deliver|put|make|send)\b/i;
+  /^(create|invite|edit|delete|deactivate|reactivate|add|more(?! filters)|remove|move|reorder|disconnect|connect|save|review|discard|revoke|replace|give|take|deliver|put|make|send)\b/i;
 
 /** What is in the page that changes something, or leads to a form: for whoever may only read, nothing. */
 export async function controlsThatWrite({ page }: Visit): Promise<readonly string[]> {

@@ -7,36 +7,36 @@ import { expect, test } from "vitest";
 
 const file = fileURLToPath(new URL("../../packages/client/src/generated/api.ts", import.meta.url));
 
-test("the client's types are those of the contract; where they are not, npm run generate writes them anew", async () => {
+test("the client's types match the contract; `npm run generate` updates them", async () => {
   const types = await openapiTS(documentOfSuccess(), {
-    // What a request may leave out stays optional, whatever it means when absent.
+    // Optional request fields stay optional, even if they have a default.
     defaultNonNullable: false,
-    // Callers may hand over lists that they do not let anyone change.
+    // Callers can pass read-only lists.
     immutable: true,
   });
   await expect(COMMENT_HEADER + astToString(types) + lists()).toMatchFileSnapshot(file);
 });
 
-/** What the client knows of lists, beyond what OpenAPI can say. */
+/** Facts about lists that OpenAPI cannot express. */
 function lists(): string {
   const lists = operations.flatMap(({ path, success }) => (success.kind === "page" ? [{ path, ...success }] : []));
   const lines = (some: typeof lists) => some.map(({ path }) => `  "${path}",\n`).join("");
   const counted = lists.filter(({ list }) => !(list.sort as readonly string[]).includes("id"));
   return `
-/** Lists that are read page by page. */
+/** Paginated lists. */
 export const pagedPaths: readonly string[] = [
 ${lines(lists)}];
 
-/** Those of them whose items have no ids. */
+/** Paginated lists whose items have no ids. */
 export const countedPaths: readonly string[] = [
 ${lines(counted)}];
 
-/** \`filter[field][operator]\` compares by one of these; which ones fit a field, its description says. */
+/** Operators of \`filter[field][operator]\`. The description of each parameter lists the supported ones. */
 export type FilterOperator = ${filterOperators.map((operator) => `"${operator}"`).join(" | ")};
 `;
 }
 
-/** The OpenAPI document without the answers that are errors: all have one form, and would be two thirds of the types. */
+/** The OpenAPI document without error responses, which all have one schema and would be two thirds of the types. */
 function documentOfSuccess(): Parameters<typeof openapiTS>[0] {
   const isSuccess = ([status]: readonly [string, unknown]) => Number(status) < 400;
   const text = JSON.stringify(openApiDocument(operations), (name, value) =>

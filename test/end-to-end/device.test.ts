@@ -2,8 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { systemClock } from "@gatehouse/gateway/clock";
-import { ResolvedNames } from "@gatehouse/gateway/names/resolved-names";
+import { systemClock } from "@gatehouse/agent-core/clock";
+import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { runHere } from "../../packages/cli/src/testing/run-here.ts";
 import { DeviceFolder } from "../../packages/device/src/configuration/device-folder.ts";
@@ -80,7 +80,7 @@ test("a device is enrolled, connected, moved to another gateway, and cut off", a
     token: () => Promise.resolve(token),
     device,
     agent,
-    kept: { trust: agent.pinned, used: agent.signed },
+    state: { trust: agent.pinned, used: agent.signed },
     publicKey: await folder.publicKey(),
     agentVersion: "1",
     clock: systemClock,

@@ -1,7 +1,8 @@
 /** The agent's end of the link against a whole server: what it is given it hands to the agent, and what that says goes back. */
 import { randomBytes } from "node:crypto";
+import { formatLogLine } from "@gatehouse/agent-core/log";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { systemClock } from "../../packages/gateway/src/clock.ts";
+import { systemClock } from "../../packages/agent-core/src/clock.ts";
 import { GatewayLink } from "../../packages/gateway/src/link/gateway-link.ts";
 import { make, unique } from "../../packages/server/src/testing/operations/test-records.ts";
 import { startTestServer, type TestServer } from "../../packages/server/src/testing/test-server.ts";
@@ -41,11 +42,11 @@ test("an agent is given what it should enforce, says so, follows changes, and co
     url,
     token: async () => `${token}\n`,
     agent,
-    kept: {},
+    state: {},
     publicKey: randomBytes(32).toString("base64"),
     agentVersion: "0.1.0",
     clock: systemClock,
-    log: (message) => log.push(message),
+    log: (message, fields) => log.push(formatLogLine(message, fields)),
     random: () => 0,
   });
   links.push(link);

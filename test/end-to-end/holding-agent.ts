@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import type { SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
-import { contentRoot, contentTreeOf } from "@gatehouse/contract/gateway-link/content-tree";
-import { nameOf } from "@gatehouse/contract/gateway-link/envelope";
-import type { PeerReport } from "@gatehouse/contract/gateway-link/frames";
+import type { SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
+import { contentRoot, contentTreeOf } from "@gatehouse/agent-protocol/gateway/content-tree";
+import type { PeerReport } from "@gatehouse/agent-protocol/gateway/frames";
+import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { expect } from "vitest";
 import type { LinkedAgent } from "../../packages/gateway/src/link/gateway-link.ts";
 
@@ -18,7 +18,7 @@ export class HoldingAgent implements LinkedAgent {
 
   async applyConfiguration(given: unknown) {
     const configuration = given as SignedConfiguration; // as the link hands it over
-    const name = nameOf(configuration.envelope.header, sha256);
+    const name = configurationName(configuration.envelope.header, sha256);
     this.applied += 1;
     if (this.signingKey === undefined)
       return { state: "failed", reason: "forged", message: "nobody is trusted" } as const;

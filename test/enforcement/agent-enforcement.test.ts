@@ -1,7 +1,7 @@
 /** The agent on real packets: what a configuration allows passes, and nothing else does. Configurations come straight from the test. */
 import { mkdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { ConfigurationContent, Membership, Service } from "@gatehouse/contract/gateway-link/configuration";
+import type { ConfigurationContent, Membership, Service } from "@gatehouse/agent-protocol/gateway/configuration";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../packages/server/src/testing/until.ts";
 import {

@@ -192,7 +192,7 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
 
   test("takes no configurations of a control plane with another key", async () => {
     await world.startControlPlane();
-    await until("it sees the other key", () => world.log.includes("another signing key"), 50_000);
+    await until("it sees the other key", () => world.log.includes("server is not the pinned one"), 50_000);
     expect(await world.carriers()).toEqual(["one"]);
   });
 });

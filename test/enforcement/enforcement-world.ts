@@ -18,7 +18,7 @@ import type {
   ConfigurationContent,
   ConfigurationHeader,
   SignedConfiguration,
-} from "@gatehouse/contract/gateway-link/configuration";
+} from "@gatehouse/agent-protocol/gateway/configuration";
 import { ConfigurationSigner } from "../../packages/gateway/src/testing/configuration-signer.ts";
 import { until } from "../../packages/server/src/testing/until.ts";
 import { type Namespace, Namespaces, Prober } from "./namespaces.ts";

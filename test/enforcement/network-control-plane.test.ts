@@ -2,8 +2,9 @@
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import type { ConfigurationHeader, SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
-import { nameOf, signedText } from "@gatehouse/contract/gateway-link/envelope";
+import type { ConfigurationHeader, SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
+import { signedText } from "@gatehouse/agent-protocol/gateway/envelope";
+import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../packages/server/src/testing/until.ts";
 import type { Administrator } from "./administrator.ts";
@@ -111,7 +112,7 @@ describe.skipIf(why !== undefined)("a network whose control plane fails", () => 
     await until("staff may", isEnforced, comesBackMs);
     const opened = held();
     const frame = (await tamperer.prober.ask<string[]>("passed")).at(-1) ?? "";
-    expect(nameOfFrame(frame)).toEqual(nameOf(opened.envelope.header, sha256));
+    expect(nameOfFrame(frame)).toEqual(configurationName(opened.envelope.header, sha256));
     await administrator.enforce("PATCH", `${staff}/deactivate`);
     await until("nobody may", async () => !(await isEnforced()));
     const closed = held();
@@ -127,7 +128,9 @@ describe.skipIf(why !== undefined)("a network whose control plane fails", () => 
     const { generation } = closed.envelope.header;
     const later = { ...opened.envelope.header, generation: generation + 1, issuedAt: Date.now() };
     const { privateKey, publicKey } = generateKeyPairSync("ed25519");
-    const ownSignature = sign(null, Buffer.from(signedText(nameOf(later, sha256))), privateKey).toString("base64");
+    const ownSignature = sign(null, Buffer.from(signedText(configurationName(later, sha256))), privateKey).toString(
+      "base64",
+    );
     for (const signature of [opened.envelope.signature, closed.envelope.signature, ownSignature]) {
       const envelope = { header: later, signature };
       await refuses(JSON.stringify({ type: "whole", envelope, content: opened.content }), "forged");
@@ -163,5 +166,5 @@ describe.skipIf(why !== undefined)("a network whose control plane fails", () => 
 
 function nameOfFrame(text: string) {
   const { envelope } = JSON.parse(text) as { envelope: { header: ConfigurationHeader } };
-  return nameOf(envelope.header, sha256);
+  return configurationName(envelope.header, sha256);
 }

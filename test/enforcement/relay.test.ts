@@ -1,5 +1,5 @@
 /** A device that cannot find a gateway goes through another one, which carries its packets as they are. */
-import type { ConfigurationContent, Settings } from "@gatehouse/contract/gateway-link/configuration";
+import type { ConfigurationContent, Settings } from "@gatehouse/agent-protocol/gateway/configuration";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { until } from "../../packages/server/src/testing/until.ts";
 import { app, type Device, EnforcementWorld, type Gateway, listenPort, ports } from "./enforcement-world.ts";

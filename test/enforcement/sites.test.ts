@@ -7,7 +7,7 @@
  * Configurations are made by the policy engine of what administrators set.
  */
 
-import { contentOf } from "@gatehouse/contract/gateway-link/content-tree";
+import { contentOf } from "@gatehouse/agent-protocol/gateway/content-tree";
 import type { NetworkProtocol } from "@gatehouse/contract/records/protocol";
 import type { GatewayLink, LinkFacts } from "@gatehouse/policy/enforcement/links";
 import { TenantEnforcement } from "@gatehouse/policy/enforcement/tenant-enforcement";

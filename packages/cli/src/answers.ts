@@ -2,11 +2,12 @@
  * Whether an answer is what a command goes on with. Only the fields that commands show are looked at, so that a newer
  * Gatehouse, which answers with more, is understood too.
  */
-import type { DeviceConfiguration } from "@gatehouse/contract/device-link/device-configuration";
+
 import type { AccessTestReport } from "@gatehouse/contract/records/access-test";
 import type { ApiKey, NewApiKey } from "@gatehouse/contract/records/api-key";
 import type { Configuration, ConfigurationPlan } from "@gatehouse/contract/records/configuration";
 import type { AccessDecision, FoundAccess } from "@gatehouse/contract/records/decision";
+import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import type { PastAccess } from "@gatehouse/contract/records/past-access";
 import type { AccessPreview } from "@gatehouse/contract/records/preview";
 import type { NewTenant, Tenant } from "@gatehouse/contract/records/tenant";

@@ -1,8 +1,8 @@
-/** The form of configuration documents as a JSON Schema (draft 7), for editors. */
+/** The JSON Schema (draft 7) of configuration documents, for editors. */
 import { Configuration } from "./records/configuration.ts";
 import { componentKeyword, trimKeyword } from "./schema.ts";
 
-/** Where every installation serves it. */
+/** The path at which every server provides the schema. */
 export const configurationSchemaPath = "/schemas/configuration.json";
 
 export const configurationSchema: Readonly<Record<string, unknown>> = {
@@ -11,7 +11,7 @@ export const configurationSchema: Readonly<Record<string, unknown>> = {
   ...(withoutOwnKeywords(Configuration) as object), // an object's schema is an object
 };
 
-/** Keywords that only Gatehouse understands, strict editors complain of. */
+/** Removes Gatehouse's own keywords, which strict editors reject. */
 function withoutOwnKeywords(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutOwnKeywords);
   if (schema === null || typeof schema !== "object") return schema;

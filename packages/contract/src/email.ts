@@ -4,15 +4,28 @@ const localPart = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`
 const domainName =
   /^([\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)*[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u;
 
-/** RFC 5321, 4.1.2 and 4.5.3.1: dot-string local part of at most 64 octets, a domain name of one or more labels, 254 in all. */
+/**
+ * Returns whether the text is an e-mail address (RFC 5321, sections 4.1.2 and 4.5.3.1): a dot-string local part of at
+ * most 64 octets and a domain name of one or more labels, 254 octets in all.
+ */
 export function isEmail(text: string): boolean {
   const at = text.lastIndexOf("@");
   const local = text.slice(0, at);
   return (
     at > 0 &&
-    Buffer.byteLength(text) <= longestAddress &&
-    Buffer.byteLength(local) <= longestLocalPart &&
+    utf8Length(text) <= longestAddress &&
+    utf8Length(local) <= longestLocalPart &&
     localPart.test(local) &&
     domainName.test(text.slice(at + 1))
   );
+}
+
+/** The length of the text in UTF-8, in bytes. The contract has neither Buffer nor TextEncoder. */
+function utf8Length(text: string): number {
+  let length = 0;
+  for (const character of text) {
+    const point = character.codePointAt(0) ?? 0;
+    length += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+  }
+  return length;
 }

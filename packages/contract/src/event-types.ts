@@ -1,6 +1,6 @@
-/** What events are called: by what was changed, and how. */
+/** The types of events: a target type and a kind of change. */
 
-/** What audit entries tell of, as their `target.type`. */
+/** Values of an audit entry's `target.type`. */
 export const targetTypes = [
   "access-test",
   "address",

@@ -1,8 +1,8 @@
-/** What a paginated list lets its callers sort and filter by, as data. */
+/** Declarations of paginated lists: the fields that callers can sort and filter by. */
 import Type, { type TSchema } from "typebox";
 import { closedObject } from "./schema.ts";
 
-/** The kind of value that a field holds decides how a filter's text is read and which operators fit. */
+/** The kind of a field's values. It determines how filter values are parsed and which operators are available. */
 export type FieldKind =
   | { readonly kind: "text" }
   | { readonly kind: "uuid" }
@@ -12,16 +12,16 @@ export type FieldKind =
   | { readonly kind: "enum"; readonly values: readonly string[] };
 
 export interface ListDeclaration {
-  /** Fields that `sort` takes. Ties are broken by id; without `sort` the order is that of the ids. */
+  /** Fields that `sort` accepts. The id breaks ties; without `sort`, the list is ordered by id. */
   readonly sort: readonly string[];
-  /** Fields that `filter[field]` takes. */
+  /** Fields that `filter[field]` accepts. */
   readonly filter: Readonly<Record<string, FieldKind>>;
 }
 
 export const filterOperators = ["eq", "ne", "gt", "gte", "lt", "lte", "ilike", "in", "nin"] as const;
 export type FilterOperator = (typeof filterOperators)[number];
 
-/** The operators that make sense for a kind of field. */
+/** The operators that are available for a kind of field. */
 export function operatorsFor(field: FieldKind): readonly FilterOperator[] {
   switch (field.kind) {
     case "boolean":
@@ -37,31 +37,34 @@ export function operatorsFor(field: FieldKind): readonly FilterOperator[] {
 }
 
 export const defaultPageLimit = 10;
-export const maximumPageLimit = 100;
-/** Items that a list lets its callers skip at most. */
-export const maximumPageOffset = 1_000_000_000;
-/** Values that `in` and `nin` take at most. */
-export const maximumFilterValues = 100;
+export const maxPageLimit = 100;
+/** The most items that `offset` can skip. */
+export const maxPageOffset = 1_000_000_000;
+/** The most values of `in` and `nin`. */
+export const maxFilterValues = 100;
 
-/** Keeps the literal types of a list's declaration. */
+/** Declares a list, retaining its literal types. */
 export function list<const L extends ListDeclaration>(declaration: L): L {
   return declaration;
 }
 
-/** The wrapper that paginated lists answer with (PaginatedDto of the specification). */
+/** The schema of a page (PaginatedDto of the specification). */
 export function pageOf(item: TSchema) {
   const count = { type: "integer", minimum: 0 } as const;
   return closedObject({
     data: Type.Array(item),
-    total: Type.Unsafe<number>({ ...count, description: "Items that match, on all pages together." }),
-    page: Type.Unsafe<number>({ ...count, description: "The page's number from 0: floor(offset / limit)." }),
-    limit: Type.Unsafe<number>({ ...count, description: "Items on a page; at most 100, whatever was asked for." }),
+    total: Type.Unsafe<number>({ ...count, description: "Number of matching items on all pages." }),
+    page: Type.Unsafe<number>({ ...count, description: "The page number, from 0: floor(offset / limit)." }),
+    limit: Type.Unsafe<number>({
+      ...count,
+      description: "The most items on a page: the requested limit, but at most 100.",
+    }),
     hasNext: Type.Boolean(),
     hasPrevious: Type.Boolean(),
   });
 }
 
-/** A page of a list, as answered. */
+/** A page of a list in a response. */
 export interface Page<T> {
   readonly data: readonly T[];
   readonly total: number;

@@ -1,46 +1,49 @@
 /**
  * An operation of the API as data. Validation, authorization, serialization, the OpenAPI document and the generated
- * tests are all made from these declarations; nothing else says what the API is.
+ * tests are all derived from these declarations; no other source defines the API.
  */
 import type { Static, TSchema } from "typebox";
 import type { ErrorCode } from "./errors.ts";
 import type { ListDeclaration } from "./list.ts";
 import type { Permission } from "./permissions.ts";
 
-/** Who may call: holders of a tenant key with the permission, or the operator of the installation. */
+/** The required caller: a tenant key with the permission, or the operator of the installation. */
 export type Access = Permission | "operator";
 
 /**
- * How a path parameter is declared. A malformed `uuid` is a malformed request (400); a `string` that is no record's id
- * is simply not found (404).
+ * The kind of a path parameter. A malformed `uuid` is an invalid request (400); a `string` that is not the id of a
+ * record is simply not found (404).
  */
 export type ParameterKind = "uuid" | "string";
 
-/** A query parameter with a name of its own: one of these values, or a text up to a length; without either, a whole number. */
+/**
+ * A named query parameter: one of `values`, or a string of at most `maxLength` characters. With neither, it is an
+ * integer.
+ */
 export interface QueryParameter {
   readonly description: string;
   readonly values?: readonly string[];
   readonly maxLength?: number;
-  /** What its absence means. */
+  /** The value if the parameter is omitted. */
   readonly default?: string;
 }
 
-/** An answer of unknown length, sent as it is made. */
+/** A response of unknown length, sent while it is produced. */
 export interface StreamSuccess {
   readonly status: 200;
   readonly kind: "stream";
   readonly description: string;
   readonly mediaTypes: readonly string[];
   readonly query: Readonly<Record<string, QueryParameter>>;
-  /** Fields that `filter[field]` takes, as in a list. */
+  /** Fields that `filter[field]` accepts, as in a list. */
   readonly filter: ListDeclaration["filter"];
-  /** The answer goes on until one side ends it. */
+  /** The response continues until either side closes the connection. */
   readonly live?: true;
 }
 
-/** What a successful answer carries. `version` says whether the answer has the record's ETag. */
+/** The kind and schema of a successful response. */
 export type Success =
-  // `located`: the answer has the Location of what was made, although the path is that of another record.
+  // `located`: the response has the Location of the created record, although the path names another record.
   | { readonly status: 200 | 201; readonly kind: "record"; readonly body: TSchema; readonly located?: true }
   | { readonly status: 200 | 201; readonly kind: "records"; readonly body: TSchema }
   | {
@@ -48,49 +51,52 @@ export type Success =
       readonly kind: "page";
       readonly item: TSchema;
       readonly list: ListDeclaration;
-      /** What the list is asked for besides. */
+      /** Additional query parameters of the list. */
       readonly query?: Readonly<Record<string, QueryParameter>>;
     }
   | { readonly status: 200; readonly kind: "array"; readonly item: TSchema }
-  // What is worked out and not kept: a POST that changes nothing and has no version.
+  // A computed result that is not stored and has no version. A POST with this kind changes nothing.
   | { readonly status: 200; readonly kind: "report"; readonly body: TSchema }
   | StreamSuccess
   | { readonly status: 200 | 204; readonly kind: "empty" };
 
 export interface Operation {
-  /** Stable, in camelCase, verb first: the OpenAPI `operationId`, and the `operation` of audit entries. */
+  /** Stable, in camelCase, starting with a verb: the OpenAPI `operationId`, and the `operation` of audit entries. */
   readonly id: string;
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** With parameters in braces: `/tenants/users/{id}`. */
+  /** The path with parameters in braces, such as `/tenants/users/{id}`. */
   readonly path: `/${string}`;
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;
-  /** One entry for each brace in `path`. */
+  /** One entry for each parameter in `path`. */
   readonly parameters?: Readonly<Record<string, ParameterKind>>;
-  /** Query parameters that are true or false, each with its description; absent means false. */
+  /** Boolean query parameters with their descriptions; false if omitted. */
   readonly flags?: Readonly<Record<string, string>>;
   readonly body?: TSchema;
-  /** How long the body may be, in bytes; 1 MiB where absent. */
+  /** The largest body in bytes; 1 MiB by default. */
   readonly bodyLimitBytes?: number;
-  /** True where `If-Match` is taken although no record stands in the path: what is written is the tenant as a whole. */
+  /** The operation accepts `If-Match` although its path names no record, because it writes the whole tenant. */
   readonly conditional?: true;
   /**
-   * True where it can change who may reach what: what it does to access is stored, the answer names the audit entry in
-   * `Gatehouse-Event`, and `Gatehouse-Override-Reason` is taken.
+   * The operation can change access. Its access impact is stored, the response names the audit entry in
+   * `Gatehouse-Event`, and `Gatehouse-Override-Reason` is accepted.
    */
   readonly changesAccess?: true;
-  /** True where `Gatehouse-Override-Reason` is taken although nobody's access is changed: what is written is a test of it. */
+  /**
+   * The operation accepts `Gatehouse-Override-Reason` although it does not change access, because it writes an access
+   * test.
+   */
   readonly overridable?: true;
-  /** True where no body at all means the same as `{}`. */
+  /** An omitted body is the same as `{}`. */
   readonly bodyOptional?: true;
   readonly success: Success;
-  /** Codes beyond those that follow from the declaration itself: see `errorsOf`. */
+  /** Error codes in addition to those that follow from the rest of the declaration; see `errorsOf`. */
   readonly errors?: readonly ErrorCode[];
 }
 
-/** Declares an operation, keeping its literal types. */
+/** Declares an operation, retaining its literal types. */
 export function operation<const O extends Operation>(declaration: O): O {
   return declaration;
 }
@@ -103,45 +109,48 @@ export type ParametersOf<O extends Operation> = O extends { readonly parameters:
   ? { readonly [K in keyof P]: string }
   : Record<never, string>;
 
-/** How long a body may be where its operation says nothing, in bytes: 1 MiB (contract). */
+/** The largest body of an operation without a limit of its own, in bytes: 1 MiB. */
 export const defaultBodyLimitBytes = 1_048_576;
 
-/** How long the reason in `Gatehouse-Override-Reason` may be, in characters. */
-export const mostReasonCharacters = 500;
+/** The longest reason in `Gatehouse-Override-Reason`, in characters. */
+export const maxReasonLength = 500;
 
 /** The names of an operation's flags. */
 export type FlagsOf<O extends Operation> = O extends { readonly flags: infer F } ? keyof F & string : never;
 
-/** Whether the operation changes something. */
+/** Whether the operation changes data. */
 export function isWrite(declaration: Operation): boolean {
   return declaration.method !== "GET" && declaration.success.kind !== "report";
 }
 
-/** Whether what the operation would change can be previewed: who may reach what, in the caller's tenant. */
+/** Whether a preview can include the operation: it can change access in the caller's tenant. */
 export function isPreviewable({ changesAccess, access }: Operation): boolean {
   return changesAccess === true && access !== "operator";
 }
 
-/** Whether the operation may be refused for the sake of access tests, unless the caller says why they may be broken. */
+/** Whether the operation can be rejected because of access tests, unless the caller gives a reason to override them. */
 export function takesOverrideReason({ changesAccess, overridable }: Operation): boolean {
   return changesAccess === true || overridable === true;
 }
 
-/** Whether the operation may change what gateways enforce; then `?wait=applied` waits until they do. */
+/**
+ * Whether the operation can change what gateways enforce. If so, `?wait=applied` waits until they have applied the
+ * change.
+ */
 export function changesEnforcement({ changesAccess, access }: Operation): boolean {
   return changesAccess === true && access !== "operator";
 }
 
-/** How long `?wait=applied` waits where the query does not say, and at most, in seconds. */
+/** How long `?wait=applied` waits: the default and the maximum, in seconds. */
 export const defaultWaitSeconds = 10;
-export const longestWaitSeconds = 60;
+export const maxWaitSeconds = 60;
 
-/** Whether `If-Match` is compared with the version of what the path names, or of the tenant as a whole. */
+/** Whether the operation compares `If-Match` with the version of the record in the path, or of the whole tenant. */
 export function takesIfMatch({ method, parameters, conditional }: Operation): boolean {
   return method !== "GET" && (parameters !== undefined || conditional === true);
 }
 
-/** Every error code the operation can answer with, the common ones included, sorted. */
+/** Every error code that the operation can return, including the common ones, sorted. */
 export function errorsOf(declaration: Operation): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>(["missing_api_key", "invalid_api_key", "permission_denied"]);
   for (const code of ["invalid_parameter", "internal_error", "database_unavailable"] as const) codes.add(code);
@@ -152,7 +161,7 @@ export function errorsOf(declaration: Operation): readonly ErrorCode[] {
   if (declaration.parameters !== undefined) codes.add("not_found");
   if (takesIfMatch(declaration)) codes.add("precondition_failed");
   if (declaration.method === "POST") codes.add("idempotency_key_reused");
-  // Also where no body is declared: one that is sent is refused.
+  // Operations without a declared body also reject a body that is sent.
   if (declaration.method !== "GET") {
     for (const code of ["invalid_json", "invalid_body", "payload_too_large", "unsupported_media_type"] as const) {
       codes.add(code);

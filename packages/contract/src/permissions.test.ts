@@ -3,8 +3,8 @@ import { isWrite } from "./operation.ts";
 import { operations } from "./operations/all.ts";
 import { permissions, rolePermissions, rolesByPrivilege, roleTypes } from "./permissions.ts";
 
-/** The picture of the tables that people review: what each role may do, and what each permission is for. */
-function picture(): string {
+/** The permission tables as text, for review. */
+function permissionTables(): string {
   const width = Math.max(...permissions.map((permission) => permission.length));
   const row = (first: string, cells: readonly string[]) =>
     [first.padEnd(width), ...cells.map((cell, index) => cell.padEnd(roleTypes[index]?.length ?? 0))]
@@ -21,44 +21,44 @@ function picture(): string {
     return ["", access, ...users.map(({ id, method, path }) => `  ${id.padEnd(24)} ${method.padEnd(6)} ${path}`)];
   });
   return `${[
-    "What each role grants. Made from permissions.ts and compared with it by permissions.test.ts: to change a grant, change",
-    "the table there, run `npx vitest run packages/contract/src/permissions.test.ts -u`, and have the difference reviewed.",
+    "The permissions of each role. Generated from permissions.ts; permissions.test.ts compares the two. To change a grant, edit",
+    "the table there, run `npx vitest run packages/contract/src/permissions.test.ts -u`, and have the diff reviewed.",
     "",
     row("", roleTypes),
     ...matrix,
     "",
     `The most privileged first: ${rolesByPrivilege.join(", ")}.`,
     "",
-    "What each permission is for. gateways:token is asked for by no operation: it shows the tokens of gateways in records.",
-    "`operator` stands for the operator's key, which is of no tenant and holds none of the permissions.",
+    "The operations of each permission. No operation requires gateways:token: it reveals the tokens of gateways in records.",
+    "`operator` is the operator's key, which belongs to no tenant and has none of the permissions.",
     ...uses,
   ].join("\n")}\n`;
 }
 
 describe("roles and permissions", () => {
-  test("are as the reviewed role-permissions.txt pictures them", async () => {
-    await expect(picture()).toMatchFileSnapshot("../role-permissions.txt");
+  test("match the reviewed role-permissions.txt", async () => {
+    await expect(permissionTables()).toMatchFileSnapshot("../role-permissions.txt");
   });
 
-  test("every operation asks for a permission that exists, reading ones for reading and others for writing", () => {
+  test("every operation requires an existing permission: a read permission for reads, a write permission for writes", () => {
     for (const operation of operations) {
       const { id, access, method } = operation;
       if (access === "operator") continue;
       expect(permissions, id).toContain(access);
-      // A report changes nothing, but may be for those alone who could change what it is about.
+      // A report changes nothing, but can require the write permission of the records that it concerns.
       if (isWrite(operation) || method === "GET") expect(access, id).toMatch(method === "GET" ? /:read$/ : /:write$/);
     }
   });
 
-  test("every permission is asked for by an operation, but for the one that shows tokens", () => {
+  test("every permission except gateways:token is required by an operation", () => {
     const unused = permissions.filter((permission) => !operations.some(({ access }) => access === permission));
     expect(unused).toEqual(["gateways:token"]);
   });
 
-  test("the order of privilege names every role once, and none behind one that grants less", () => {
+  test("the privilege order lists every role once, and none after a role that grants less", () => {
     expect([...rolesByPrivilege].sort()).toEqual([...roleTypes].sort());
-    for (const [place, role] of rolesByPrivilege.entries()) {
-      for (const before of rolesByPrivilege.slice(0, place)) {
+    for (const [position, role] of rolesByPrivilege.entries()) {
+      for (const before of rolesByPrivilege.slice(0, position)) {
         const more = rolePermissions[role].filter((permission) => !rolePermissions[before].includes(permission));
         const less = rolePermissions[before].filter((permission) => !rolePermissions[role].includes(permission));
         expect(more.length > 0 && less.length === 0, `${role} grants more than ${before}`).toBe(false);
@@ -66,7 +66,7 @@ describe("roles and permissions", () => {
     }
   });
 
-  test("no role but the owner's and the administrator's changes the network, keys or roles", () => {
+  test("only the owner and administrator roles can change the network, keys or roles", () => {
     for (const role of roleTypes.filter((type) => type !== "OWNER" && type !== "ADMIN")) {
       const writes = rolePermissions[role].filter((permission) => !permission.endsWith(":read"));
       expect(writes, role).toEqual(role === "SUPPORT" ? ["users:write", "devices:write"] : []);

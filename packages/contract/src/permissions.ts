@@ -1,4 +1,4 @@
-/** What a key may do, and what each role grants. `role-permissions.txt` in the repository is the reviewed picture of it. */
+/** The permissions of API keys and roles. `role-permissions.txt` in the repository shows them for review. */
 
 const nouns = [
   "users",
@@ -19,10 +19,10 @@ const nouns = [
 
 type Noun = (typeof nouns)[number];
 
-/** One right over one kind of record in a tenant. */
+/** A permission for one kind of record in a tenant. */
 export type Permission = `${Noun}:${"read" | "write"}` | "gateways:token" | "events:read" | "decisions:read";
 
-/** Every permission there is, in the order in which documents list them. */
+/** Every permission, in the order in which documents list them. */
 export const permissions: readonly Permission[] = [
   ...nouns.flatMap((noun): Permission[] => [`${noun}:read`, `${noun}:write`]),
   "gateways:token",
@@ -30,13 +30,13 @@ export const permissions: readonly Permission[] = [
   "decisions:read",
 ];
 
-/** The types of role; each tenant has one system role of each. */
+/** The role types. Each tenant has one system role of each type. */
 export const roleTypes = ["OWNER", "ADMIN", "DEFAULT", "BASIC", "BILLING", "AUDITOR", "SUPPORT"] as const;
 export type RoleType = (typeof roleTypes)[number];
 
 /**
- * The types of role, the most privileged first: the order in which roles are shown, and the one role that stands for
- * several where only one can. No role stands behind one whose permissions it has all of, and more.
+ * The role types, the most privileged first. Roles are listed in this order, and the first of several represents them
+ * if only one can be shown. No role comes after a role whose permissions are a strict subset of its own.
  */
 export const rolesByPrivilege: readonly RoleType[] = [
   "OWNER",
@@ -48,29 +48,32 @@ export const rolesByPrivilege: readonly RoleType[] = [
   "DEFAULT",
 ];
 
-const reading = permissions.filter((permission) => permission.endsWith(":read"));
-/** Where secrets and the record of changes go is no part of the network, nor is reading all of it at once. */
-const readingAdministration: readonly Permission[] = [
+const reads = permissions.filter((permission) => permission.endsWith(":read"));
+/**
+ * Read permissions that are not part of the network: credentials, the audit record, webhooks, and the configuration as
+ * a whole.
+ */
+const administrationReads: readonly Permission[] = [
   "events:read",
   "api-keys:read",
   "configuration:read",
   "webhooks:read",
 ];
-const readingTheNetwork = reading.filter((permission) => !readingAdministration.includes(permission));
+const networkReads = reads.filter((permission) => !administrationReads.includes(permission));
 
 /**
- * The permissions that each type of role grants.
+ * The permissions of each role type.
  *
- * OWNER and ADMIN do everything; what sets the owner apart is that there is exactly one and that the role cannot be
- * assigned. SUPPORT helps people with their accounts and devices. AUDITOR reads everything and changes nothing.
- * BILLING counts seats. BASIC looks at the network. DEFAULT, which every user has, administers nothing.
+ * OWNER and ADMIN can do everything. The tenant has exactly one owner, and the OWNER role cannot be assigned. SUPPORT
+ * helps users with their accounts and devices. AUDITOR reads everything and changes nothing. BILLING counts seats.
+ * BASIC reads the network. DEFAULT, which every user has, has no permissions.
  */
 export const rolePermissions: Readonly<Record<RoleType, readonly Permission[]>> = {
   OWNER: permissions,
   ADMIN: permissions,
-  SUPPORT: [...readingTheNetwork, "users:write", "devices:write"],
-  AUDITOR: reading,
+  SUPPORT: [...networkReads, "users:write", "devices:write"],
+  AUDITOR: reads,
   BILLING: ["users:read", "devices:read", "groups:read"],
-  BASIC: readingTheNetwork,
+  BASIC: networkReads,
   DEFAULT: [],
 };

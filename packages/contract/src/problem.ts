@@ -4,17 +4,22 @@ import { errorCodes } from "./errors.ts";
 import { component, oneOf } from "./schema.ts";
 
 export const Problem = component("Problem", "An error (RFC 9457).", {
-  type: Type.String({ format: "uri-reference", description: "Stable for the code; a page that explains it." }),
+  type: Type.String({
+    format: "uri-reference",
+    description: "Stable URI of the code, at which the server documents the error.",
+  }),
   title: Type.String(),
   status: Type.Integer(),
-  detail: Type.String({ description: "What was wrong this time, with which value, and what to do." }),
-  instance: Type.String({ description: "The path that was called." }),
+  detail: Type.String({ description: "The problem with this request, including the value, and what to do." }),
+  instance: Type.String({ description: "The path of the request." }),
   code: oneOf(errorCodes),
-  requestId: Type.String({ description: "Also in the header X-Request-Id, the log and the audit entry." }),
+  requestId: Type.String({
+    description: "Id of the request, as in the header X-Request-Id, the log and the audit entry.",
+  }),
   errors: Type.Optional(
     Type.Array(
-      component("ProblemField", "One field, and what is wrong with it.", {
-        pointer: Type.String({ description: "A JSON Pointer (RFC 6901) into the body, or a parameter's name." }),
+      component("ProblemField", "A field and its problem.", {
+        pointer: Type.String({ description: "JSON Pointer (RFC 6901) into the body, or the name of a parameter." }),
         message: Type.String(),
       }),
     ),

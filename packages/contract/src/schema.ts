@@ -1,48 +1,49 @@
 /**
- * The building blocks that every record and request of the API is declared with.
+ * The building blocks of all record and request schemas.
  *
- * They stay inside what JSON Schema draft 7 (validation) and OpenAPI 3.0.3 (documentation) have in common, so that one
- * declaration serves both: enumerations are `enum`, never `anyOf` of constants; "or null" is `nullable` beside a type.
+ * They use only what JSON Schema draft 7 (validation) and OpenAPI 3.0.3 (documentation) have in common, so that one
+ * declaration serves both. Enumerations are `enum`, never `anyOf` of constants; a nullable value has `nullable` beside
+ * its type.
  */
 import Type, { type Static, type TObject, type TProperties, type TSchema, type TUnsafe } from "typebox";
 
-/** Marks a schema that the OpenAPI document lists once under `components.schemas` and refers to from everywhere else. */
+/** Marks a schema that the OpenAPI document defines once under `components.schemas` and references elsewhere. */
 export const componentKeyword = "x-component";
-/** Marks a string whose surrounding white space is taken off before its length is checked. */
+/** Marks a string that is trimmed before its length is checked. */
 export const trimKeyword = "x-trim";
 
-/** An object that refuses fields it does not declare. */
+/** An object schema that rejects undeclared fields. */
 export function closedObject<P extends TProperties>(properties: P, options: object = {}): TObject<P> {
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
 
-/** A closed object that the OpenAPI document shows under a name of its own. */
+/** A closed object that is a named component of the OpenAPI document. */
 export function component<P extends TProperties>(name: string, description: string, properties: P): TObject<P> {
   return closedObject(properties, { [componentKeyword]: name, description });
 }
 
-/** A string out of a fixed set. */
+/** A string from a fixed set. */
 export function oneOf<const V extends readonly string[]>(values: V, options: object = {}): TUnsafe<V[number]> {
   return Type.Unsafe<V[number]>({ type: "string", enum: [...values], ...options });
 }
 
-/** The schema's values, or null. */
+/** The schema's values or null. */
 export function nullable<S extends TSchema>(schema: S): TUnsafe<Static<S> | null> {
   return Type.Unsafe<Static<S> | null>({ ...schema, nullable: true });
 }
 
-/** An identifier: a UUID, version 7 where the server made it (RFC 9562). */
+/** A UUID (RFC 9562). The server generates version 7. */
 export const Uuid = Type.String({ format: "uuid" });
 
-/** A moment in ISO 8601, UTC, with milliseconds. */
+/** A time in ISO 8601, in UTC with milliseconds. */
 export const Timestamp = Type.String({ format: "date-time" });
 
-/** A list of ids without repeats, at most `maxItems` of them. */
+/** A list of at most `maxItems` unique ids. */
 export function idList(description: string, maxItems = 5000) {
   return Type.Array(Uuid, { maxItems, uniqueItems: true, description });
 }
 
-/** What an administrator calls a record: 1–120 characters once trimmed, none of them a control character. */
+/** The name of a record: 1 to 120 characters after trimming, without control characters. */
 export const Name = Type.String({
   [trimKeyword]: true,
   minLength: 1,
@@ -50,7 +51,7 @@ export const Name = Type.String({
   pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$",
 });
 
-/** Free text of at most 1,000 characters. `""` clears it. NUL cannot be stored. */
+/** Free text of at most 1,000 characters. `""` clears it. PostgreSQL cannot store NUL. */
 export const Description = Type.String({ maxLength: 1000, pattern: "^[^\\u0000]*$" });
 
 /** A short line of text, such as a version or a first name. `""` clears it. */
@@ -63,19 +64,19 @@ export function shortText(maxLength: number, description?: string) {
 }
 
 /**
- * An e-mail address in the form of RFC 5321: local part of at most 64 octets, 254 in all. Quoted local parts and address
- * literals are left out: no directory hands them out.
+ * An e-mail address (RFC 5321): a local part of at most 64 octets, 254 in all. Quoted local parts and address literals
+ * are not supported, since no directory uses them.
  */
 export const Email = Type.String({ [trimKeyword]: true, format: "email", maxLength: 254 });
 
 /**
- * A flat object of booleans, numbers and strings: user attributes, device posture. OpenAPI 3.0 cannot say what the names
- * may be, so the description does.
+ * A flat object of booleans, numbers and strings: user attributes or device posture. OpenAPI 3.0 cannot restrict
+ * property names, so the description states the restriction.
  */
 export function flatFacts(description: string) {
   return Type.Unsafe<Record<string, string | number | boolean>>({
     type: "object",
-    description: `${description} At most 64 entries; names of 1 to 64 characters, none of them a control character; strings of at most 256 characters.`,
+    description: `${description} At most 64 entries. Names have 1 to 64 characters without control characters, strings at most 256 characters.`,
     maxProperties: 64,
     propertyNames: { minLength: 1, maxLength: 64, pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$" },
     additionalProperties: {
@@ -84,18 +85,18 @@ export function flatFacts(description: string) {
   });
 }
 
-/** For how many seconds a secret that was rotated away goes on working, where the request does not say. */
+/** The default grace period of a rotated secret, in seconds. */
 export const defaultGraceSeconds = 86_400;
 
-/** How long a secret that was rotated away goes on working beside its replacement. */
+/** How long the previous secret stays valid after a rotation. */
 export const GraceSeconds = Type.Integer({
   minimum: 0,
   maximum: 2_592_000,
   default: defaultGraceSeconds,
-  description: "Seconds; a day where absent, 30 days at most.",
+  description: "Grace period in seconds; one day by default, 30 days at most.",
 });
 
-/** Fields that every stored record carries. */
+/** Fields of every stored record. */
 export const identity = {
   id: Uuid,
   createdAt: Timestamp,

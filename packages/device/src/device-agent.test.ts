@@ -2,9 +2,10 @@
 import { mkdir, mkdtemp, readdir, rm, rmdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { type Clock, systemClock } from "@gatehouse/gateway/clock";
-import { ResolvedNames } from "@gatehouse/gateway/names/resolved-names";
-import { StoppedClock } from "@gatehouse/gateway/testing/stopped-clock";
+import { type Clock, systemClock } from "@gatehouse/agent-core/clock";
+import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
+import { formatLogLine, type Log } from "@gatehouse/agent-core/log";
+import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DeviceFolder } from "./configuration/device-folder.ts";
 import { DeviceAgent } from "./device-agent.ts";
@@ -52,7 +53,7 @@ describe("a device's agent", () => {
     const publicKey = await folder.publicKey();
     const tunnel = new RememberedTunnel();
     tunnel.refusal = refusal;
-    const say = (message: string) => void log.push(message);
+    const say: Log = (message, fields) => void log.push(formatLogLine(message, fields));
     const hosts = new HostAddresses(clock, async () => ["192.0.2.9"]);
     const { device } = content;
     const agent = new DeviceAgent({ device, url, tunnel, folder, names: new ResolvedNames(), hosts, clock, log: say });
@@ -62,7 +63,7 @@ describe("a device's agent", () => {
       token: () => Promise.resolve(token),
       device,
       agent,
-      kept: { trust: agent.pinned, used: agent.signed },
+      state: { trust: agent.pinned, used: agent.signed },
       publicKey,
       agentVersion: "1",
       clock: systemClock,
@@ -248,7 +249,7 @@ describe("a device's agent", () => {
     url = await controlPlane.listen();
     const { tunnel, link } = await start({ links: false });
     link.start();
-    await vi.waitUntil(() => log.some((line) => line.includes("another signing key")), { timeout: 10_000 });
+    await vi.waitUntil(() => log.some((line) => line.includes("server is not the pinned one")), { timeout: 10_000 });
     expect(allowedIps(tunnel)).toEqual(ofExample);
   });
 
@@ -258,13 +259,15 @@ describe("a device's agent", () => {
     await vi.waitUntil(() => controlPlane.hellos.length === 2, { timeout: 10_000 });
     const { link } = await start({ links: false, token: "another" });
     link.start();
-    await vi.waitUntil(() => log.some((line) => line.includes("does not take the token")), { timeout: 10_000 });
+    await vi.waitUntil(() => log.some((line) => line.includes("control plane rejected the token")), {
+      timeout: 10_000,
+    });
   });
 
   test("ends the link where something is said that is no frame", async () => {
     await start();
     controlPlane.say({ type: "surprise" });
     await vi.waitUntil(() => controlPlane.hellos.length === 2, { timeout: 10_000 });
-    expect(log.join("\n")).toContain("no frame");
+    expect(log.join("\n")).toContain("invalid frame");
   });
 });

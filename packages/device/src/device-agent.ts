@@ -3,24 +3,18 @@
  * `applyConfiguration`; whoever sends heartbeats calls `report`.
  */
 
-import { explanations } from "@gatehouse/contract/device-link/device-agent-link";
-import type {
-  DeviceConfiguration,
-  DeviceGateway,
-  SignedDeviceConfiguration,
-} from "@gatehouse/contract/device-link/device-configuration";
-import {
-  deviceConfigurationFault,
-  deviceConfigurationName,
-  type UnreadConfiguration,
-} from "@gatehouse/contract/device-link/device-envelope";
-import type { DeviceFailureReason, DeviceHeartbeat } from "@gatehouse/contract/device-link/frames";
-import type { ConfigurationName } from "@gatehouse/contract/gateway-link/frames";
-import type { Clock } from "@gatehouse/gateway/clock";
-import { isSignedBy, sha256 } from "@gatehouse/gateway/configuration/signatures";
-import type { Log } from "@gatehouse/gateway/log";
-import type { ResolvedNames } from "@gatehouse/gateway/names/resolved-names";
-import type { LivePeer } from "@gatehouse/gateway/wireguard/wireguard-interface";
+import type { Clock } from "@gatehouse/agent-core/clock";
+import { isSignedBy, sha256 } from "@gatehouse/agent-core/crypto/signatures";
+import type { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
+import type { Log } from "@gatehouse/agent-core/log";
+import type { LivePeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
+import { explanations } from "@gatehouse/agent-protocol/device/agent-link";
+import type { SignedDeviceConfiguration } from "@gatehouse/agent-protocol/device/configuration";
+import { deviceConfigurationFault, type UnreadConfiguration } from "@gatehouse/agent-protocol/device/envelope";
+import type { DeviceFailureReason, DeviceHeartbeat } from "@gatehouse/agent-protocol/device/frames";
+import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/records/device-configuration";
 import { contentProblem, isDeviceConfiguration } from "./configuration/check-device-configuration.ts";
 import type { DeviceFolder, DeviceTrust } from "./configuration/device-folder.ts";
 import { type HostAddresses, hostAndPort } from "./host-addresses.ts";
@@ -193,8 +187,8 @@ export class DeviceAgent {
       return failed(fault, detail === undefined ? explanations[fault] : `${explanations[fault]} ${detail}`);
     }
     const configuration = { ...given, content: given.content as DeviceConfiguration }; // `hasForm` was asked
-    const name = deviceConfigurationName(given.header, sha256);
-    if (this.#used !== undefined && deviceConfigurationName(this.#used.header, sha256).hash === name.hash) {
+    const name = configurationName(given.header, sha256);
+    if (this.#used !== undefined && configurationName(this.#used.header, sha256).hash === name.hash) {
       return { state: "applied", configuration: name };
     }
     const before = this.#used;

@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import type { Clock } from "@gatehouse/gateway/clock";
+import type { Clock } from "@gatehouse/agent-core/clock";
 
 /** An answer is used for so long, in milliseconds. */
 const freshMs = 60_000;

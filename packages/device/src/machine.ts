@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { hostname, release, type } from "node:os";
 import { join } from "node:path";
-import { readIfThere } from "@gatehouse/gateway/configuration/private-file";
+import { readIfThere } from "@gatehouse/agent-core/state/private-file";
 
 export interface MachineFacts {
   readonly name: string;

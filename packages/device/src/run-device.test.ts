@@ -4,8 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { takeFolder } from "@gatehouse/gateway/configuration/running-once";
-import { ProgramFailure, type ProgramRunner } from "@gatehouse/gateway/programs/program-runner";
+import { takeFolder } from "@gatehouse/agent-core/state/running-once";
+import { ProgramFailure, type ProgramRunner } from "@gatehouse/agent-core/system/program-runner";
 import { expect, test } from "vitest";
 import { DeviceFolder } from "./configuration/device-folder.ts";
 import { runDevice } from "./run-device.ts";
@@ -27,7 +27,7 @@ const enrolled = {
   user: "ann@example.com",
   token: "none",
 };
-const common = { interfaceName: "gatehouse-dev0", log: () => undefined, agentVersion: "0.1.0" };
+const common = { interfaceName: "gatehouse-dev0", writeLog: () => undefined, agentVersion: "0.1.0" };
 
 test("a device's agent touches nothing where another one runs with its folder, or uses the machine", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-device-"));

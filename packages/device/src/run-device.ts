@@ -1,13 +1,13 @@
 /** Puts the parts of a device's agent together, and runs it. */
 import { isIP } from "node:net";
-import { type Clock, systemClock } from "@gatehouse/gateway/clock";
-import { checkRights } from "@gatehouse/gateway/configuration/private-file";
-import { takeFolder } from "@gatehouse/gateway/configuration/running-once";
-import type { Log } from "@gatehouse/gateway/log";
-import { ResolvedNames } from "@gatehouse/gateway/names/resolved-names";
-import { askUpstream, passOn } from "@gatehouse/gateway/names/upstream";
-import { type ProgramRunner, printingPrograms, systemPrograms } from "@gatehouse/gateway/programs/program-runner";
-import { WireGuardInterface } from "@gatehouse/gateway/wireguard/wireguard-interface";
+import { type Clock, systemClock } from "@gatehouse/agent-core/clock";
+import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
+import { askUpstream, passOn } from "@gatehouse/agent-core/dns/upstream";
+import { type Log, lineLog } from "@gatehouse/agent-core/log";
+import { checkRights } from "@gatehouse/agent-core/state/private-file";
+import { takeFolder } from "@gatehouse/agent-core/state/running-once";
+import { type ProgramRunner, printingPrograms, systemPrograms } from "@gatehouse/agent-core/system/program-runner";
+import { WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import { isDeviceConfiguration } from "./configuration/check-device-configuration.ts";
 import { DeviceFolder, type Enrolment } from "./configuration/device-folder.ts";
 import { DeviceAgent } from "./device-agent.ts";
@@ -32,7 +32,8 @@ export interface DeviceSettings {
   readonly stateFolder: string;
   /** Undefined: names are not answered. */
   readonly dns: DnsPlace | undefined;
-  readonly log: Log;
+  /** Writes one line of the log, with its line feed. */
+  readonly writeLog: (line: string) => void;
   readonly agentVersion: string;
   readonly programs?: ProgramRunner;
   readonly clock?: Clock;
@@ -58,9 +59,10 @@ export async function runDevice(
   settings: DeviceSettings,
   stopped: AbortSignal,
 ): Promise<void> {
-  const { log, agentVersion, clock = systemClock, programs = systemPrograms } = settings;
+  const { writeLog, agentVersion, clock = systemClock, programs = systemPrograms } = settings;
   const { interfaceName, stateFolder, dns: place } = settings;
   const { url, device } = enrolled;
+  const log = lineLog(writeLog);
   const folder = new DeviceFolder(stateFolder);
   const publicKey = await folder.publicKey();
   await checkRights(stateFolder, folder.privateKeyFile);
@@ -94,7 +96,7 @@ export async function runDevice(
       token: () => Promise.resolve(enrolled.token),
       device,
       agent,
-      kept: { trust: agent.pinned, used: agent.signed },
+      state: { trust: agent.pinned, used: agent.signed },
       publicKey,
       agentVersion,
       clock,

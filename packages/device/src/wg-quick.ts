@@ -1,4 +1,4 @@
-import type { DeviceConfiguration } from "@gatehouse/contract/device-link/device-configuration";
+import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import { everything } from "./tunnel/wanted-tunnel.ts";
 
 export interface WgQuickOptions {

@@ -3,21 +3,21 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
+import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
 import type {
   ConfigurationContent,
   ConfigurationHeader,
   Membership,
-} from "@gatehouse/contract/gateway-link/configuration";
+} from "@gatehouse/agent-protocol/gateway/configuration";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Agent } from "./agent.ts";
 import { StateFolder } from "./configuration/state-folder.ts";
 import { closedTable } from "./enforcement/traffic-rules.ts";
 import { EndpointHosts } from "./names/endpoint-hosts.ts";
-import { ResolvedNames } from "./names/resolved-names.ts";
 import { ConfigurationSigner } from "./testing/configuration-signer.ts";
 import { exampleConfiguration } from "./testing/example-configuration.ts";
 import { RememberedKernel } from "./testing/remembered-kernel.ts";
-import { StoppedClock } from "./testing/stopped-clock.ts";
 
 const gateway = randomUUID();
 const device = "100.64.0.1";

@@ -2,9 +2,14 @@
  * The agent: holds the configuration that is enforced, and keeps the kernel as it says. Whoever brings configurations, the link or a
  * person, calls `applyConfiguration`; whoever sends heartbeats calls `report`.
  */
-import type { ConfigurationContent, SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
-import type { ConfigurationName, FailureReason, PeerReport } from "@gatehouse/contract/gateway-link/frames";
-import type { Clock } from "./clock.ts";
+
+import type { Clock } from "@gatehouse/agent-core/clock";
+import type { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
+import type { Log } from "@gatehouse/agent-core/log";
+import type { WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-interface";
+import type { ConfigurationContent, SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
+import type { FailureReason, PeerReport } from "@gatehouse/agent-protocol/gateway/frames";
+import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { checkForm } from "./configuration/check-content.ts";
 import type { StateFolder } from "./configuration/state-folder.ts";
 import { nameOf, refusalOf, type Trust } from "./configuration/verify-configuration.ts";
@@ -12,11 +17,8 @@ import type { Kernel } from "./enforcement/kernel.ts";
 import type { NftState } from "./enforcement/nft-state.ts";
 import { nextChangeAt } from "./enforcement/time-windows.ts";
 import { type Carriage, closedTable, type PolicyPart, policyPart, withNames } from "./enforcement/traffic-rules.ts";
-import type { Log } from "./log.ts";
 import type { EndpointHosts } from "./names/endpoint-hosts.ts";
-import type { ResolvedNames } from "./names/resolved-names.ts";
 import { loadOfMachine, peerReports } from "./reports/reports.ts";
-import type { WireGuardInterface } from "./wireguard/wireguard-interface.ts";
 
 /** What became of a configuration. After `failed`, what was enforced before still is. */
 export type Outcome =

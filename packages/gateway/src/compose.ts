@@ -1,15 +1,16 @@
 /** Puts the parts of an agent together. */
+
+import { systemClock } from "@gatehouse/agent-core/clock";
+import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
+import { askUpstream } from "@gatehouse/agent-core/dns/upstream";
+import type { Log } from "@gatehouse/agent-core/log";
+import { type ProgramRunner, systemPrograms } from "@gatehouse/agent-core/system/program-runner";
+import { WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import { Agent } from "./agent.ts";
-import { systemClock } from "./clock.ts";
 import { StateFolder } from "./configuration/state-folder.ts";
 import { Kernel } from "./enforcement/kernel.ts";
-import type { Log } from "./log.ts";
 import { DnsServer } from "./names/dns-server.ts";
 import { EndpointFollower, EndpointHosts } from "./names/endpoint-hosts.ts";
-import { ResolvedNames } from "./names/resolved-names.ts";
-import { askUpstream } from "./names/upstream.ts";
-import { type ProgramRunner, systemPrograms } from "./programs/program-runner.ts";
-import { WireGuardInterface } from "./wireguard/wireguard-interface.ts";
 
 export interface AgentSettings {
   /** Of the WireGuard interface, as `interfaceNamePattern` has it. */

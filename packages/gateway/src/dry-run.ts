@@ -1,9 +1,9 @@
-import type { SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
+import { printingPrograms } from "@gatehouse/agent-core/system/program-runner";
+import { WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-interface";
+import type { SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
 import { Kernel } from "./enforcement/kernel.ts";
 import { type Carriage, policyPart, withNames } from "./enforcement/traffic-rules.ts";
 import { EndpointHosts } from "./names/endpoint-hosts.ts";
-import { printingPrograms } from "./programs/program-runner.ts";
-import { WireGuardInterface } from "./wireguard/wireguard-interface.ts";
 
 /** Writes what would be run on a machine that has nothing yet. Signatures are not asked for: nothing is done. */
 export async function dryRun(

@@ -1,15 +1,15 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { systemClock } from "./clock.ts";
+import { systemClock } from "@gatehouse/agent-core/clock";
+import { isSigningKey } from "@gatehouse/agent-core/crypto/signatures";
+import { standardErrorLog } from "@gatehouse/agent-core/log";
+import { checkRights } from "@gatehouse/agent-core/state/private-file";
+import { takeFolder } from "@gatehouse/agent-core/state/running-once";
 import { type ComposedAgent, composeAgent, interfaceNamePattern } from "./compose.ts";
 import { checkForm } from "./configuration/check-content.ts";
-import { checkRights } from "./configuration/private-file.ts";
-import { takeFolder } from "./configuration/running-once.ts";
-import { isSigningKey } from "./configuration/signatures.ts";
 import { dryRun } from "./dry-run.ts";
 import { GatewayLink } from "./link/gateway-link.ts";
-import { standardErrorLog } from "./log.ts";
 
 export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const;
 
@@ -103,7 +103,7 @@ async function openLink({ agent, folder }: ComposedAgent, url: string, tokenFile
     url,
     token: () => readFile(tokenFile, "utf8"),
     agent,
-    kept: { signingKey: trust?.signingKey, configuration },
+    state: { trust, configuration },
     publicKey: await folder.publicKey(),
     agentVersion,
     clock: systemClock,

@@ -1,8 +1,11 @@
 /** Puts the parts of a server together over a database that is there and migrated. */
-import { deviceLinkPath, deviceLinkSubprotocol } from "@gatehouse/contract/device-link/frames";
-import { gatewayLinkPath, gatewayLinkSubprotocol } from "@gatehouse/contract/gateway-link/frames";
+import { deviceLinkPath, deviceLinkSubprotocol } from "@gatehouse/agent-protocol/device/frames";
+import { gatewayLinkPath, gatewayLinkSubprotocol } from "@gatehouse/agent-protocol/gateway/frames";
 import type { FastifyInstance } from "fastify";
-import { DeviceLinks } from "./device-link/device-links.ts";
+import type { LinkLimits } from "./agents/channel/connection-gate.ts";
+import { DeviceLinks } from "./agents/devices/device-links.ts";
+import { GatewayLinks } from "./agents/gateways/gateway-links.ts";
+import { DeviceSources } from "./agents/sources/device-sources.ts";
 import { Ledger, ModelStore } from "./features/access/access.api.ts";
 import { accessTestGuard } from "./features/access-tests/access-tests.api.ts";
 import { ApiKeyAuthenticator } from "./features/api-keys/api-keys.api.ts";
@@ -15,12 +18,9 @@ import {
   setUpInstallation,
 } from "./features/tenants/tenants.api.ts";
 import { deliverWebhooks, type WebhookDeliverySettings } from "./features/webhooks/webhooks.api.ts";
-import { GatewayLinks } from "./gateway-link/gateway-links.ts";
 import { createApp } from "./http/app.ts";
 import type { LinkSocket } from "./http/link-sockets.ts";
 import type { RateLimit } from "./http/rate-limits.ts";
-import { DeviceSources } from "./links/device-sources.ts";
-import type { LinkLimits } from "./links/link-door.ts";
 import { type EventStreamLimits, EventStreams, eventStreamLimits } from "./platform/audit/event-streams.ts";
 import { signCheckpoints } from "./platform/audit/sign-checkpoints.ts";
 import { AuditSigner } from "./platform/audit/signatures.ts";
@@ -42,6 +42,7 @@ import type { Metrics } from "./platform/telemetry/metrics.ts";
 import type { Tracing } from "./platform/telemetry/tracing.ts";
 import { currentGeneration } from "./platform/tenancy/generation.queries.ts";
 import { GenerationReader } from "./platform/tenancy/generation-reader.ts";
+import { recordReferences } from "./record-references.ts";
 import { routes } from "./routes.ts";
 import { pruneRecords } from "./tasks/prune-records.ts";
 import { Reconciler, type ReconcilerOptions } from "./tasks/reconciler.ts";
@@ -174,6 +175,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     generations,
     models,
     ledger: new Ledger({ models, clock, guard: accessTestGuard }),
+    references: recordReferences,
     secrets: {
       replies: createSecretBox(options.masterKey, "idempotent-reply"),
       gatewayTokens: createSecretBox(options.masterKey, "gateway-token"),
@@ -259,7 +261,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     { name: "gateway-loads", intervalMs: minuteMs / 2, run: () => models.refreshLoads() },
     { name: "gateway-links", intervalMs: options.gatewayLinks?.tickMs ?? 1_000, run: async () => links.tick() },
     { name: "device-links", intervalMs: options.deviceLinks?.tickMs ?? 1_000, run: async () => deviceLinks.tick() },
-    { name: "device-sources", intervalMs: 1_000, run: () => sources.look() },
+    { name: "device-sources", intervalMs: 1_000, run: () => sources.poll() },
     ...(options.gatewayLinks?.watch === false
       ? []
       : [{ name: "gateway-silence", intervalMs: 2_000, run: () => links.noticeSilence() }]),

@@ -1,8 +1,8 @@
 /** The kinds of value that settings have: how each is read from text, and in words what is wrong with a text. */
 import { isIP } from "node:net";
 import { resolve } from "node:path";
+import { parseIpRange } from "@gatehouse/addresses/ip-ranges";
 import { isEmail } from "@gatehouse/contract/email";
-import { parseIpRange } from "@gatehouse/policy/addresses/ip-ranges";
 import { isDatabaseUrl } from "./platform/db/database-url.ts";
 import { parseMasterKey } from "./platform/secrets/master-key.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Every setting of the server, once: its flag, its environment variable, its key in the file, its form and its default
- * all come from this table.
+ * The settings of the server. Flags, environment variables, keys of the settings file, help and docs/configuration.md
+ * are derived from this table.
  */
 import { readFileSync } from "node:fs";
 import {
@@ -23,9 +23,9 @@ import { nearestName } from "./platform/nearest-name.ts";
 interface Setting<T> {
   readonly kind: ValueKind<T>;
   readonly description: string;
-  /** Undefined where there is none. */
+  /** Undefined if the setting is optional. */
   readonly default: T;
-  /** Given as a flag, a secret can be read in the machine's list of processes. */
+  /** Secrets should not be given as flags, because flags show in the process list. */
   readonly secret: boolean;
 }
 
@@ -44,64 +44,77 @@ function secret<T>(kind: ValueKind<T>, description: string): Setting<T | undefin
 }
 
 export const settings = {
-  host: setting(listenHost, "127.0.0.1", "Address to listen on; 0.0.0.0 or :: for every interface."),
-  port: setting(wholeNumber("number", 0, 65_535), "8080", "TCP port to listen on; 0 for any free one."),
-  dataDir: setting(folder, "./gatehouse-data", "Folder of the master key and of the embedded PostgreSQL."),
-  databaseUrl: secret(databaseUrl, "PostgreSQL 15 or newer to use instead of the embedded one."),
-  databasePoolSize: setting(wholeNumber("number", 2, 500), "10", "Connections to the database at most."),
+  host: setting(listenHost, "127.0.0.1", "Address to listen on. Use 0.0.0.0 or :: for all interfaces."),
+  port: setting(wholeNumber("number", 0, 65_535), "8080", "TCP port to listen on. 0 selects a free port."),
+  dataDir: setting(folder, "./gatehouse-data", "Folder for the master key and the embedded PostgreSQL."),
+  databaseUrl: secret(databaseUrl, "URL of a PostgreSQL 15 or newer to use instead of the embedded one."),
+  databasePoolSize: setting(wholeNumber("number", 2, 500), "10", "Maximum number of database connections, 2 to 500."),
   masterKey: secret(
     masterKey,
-    "32 bytes in base64 that encrypt stored secrets. Made in the data folder where absent; needed with a database URL.",
+    "32 bytes in base64 that encrypt stored secrets. Required with a database URL; otherwise created in the data folder.",
   ),
-  operatorKey: secret(accessKey, "The operator's key, in place of the one made at the first start."),
-  bootstrapApiKey: secret(accessKey, "On an empty database, the value of the first tenant's API key."),
-  bootstrapTenantName: setting(nameOfRecord, "First tenant", "On an empty database, the first tenant's name."),
-  bootstrapOwnerEmail: setting(emailAddress, "owner@example.com", "On an empty database, the first tenant's owner."),
-  trustedProxies: optional(addressRanges, "Addresses and CIDRs of proxies whose X-Forwarded-For is believed."),
+  operatorKey: secret(
+    accessKey,
+    "Operator key, 32 to 200 printable characters. By default, the first start generates one.",
+  ),
+  bootstrapApiKey: secret(
+    accessKey,
+    "API key of the first tenant of an empty database. By default, the first start generates one.",
+  ),
+  bootstrapTenantName: setting(nameOfRecord, "First tenant", "Name of the first tenant of an empty database."),
+  bootstrapOwnerEmail: setting(
+    emailAddress,
+    "owner@example.com",
+    "Email address of the first tenant's owner on an empty database.",
+  ),
+  trustedProxies: optional(
+    addressRanges,
+    "IP addresses and CIDR blocks of proxies whose X-Forwarded-For header is trusted.",
+  ),
   rateLimitPerMinute: setting(
     wholeNumber("number", 0, 100_000_000),
     "6000",
-    "Requests that each key may make in a minute; 0 for any number.",
+    "Maximum number of requests per key and minute. 0 disables the limit.",
   ),
   authFailureLimit: setting(
     wholeNumber("number", 0, 100_000_000),
     "300",
-    "Failed authentications from one address in 5 minutes, after which it is refused; 0 for any number.",
+    "Failed authentications allowed per address in 5 minutes. 0 disables the limit.",
   ),
-  rateLimitShared: setting(yesOrNo, "false", "Count for both limits over all replicas, by way of the database."),
+  rateLimitShared: setting(yesOrNo, "false", "Apply both rate limits across all replicas, through the database."),
   metricsPort: optional(
     wholeNumber("number", 0, 65_535),
-    "TCP port for GET /metrics; 0 for any free one. Off where absent.",
+    "TCP port for GET /metrics. 0 selects a free port. Metrics are off by default.",
   ),
   metricsHost: setting(
     listenHost,
     "127.0.0.1",
-    "Address to serve the metrics on; they are for Prometheus, not for everybody.",
+    "Address on which metrics are served. Metrics require no key, so do not expose them.",
   ),
   auditCheckpointSeconds: setting(
     wholeNumber("seconds", 1, 86_400),
     "60",
-    "How often the heads of the audit records are signed, in seconds.",
+    "Interval at which the audit records are signed, in seconds.",
   ),
   auditRetentionDays: optional(
     wholeNumber("days", 1, 36_500),
-    "For how many days audit entries are kept; for ever where absent.",
+    "Days to retain audit entries and the history of access. By default, they are never deleted.",
   ),
   webhookAllowedNetworks: optional(
     addressRanges,
-    "Addresses and CIDRs that webhooks may lead to besides the internet, also without TLS.",
+    "IP addresses and CIDR blocks outside the public internet that webhooks may connect to, also without TLS.",
   ),
   webhookDisableAfterDays: setting(
     wholeNumber("days", 1, 365),
     "3",
-    "Days of nothing but failed attempts after which a webhook is disabled.",
+    "Days of failed attempts after which a webhook is disabled.",
   ),
   gatewayDrainSeconds: setting(
     wholeNumber("seconds", 0, 86_400),
     "300",
-    "How long connections that run may finish once their gateway is in maintenance, in seconds; the same on every replica.",
+    "Time that existing connections have to finish at a gateway in maintenance, in seconds. Must be equal on all replicas.",
   ),
-  logLevel: setting(oneOfThese("level", logLevels), "info", `How much is logged: ${logLevels.join(", ")}.`),
+  logLevel: setting(oneOfThese("level", logLevels), "info", `Log level: ${logLevels.join(", ")}.`),
   demo: setting(yesOrNo, "false", "Fill the first tenant with example records, once."),
 };
 
@@ -112,13 +125,13 @@ export type Config = {
   readonly [N in SettingName]: (typeof settings)[N] extends Setting<infer T> ? T : never;
 };
 
-// Object.keys forgets which keys these are.
+// Object.keys returns string[].
 export const settingNames = Object.keys(settings) as readonly SettingName[];
 
-/** The key of the file's own path, which is no setting in the file. */
+/** Name of the flag and variable with the path of the settings file; not valid inside the file. */
 const fileName = "config";
 
-/** Variables that begin alike and are read by the client commands, not by the server. */
+/** Variables with the same prefix that client commands read, not the server. */
 const otherVariables = ["GATEHOUSE_URL", "GATEHOUSE_API_KEY"];
 const testVariables = "GATEHOUSE_TEST_";
 
@@ -132,7 +145,7 @@ export function flagOf(name: string): string {
   return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** Settings that are unknown or wrong. Each problem is a sentence that names one, and holds no secret. */
+/** Unknown or invalid settings. Each problem is a sentence that names one setting and contains no secret. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -144,21 +157,22 @@ export class ConfigError extends Error {
 }
 
 export interface ConfigSources {
-  /** Flags by the names of their settings, and `config`; a switch is "true". */
+  /** Flags by setting name, and `config`. A switch has the value "true". */
   readonly flags: Readonly<Record<string, string | undefined>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** A value, and what a person calls the place it is from. */
+/** A value, with a description of its source for messages. */
 interface Given {
   readonly text: string;
   readonly place: string;
 }
 
 /**
- * Reads the settings: flags before environment before file before defaults. An empty environment variable is none.
+ * Reads the settings. Flags take precedence over the environment, the settings file and the defaults, in this order.
+ * Empty environment variables are ignored.
  *
- * @throws ConfigError with everything that is wrong
+ * @throws ConfigError with all problems
  */
 export function readConfig({ flags, environment }: ConfigSources): Config {
   const problems: string[] = unknownVariables(environment);
@@ -176,7 +190,7 @@ export function readConfig({ flags, environment }: ConfigSources): Config {
     problems.push(`${variableOf("bootstrapApiKey")} must be another key than ${variableOf("operatorKey")}.`);
   }
   if (problems.length > 0) throw new ConfigError(problems);
-  return config as Config; // the loop has read every setting by its own kind
+  return config as Config; // the loop has read every setting by its kind
 }
 
 function flagGiven(name: SettingName, text: string | undefined): Given | undefined {
@@ -211,7 +225,7 @@ function notASetting(place: string, name: string, known: readonly string[]): str
   return `${place} is not a setting. ${remedy}`;
 }
 
-/** The settings of a JSON file, by name. What is wrong with it is added to the problems. */
+/** Settings of a JSON file, by name. Appends problems with the file to `problems`. */
 function readSettingsFile(path: string | undefined, problems: string[]): ReadonlyMap<string, Given> {
   const found = new Map<string, Given>();
   if (path === undefined) return found;
@@ -219,7 +233,7 @@ function readSettingsFile(path: string | undefined, problems: string[]): Readonl
   try {
     content = JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
-    // What the parser says quotes the text, which may be a secret.
+    // The parser's message quotes the text, which may contain a secret.
     const reason =
       error instanceof SyntaxError ? "it is not JSON" : error instanceof Error ? error.message : String(error);
     problems.push(`The settings file ${path} cannot be read: ${reason}.`);

@@ -6,6 +6,7 @@ import { admissionRuleRoutes } from "./features/admission-rules/admission-rules.
 import { apiKeyRoutes } from "./features/api-keys/api-keys.routes.ts";
 import { configurationRoutes } from "./features/configuration/configuration.routes.ts";
 import { deviceRoutes } from "./features/devices/devices.routes.ts";
+import { enrolmentRoutes } from "./features/enrolment/enrolment.routes.ts";
 import { eventRoutes } from "./features/events/events.routes.ts";
 import { gatewayRoutes } from "./features/gateways/gateways.routes.ts";
 import { groupRoutes } from "./features/groups/groups.routes.ts";
@@ -26,6 +27,7 @@ export const routes: readonly Route[] = [
   ...groupRoutes,
   ...roleRoutes,
   ...deviceRoutes,
+  ...enrolmentRoutes,
   ...gatewayRoutes,
   ...resourceRoutes,
   ...addressRoutes,

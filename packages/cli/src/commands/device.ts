@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { DeviceConfiguration } from "@gatehouse/contract/device-link/device-configuration";
+import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import type { DeviceFolder, Enrolment } from "@gatehouse/device/configuration/device-folder";
 import { deviceInterfacePattern, machineFacts, runObstacle } from "@gatehouse/device/machine";
 import { type Command, InvalidArgumentError } from "commander";
@@ -171,8 +171,7 @@ async function runThisDevice(options: RunOptions): Promise<void> {
   }
   const obstacle = await runObstacle();
   if (obstacle !== undefined) throw new CommandFailure(obstacle);
-  const log = (message: string) => writeError(`${message.replace(/[^\x20-\x7e]+/g, " ")}\n`);
-  await runDevice(enrolled, { ...settings, dns, log, agentVersion }, untilStopped());
+  await runDevice(enrolled, { ...settings, dns, writeLog: writeError, agentVersion }, untilStopped());
 }
 
 function enrolmentIn(folder: DeviceFolder): Promise<Enrolment | undefined> {

@@ -1,5 +1,5 @@
 /** `--wait`: a command that changes access ends when gateways enforce the change, or says which do not. */
-import { longestWaitSeconds } from "@gatehouse/contract/operation";
+import { maxWaitSeconds } from "@gatehouse/contract/operation";
 import { type SyncState, syncStates } from "@gatehouse/contract/records/gateway-sync";
 import { InvalidArgumentError, Option } from "commander";
 import type { ApiClient } from "../api-client.ts";
@@ -24,11 +24,11 @@ export interface Enforcement {
 export function waitOption(): Option {
   return new Option(
     "--wait [seconds]",
-    `Wait until gateways enforce it, as --wait=30: ${longestWaitSeconds} seconds at most, 10 where it does not say.`,
+    `Wait until gateways enforce it, as --wait=30: ${maxWaitSeconds} seconds at most, 10 where it does not say.`,
   ).argParser((text) => {
     const seconds = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
-    if (seconds >= 1 && seconds <= longestWaitSeconds) return seconds;
-    throw new InvalidArgumentError(`Write --wait, or --wait=SECONDS with a number from 1 to ${longestWaitSeconds}.`);
+    if (seconds >= 1 && seconds <= maxWaitSeconds) return seconds;
+    throw new InvalidArgumentError(`Write --wait, or --wait=SECONDS with a number from 1 to ${maxWaitSeconds}.`);
   });
 }
 

@@ -19,7 +19,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Create a policy
-         * @description It goes last among the policies of its type, before the default one.
+         * @description The policy is added last among the policies of its type, before the default policy.
          *
          *     Needs a key with the permission `policies:write`.
          */
@@ -53,7 +53,7 @@ export interface paths {
         readonly head?: never;
         /**
          * Update a policy
-         * @description Absent fields stay as they are; lists that are given replace the old ones. The type cannot be changed.
+         * @description Omitted fields stay unchanged; lists are replaced as a whole. The type cannot be changed.
          *
          *     Needs a key with the permission `policies:write`.
          */
@@ -74,8 +74,8 @@ export interface paths {
         readonly options?: never;
         readonly head?: never;
         /**
-         * Leave a policy out of evaluation
-         * @description Idempotent. An inactive policy is skipped and does not hold resources.
+         * Deactivate a policy
+         * @description An inactive policy is not evaluated and does not prevent deleting its resources. Idempotent.
          *
          *     Needs a key with the permission `policies:write`.
          */
@@ -92,7 +92,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Take a policy back into evaluation
+         * Reactivate a policy
          * @description Needs a key with the permission `policies:write`.
          */
         readonly post: operations["reactivatePolicy"];
@@ -112,8 +112,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Put the policies of a type into an order
-         * @description Takes the complete list of the type; the default policy may be left out, or stand last.
+         * Reorder the policies of a type
+         * @description Requires the complete list of policies of the type. The default policy is either last or omitted.
          *
          *     Needs a key with the permission `policies:write`.
          */
@@ -134,8 +134,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * See what changes would do to access
-         * @description Answers who would gain and who would lose access to what, and which access tests would be broken, if these requests were sent one after the other. They are held against the same rules and rights as if they were, and the first that would be refused is answered as its refusal, with `/changes/…` as pointer. Nothing is stored. A request cannot name what an earlier one would create, as that has no id yet; applying a configuration can. Circumstances that `context` does not give are left open: access then is never, sometimes, or always.
+         * Preview the access impact of changes
+         * @description Returns who would gain and lose access, and which access tests would fail, if these requests were sent one after another. The requests are subject to the same rules and permissions as real ones. The first request that would be rejected determines the error response, with a pointer into `/changes`. Nothing is stored. A request cannot refer to a record that an earlier request would create, because the record has no id yet; applying a configuration can. Circumstances that `context` omits are left open, so that access is never, sometimes or always allowed.
          *
          *     Needs a key with the permission `decisions:read`.
          */
@@ -156,8 +156,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Decide one request for access
-         * @description Access Evaluation API of OpenID AuthZEN Authorization API 1.0. A denial is an answer too: 200, with `decision` false and the reason.
+         * Evaluate one access request
+         * @description Access Evaluation API of OpenID AuthZEN Authorization API 1.0. A denial also has status 200, with `decision` false and a reason.
          *
          *     Needs a key with the permission `decisions:read`.
          */
@@ -178,8 +178,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Decide many requests for access
-         * @description Access Evaluations API of OpenID AuthZEN Authorization API 1.0. What stands beside `evaluations` is what an evaluation has that does not say otherwise. Without evaluations, it decides one request as the other operation does. At most 1000 at a time, of which 10 may be explained. All are decided by the same state of the tenant.
+         * Evaluate a batch of access requests
+         * @description Access Evaluations API of OpenID AuthZEN Authorization API 1.0. Fields beside `evaluations` are defaults for every evaluation. Without `evaluations`, the response is a single decision. A batch can have at most 1000 evaluations, of which 10 can be explained. All are decided by the same state of the tenant.
          *
          *     Needs a key with the permission `decisions:read`.
          */
@@ -200,8 +200,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Find who may reach something
-         * @description Subject Search API of OpenID AuthZEN Authorization API 1.0. Ordered by id.
+         * Search for subjects that can access a resource
+         * @description Subject Search API of OpenID AuthZEN Authorization API 1.0. Results are ordered by id.
          *
          *     Needs a key with the permission `decisions:read`.
          */
@@ -222,8 +222,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Find what somebody may reach
-         * @description Resource Search API of OpenID AuthZEN Authorization API 1.0. Ordered by id.
+         * Search for resources that a subject can access
+         * @description Resource Search API of OpenID AuthZEN Authorization API 1.0. Results are ordered by id.
          *
          *     Needs a key with the permission `decisions:read`.
          */
@@ -244,8 +244,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Find what somebody may do with something
-         * @description Action Search API of OpenID AuthZEN Authorization API 1.0: `connect`, or nothing.
+         * Search for actions that a subject can perform on a resource
+         * @description Action Search API of OpenID AuthZEN Authorization API 1.0. The result is `connect` or empty.
          *
          *     Needs a key with the permission `decisions:read`.
          */
@@ -264,8 +264,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List what could be reached at a moment
-         * @description Decided from the tenant as it was then, for that time: by a user without a device and with each of theirs, by a device, or by everybody to a resource. At least one of `user`, `device` and `resource` has to be given. Ordered by user, device and resource. Who reads more than a page names the moment.
+         * List access at a point in time
+         * @description Evaluates the tenant's records as they were at that time. The results are the resources that a user (with and without each device) or a device could reach, or everyone who could reach a resource. At least one of `user`, `device` and `resource` is required. Results are ordered by user, device and resource. To read more than one page, set `at`.
          *
          *     Needs a key with the permission `decisions:read`.
          */
@@ -286,8 +286,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Find resources that nobody reaches, and policies that never decide
-         * @description Worked out from the tenant as it is now. What is found is certain; there may be more, where it takes several policies together. Resources of type INTERNET and default policies are not looked at.
+         * Find unreachable resources and policies without effect
+         * @description Evaluates the tenant's current records. Every finding is certain, but the list can be incomplete if the cause is a combination of several policies. Resources of type INTERNET and default policies are not examined.
          *
          *     Needs a key with the permission `decisions:read`.
          */
@@ -315,7 +315,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Create an access test
-         * @description Says what should be so, such as that contractors can never reach a resource. At most 1,000 in a tenant. What a test names may be deleted later: it then asks nothing. One that is `enforced` has to hold.
+         * @description States an expectation, for example that contractors can never reach a resource. A tenant can have at most 1,000 tests. If a record that the test refers to is deleted later, the test checks nothing. An `enforced` test must pass when it is created.
          *
          *     Needs a key with the permission `access-tests:write`.
          */
@@ -340,7 +340,7 @@ export interface paths {
         readonly get: operations["readAccessTest"];
         /**
          * Update an access test
-         * @description Absent fields stay as they are; what is given replaces the whole of it, so that `{}` as `context` leaves all circumstances open. `""` clears the description.
+         * @description Omitted fields stay unchanged; a field that is present is replaced as a whole, so that `{}` as `context` leaves all circumstances open. `""` clears the description.
          *
          *     Needs a key with the permission `access-tests:write`.
          */
@@ -366,8 +366,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * See how access tests stand
-         * @description Of all tests; of those in `ids`, in that order; or of one in `test` that is not stored. Takes a key that also holds `decisions:read`. Stores nothing; broken tests are reported with 200: the check itself succeeded.
+         * Check access tests
+         * @description Checks all tests, the tests in `ids` in that order, or a `test` that is not stored. Requires a key that also holds `decisions:read`. Stores nothing. Failing tests are reported with status 200, because the check itself succeeded.
          *
          *     Needs a key with the permission `access-tests:read`.
          */
@@ -392,8 +392,8 @@ export interface paths {
         readonly get: operations["listUsers"];
         readonly put?: never;
         /**
-         * Invite one user, or up to 100 at once
-         * @description An array is all or nothing, and is answered with an array in the same order.
+         * Invite one user or up to 100 users
+         * @description An array is created in one transaction, and the response is an array in the same order.
          *
          *     Needs a key with the permission `users:write`.
          */
@@ -418,7 +418,7 @@ export interface paths {
         readonly get: operations["readUser"];
         /**
          * Update a user's profile
-         * @description First name, last name and image only. Absent fields stay as they are; `""` clears one.
+         * @description Changes the first name, last name and image. Omitted fields stay unchanged; `""` clears a field.
          *
          *     Needs a key with the permission `users:write`.
          */
@@ -426,7 +426,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Delete a user
-         * @description The user's devices stay as records, deactivated and without user. This cannot be undone.
+         * @description The user's devices are deactivated and remain as records without a user. This cannot be undone.
          *
          *     Needs a key with the permission `users:write`.
          */
@@ -434,8 +434,8 @@ export interface paths {
         readonly options?: never;
         readonly head?: never;
         /**
-         * Set a user's device limit and attributes
-         * @description `attributes`, where given, replaces all of them. `maxDevices` null means: as the user's groups say.
+         * Update a user's device limit and attributes
+         * @description `attributes` replaces all attributes. If `maxDevices` is null, the limit of the user's groups applies.
          *
          *     Needs a key with the permission `users:write`.
          */
@@ -456,8 +456,8 @@ export interface paths {
         readonly options?: never;
         readonly head?: never;
         /**
-         * Cut a user and all of the user's devices off
-         * @description Idempotent. Data and settings are kept; reactivate restores the state from before.
+         * Deactivate a user
+         * @description Cuts off the user and all of the user's devices. Data and settings remain, and reactivating the user restores the previous status. Idempotent.
          *
          *     Needs a key with the permission `users:write`.
          */
@@ -474,7 +474,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Restore a deactivated user
+         * Reactivate a user
          * @description Needs a key with the permission `users:write`.
          */
         readonly post: operations["reactivateUser"];
@@ -495,7 +495,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Renew a pending user's invitation
-         * @description The invitation can be accepted for seven days from now.
+         * @description The user can accept the invitation within seven days from now.
          *
          *     Needs a key with the permission `users:write`.
          */
@@ -516,8 +516,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Make an active user the tenant's only owner
-         * @description The owner's role leaves the owner before. Takes a key that holds every permission.
+         * Transfer the tenant's ownership to a user
+         * @description Moves the owner role from the current owner to the user, who must be active. Requires a key that holds every permission.
          *
          *     Needs a key with the permission `users:write`.
          */
@@ -536,8 +536,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the roles that a user holds, directly or through groups
-         * @description The most privileged first, each once. Both flags together: roles held in both ways.
+         * List a user's roles
+         * @description Returns directly assigned and inherited roles, each once, the most privileged first. With both flags, returns roles that are both assigned directly and inherited.
          *
          *     Needs a key with the permission `users:read`.
          */
@@ -548,8 +548,8 @@ export interface paths {
         readonly options?: never;
         readonly head?: never;
         /**
-         * Give a user roles, and take roles off
-         * @description Changes what the user holds directly. Adding a role that is held, and removing one that is not, changes nothing; a role that the user only inherits cannot be removed here. The owner's role can be neither added nor removed.
+         * Update a user's roles
+         * @description Changes the directly assigned roles. Adding a role that the user already has, or removing a role that the user does not have, changes nothing. An inherited role cannot be removed here. The owner role can be neither added nor removed.
          *
          *     Needs a key with the permission `users:write`.
          */
@@ -566,8 +566,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Put a user into a group
-         * @description Changes nothing for a user who is in it.
+         * Add a user to a group
+         * @description Changes nothing if the user is already in the group.
          *
          *     Needs a key with the permission `users:write`.
          */
@@ -589,8 +589,8 @@ export interface paths {
         readonly put?: never;
         readonly post?: never;
         /**
-         * Take a user out of a group
-         * @description A user keeps at least one group. `If-Match` takes the user's ETag.
+         * Remove a user from a group
+         * @description A user must stay in at least one group. `If-Match` takes the user's ETag.
          *
          *     Needs a key with the permission `users:write`.
          */
@@ -637,8 +637,8 @@ export interface paths {
          */
         readonly get: operations["readGroup"];
         /**
-         * Change a group
-         * @description Absent fields stay as they are; `""` clears the description. There is always one SAML default group: making another one it takes the mark off the one before, and the mark cannot be taken off otherwise.
+         * Update a group
+         * @description Omitted fields stay unchanged; `""` clears the description. A tenant always has exactly one SAML default group: setting `isSamlDefaultGroup` on a group clears it on the previous one, and it cannot be cleared otherwise.
          *
          *     Needs a key with the permission `groups:write`.
          */
@@ -646,7 +646,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Delete a group
-         * @description Members keep their other groups; policies no longer name the group. Default groups, and a group that is some user's only one, stay.
+         * @description Removes the group from its members and from all policies. A default group, or the only group of a user, cannot be deleted.
          *
          *     Needs a key with the permission `groups:write`.
          */
@@ -727,8 +727,8 @@ export interface paths {
         readonly put?: never;
         readonly post?: never;
         /**
-         * Take a role off a user
-         * @description Only what the user holds directly; what comes through a group stays for as long as the user is in it. `If-Match` takes the user's ETag.
+         * Remove a role from a user
+         * @description Removes only a directly assigned role; inherited roles stay while the user is in the group. `If-Match` takes the user's ETag.
          *
          *     Needs a key with the permission `roles:write`.
          */
@@ -753,7 +753,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Enrol a device of a user
-         * @description A pending user becomes active with the first device.
+         * @description A pending user becomes active when the first device is enrolled.
          *
          *     Needs a key with the permission `devices:write`.
          */
@@ -780,7 +780,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Delete a device
-         * @description It is taken out of every policy that names it. The user may then enrol another in its place.
+         * @description Removes the device from every policy that refers to it. The user can then enrol another device.
          *
          *     Needs a key with the permission `devices:write`.
          */
@@ -804,8 +804,8 @@ export interface paths {
         readonly options?: never;
         readonly head?: never;
         /**
-         * Cut a device off
-         * @description Idempotent. The record stays, in policies too, and counts against the user's device limit.
+         * Deactivate a device
+         * @description Cuts the device off. The record and the policies that refer to it remain, and the device still counts against the user's device limit. Idempotent.
          *
          *     Needs a key with the permission `devices:write`.
          */
@@ -822,8 +822,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Restore a deactivated device
-         * @description While its user is deactivated, the device stays cut off all the same.
+         * Reactivate a device
+         * @description The device stays cut off while its user is deactivated.
          *
          *     Needs a key with the permission `devices:write`.
          */
@@ -843,8 +843,8 @@ export interface paths {
         };
         readonly get?: never;
         /**
-         * Replace what a device reports about its own security
-         * @description The body is the posture itself: entries that it does not have are gone afterwards.
+         * Replace a device's posture
+         * @description The body is the complete posture. Entries that the body does not contain are removed.
          *
          *     Needs a key with the permission `devices:write`.
          */
@@ -866,8 +866,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Give a device a new token
-         * @description With it the device's agent opens its link. It is shown this once. An earlier token ends at once, and so does the link that was opened with it.
+         * Rotate a device's token
+         * @description The device's agent authenticates its link with the token, which is shown only once. The previous token is revoked immediately, and the link that was opened with it is closed.
          *
          *     Needs a key with the permission `devices:write`.
          */
@@ -886,8 +886,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Tell which way a device sends its packets
-         * @description What the device's agent is told now: gateways as WireGuard peers with what goes through each, and names to ask them for. A device that may reach nothing has no gateways. Follows each change, so it has no version; before `validUntil` (milliseconds since 1970) time alone changes nothing.
+         * Read a device's routing configuration
+         * @description The configuration that the device's agent receives: gateways as WireGuard peers with the traffic routed through each, and the names that they resolve. A device without access has no gateways. The report has no version, because it follows each change. Until `validUntil` (milliseconds since 1970), it does not change through the passage of time alone.
          *
          *     Needs a key with the permission `devices:read`.
          */
@@ -938,7 +938,7 @@ export interface paths {
         readonly get: operations["readGateway"];
         /**
          * Update a gateway
-         * @description Absent fields stay as they are; `""` clears an optional one.
+         * @description Omitted fields stay unchanged; `""` clears an optional field.
          *
          *     Needs a key with the permission `gateways:write`.
          */
@@ -962,15 +962,15 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Read what a gateway's site needs: resolvers, networks, the port at relays
-         * @description The ETag is that of the gateway.
+         * Read a gateway's settings: resolvers, networks and relay port
+         * @description The ETag is the gateway's.
          *
          *     Needs a key with the permission `gateways:read`.
          */
         readonly get: operations["readGatewaySettings"];
         /**
-         * Set what a gateway's site needs: resolvers, networks, the port at relays
-         * @description Absent fields stay as they are; lists are replaced as a whole. No address may be in `networks` of two gateways. A `relayPort` belongs to one gateway of the tenant, and no other gateway may listen on it. `If-Match` takes the ETag of the gateway.
+         * Update a gateway's settings: resolvers, networks and relay port
+         * @description Omitted fields stay unchanged; lists are replaced as a whole. The `networks` of two gateways cannot overlap. A `relayPort` belongs to one gateway of the tenant, and no other gateway can listen on it. `If-Match` takes the gateway's ETag.
          *
          *     Needs a key with the permission `gateways:write`.
          */
@@ -992,7 +992,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Let a gateway relay traffic between devices and other gateways
+         * Enable relaying on a gateway
          * @description Idempotent.
          *
          *     Needs a key with the permission `gateways:write`.
@@ -1014,7 +1014,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Stop a gateway from relaying traffic
+         * Disable relaying on a gateway
          * @description Idempotent.
          *
          *     Needs a key with the permission `gateways:write`.
@@ -1036,8 +1036,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Take a gateway out of service
-         * @description Idempotent. Its status is MAINTENANCE, whatever it was, until it leaves maintenance; no traffic is sent through it.
+         * Put a gateway into maintenance
+         * @description The gateway's status is MAINTENANCE until it leaves maintenance, and no traffic is sent through it. Idempotent.
          *
          *     Needs a key with the permission `gateways:write`.
          */
@@ -1058,8 +1058,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Put a gateway back into service
-         * @description Idempotent. Its status is then what its heartbeat says.
+         * Take a gateway out of maintenance
+         * @description The gateway's status then follows its heartbeat. Idempotent.
          *
          *     Needs a key with the permission `gateways:write`.
          */
@@ -1080,8 +1080,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Give a gateway a new token
-         * @description The gateway's earlier tokens go on working for `graceSeconds`, and none of them longer than it would have anyway; 0 ends them at once. The new token is shown to keys that hold `gateways:token`, now and later.
+         * Rotate a gateway's token
+         * @description The previous tokens stay valid for `graceSeconds`, but not longer than they would have otherwise; 0 revokes them immediately. API keys with the permission `gateways:token` can read the new token now and later.
          *
          *     Needs a key with the permission `gateways:write`.
          */
@@ -1100,8 +1100,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Tell whether a gateway enforces what it should
-         * @description What is wanted of the gateway, what was sent to it, and what it said it enforces, as generations of the tenant. A generation that changes nothing for a gateway is not sent to it.
+         * Read whether a gateway has applied its configuration
+         * @description The tenant's generations that the gateway should enforce, that were sent to it, and that it reported as applied. A generation that does not change the gateway's configuration is not sent to it.
          *
          *     Needs a key with the permission `gateways:read`.
          */
@@ -1124,8 +1124,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Tell what is known of a gateway's state
-         * @description Answered from the gateway's last heartbeat and reports; changes nothing. UNRECOGNIZED: no agent has applied a configuration of this gateway yet.
+         * Check a gateway's state
+         * @description Evaluates the gateway's last heartbeat and reports; changes nothing. UNRECOGNIZED means that no agent has applied a configuration of this gateway yet.
          *
          *     Needs a key with the permission `gateways:write`.
          */
@@ -1176,7 +1176,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Delete a resource
-         * @description Only while no active policy names it. Its gateways are disconnected from it.
+         * @description Fails while an active policy refers to the resource. Gateways are disconnected from the resource.
          *
          *     Needs a key with the permission `resources:write`.
          */
@@ -1184,7 +1184,7 @@ export interface paths {
         readonly options?: never;
         readonly head?: never;
         /**
-         * Rename or describe a resource
+         * Update a resource's name and description
          * @description Needs a key with the permission `resources:write`.
          */
         readonly patch: operations["updateResource"];
@@ -1200,8 +1200,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Set how traffic to a resource is spread over its gateways
-         * @description Replaces the ordered list of gateways; for MANUAL the order is the priority.
+         * Configure a resource's load balancing
+         * @description Replaces the ordered list of gateways. For MANUAL, the order is the priority.
          *
          *     Needs a key with the permission `resources:write`.
          */
@@ -1222,8 +1222,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Give a resource another address
-         * @description Raises the resource's version; `ETag` and `Location` are those of the address. `If-Match` takes the resource's.
+         * Add an address to a resource
+         * @description Increments the resource's version. `ETag` and `Location` are the new address's; `If-Match` takes the resource's ETag.
          *
          *     Needs a key with the permission `resources:write`.
          */
@@ -1245,8 +1245,8 @@ export interface paths {
         readonly put?: never;
         readonly post?: never;
         /**
-         * Take an address from a resource
-         * @description The address is deleted. `If-Match` takes the resource's `ETag`.
+         * Remove an address from a resource
+         * @description Deletes the address. `If-Match` takes the resource's ETag.
          *
          *     Needs a key with the permission `resources:write`.
          */
@@ -1266,7 +1266,7 @@ export interface paths {
         readonly get?: never;
         /**
          * Connect a gateway to a resource
-         * @description Idempotent. A gateway that is not connected yet comes last in the order of priority.
+         * @description A newly connected gateway gets the lowest priority. Idempotent.
          *
          *     Needs a key with the permission `resources:write`.
          */
@@ -1274,7 +1274,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Disconnect a gateway from a resource
-         * @description The gateways that are left keep their order. One that is not connected is not found.
+         * @description The remaining gateways keep their order. Returns 404 if the gateway is not connected.
          *
          *     Needs a key with the permission `resources:write`.
          */
@@ -1324,7 +1324,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Delete an address
-         * @description Takes it out of every resource that uses it.
+         * @description Removes the address from every resource that uses it.
          *
          *     Needs a key with the permission `addresses:write`.
          */
@@ -1342,7 +1342,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the gateways that give access to an address
+         * List the gateways that serve an address
          * @description Needs a key with the permission `addresses:read`.
          */
         readonly get: operations["listAddressGateways"];
@@ -1369,7 +1369,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Create a protocol
-         * @description Without a name, one is made from the content, such as "TCP/8443".
+         * @description Without a name, Gatehouse derives one from the content, such as "TCP/8443".
          *
          *     Needs a key with the permission `protocols:write`.
          */
@@ -1442,7 +1442,7 @@ export interface paths {
         readonly get: operations["readAdmissionRule"];
         /**
          * Update an admission rule
-         * @description Absent fields stay as they are.
+         * @description Omitted fields stay unchanged.
          *
          *     Needs a key with the permission `admission-rules:write`.
          */
@@ -1469,7 +1469,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Check the text of an admission rule
-         * @description Stores nothing. A rule that is not valid is reported with 200: the check itself succeeded.
+         * @description Stores nothing. An invalid rule is reported with status 200, because the check itself succeeded.
          *
          *     Needs a key with the permission `admission-rules:read`.
          */
@@ -1495,7 +1495,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Create an API key
-         * @description Takes either `permissions` or `role`, whose permissions are then given. A key never grants more than the calling key holds.
+         * @description Requires either `permissions` or a `role` whose permissions the key gets. The new key cannot grant more than the calling key holds.
          *
          *     Needs a key with the permission `api-keys:write`.
          */
@@ -1522,7 +1522,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Revoke an API key
-         * @description It stops working within a second, on every replica.
+         * @description The key stops working within a second on every replica.
          *
          *     Needs a key with the permission `api-keys:write`.
          */
@@ -1542,8 +1542,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Replace an API key by a new one with the same rights
-         * @description The old key goes on working for `graceSeconds`, so that its users can change over.
+         * Rotate an API key
+         * @description Creates a new key with the same permissions. The previous key stays valid for `graceSeconds`, so that its users can switch over.
          *
          *     Needs a key with the permission `api-keys:write`.
          */
@@ -1563,7 +1563,7 @@ export interface paths {
         };
         /**
          * Export the tenant's configuration as one document
-         * @description Names, not ids. Sections that the key may not read are left out. The ETag is the tenant's generation: it changes with every command in the tenant.
+         * @description Records refer to each other by name, not by id. Sections that the key cannot read are omitted. The ETag is the tenant's generation, which every command in the tenant increments.
          *
          *     Needs a key with the permission `configuration:read`.
          */
@@ -1586,8 +1586,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Show what applying a document would change
-         * @description Stores nothing. Needs the right to read each kind of record that the document has a section of. Takes up to 32 MiB.
+         * Plan a configuration
+         * @description Returns the changes that applying the document would make. Stores nothing. Requires read permission for each kind of record in the document. The body can have at most 32 MiB.
          *
          *     Needs a key with the permission `configuration:read`.
          */
@@ -1608,8 +1608,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Make the tenant as a document says
-         * @description All or nothing, in one transaction. Needs the right to write each kind of record that changes. With `If-Match`, the ETag of a plan or an export, what was shown is what is applied. Takes up to 32 MiB.
+         * Apply a configuration
+         * @description Changes the tenant's records to match the document, in one transaction. Requires write permission for each kind of record that changes. `If-Match` takes the ETag of a plan or an export, and ensures that nothing has changed since. The body can have at most 32 MiB.
          *
          *     Needs a key with the permission `configuration:write`.
          */
@@ -1629,7 +1629,7 @@ export interface paths {
         };
         /**
          * List the tenant's audit record
-         * @description Every change: who, what, before, after, request id, from where. Ordered from the oldest on; `sort=-position` begins with the newest.
+         * @description Every change with its actor, target, states before and after, request id and source address. Ordered from oldest to newest; `sort=-position` reverses the order.
          *
          *     Needs a key with the permission `events:read`.
          */
@@ -1651,7 +1651,7 @@ export interface paths {
         };
         /**
          * Export the tenant's audit record
-         * @description NDJSON holds everything that it takes to verify it elsewhere, with `gatehouse audit verify --file`: entries, the seals that chain them, signed checkpoints, and a signature over all of it. With filters it has the entries that match, and every seal between the first and the last of them. CSV is for spreadsheets: entries alone, and an apostrophe before what a spreadsheet would take for a formula.
+         * @description NDJSON contains everything that `gatehouse audit verify --file` needs to verify the record elsewhere: entries, the seals that chain them, signed checkpoints, and a signature over the whole export. With filters, it contains the matching entries and every seal between the first and the last of them. CSV is meant for spreadsheets and contains only entries. Values that a spreadsheet would interpret as a formula are prefixed with an apostrophe.
          *
          *     Needs a key with the permission `events:read`.
          */
@@ -1672,8 +1672,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Follow the tenant's audit record
-         * @description Server-sent events: each new entry as it is written, with its position as `id`, the event type `event`, and the entry as JSON in `data`. `Last-Event-ID`, which clients send by themselves when they connect again, goes on after that position; without it the stream begins with what comes next. Where entries after that position were pruned, an event of type `pruned` says so. The stream ends when the key is revoked or expires.
+         * Stream new entries of the audit record
+         * @description Server-sent events: each new entry as it is written, with its position as `id`, the event type `event`, and the entry as JSON in `data`. `Last-Event-ID`, which clients send automatically when they reconnect, resumes after that position. Without it, the stream starts with the next entry. If entries after that position were pruned, the stream contains an event of type `pruned`. The stream ends when the key is revoked or expires.
          *
          *     Needs a key with the permission `events:read`.
          */
@@ -1694,8 +1694,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Read what the command of an entry did to access
-         * @description Who gained and who lost access to what by the whole command that the entry belongs to; worked out and stored when it ran. `Gatehouse-Event` of a write names the entry. 404 also for commands that cannot change access, and for those from before effects were stored.
+         * Read the access impact of an event
+         * @description The access gained and lost through the command that the entry belongs to. The impact is computed and stored when the command runs. The header `Gatehouse-Event` of a write has the entry's id. Returns 404 for commands that cannot change access, and for commands that ran before impacts were stored.
          *
          *     Needs a key with the permission `events:read`.
          */
@@ -1716,8 +1716,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Read the key that the audit record's signatures are checked with
-         * @description Keep it elsewhere, and give it to `gatehouse audit verify --public-key`.
+         * Read the public key of the audit record's signatures
+         * @description Store the key outside Gatehouse and pass it to `gatehouse audit verify --public-key`.
          *
          *     Needs a key with the permission `events:read`.
          */
@@ -1745,7 +1745,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Create a webhook
-         * @description From now on, each event that `events` names is posted to the URL, signed by the Standard Webhooks specification with the `secret` that is shown this once. The name is the URL's host where absent.
+         * @description Each new event that matches `events` is posted to the URL. Messages are signed as in the Standard Webhooks specification, with the `secret` that is shown only once. Without a name, the webhook is named after the URL's host.
          *
          *     Needs a key with the permission `webhooks:write`.
          */
@@ -1770,7 +1770,7 @@ export interface paths {
         readonly get: operations["readWebhook"];
         /**
          * Update a webhook
-         * @description Absent fields stay as they are; `""` clears the description. Setting `active` to false gives up what was not delivered yet; a webhook that becomes active again begins at the present.
+         * @description Omitted fields stay unchanged; `""` clears the description. Setting `active` to false discards undelivered messages; a webhook that becomes active again starts with new events.
          *
          *     Needs a key with the permission `webhooks:write`.
          */
@@ -1778,7 +1778,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Delete a webhook
-         * @description With its delivery log; what was not delivered yet is given up.
+         * @description Deletes the webhook and its delivery log. Undelivered messages are discarded.
          *
          *     Needs a key with the permission `webhooks:write`.
          */
@@ -1786,8 +1786,8 @@ export interface paths {
         readonly options?: never;
         readonly head?: never;
         /**
-         * Change some fields of a webhook
-         * @description Absent fields stay as they are; `""` clears the description. Setting `active` to false gives up what was not delivered yet; a webhook that becomes active again begins at the present.
+         * Update a webhook
+         * @description Omitted fields stay unchanged; `""` clears the description. Setting `active` to false discards undelivered messages; a webhook that becomes active again starts with new events.
          *
          *     Needs a key with the permission `webhooks:write`.
          */
@@ -1804,8 +1804,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Give a webhook a new secret
-         * @description The former secret also signs for `graceSeconds`, so that receivers can change over: the header then holds two signatures. One that is still signing from a rotation before ends at once.
+         * Rotate a webhook's secret
+         * @description The previous secret also signs messages for `graceSeconds`, so that receivers can switch over: the header then contains two signatures. A secret from an earlier rotation stops signing immediately.
          *
          *     Needs a key with the permission `webhooks:write`.
          */
@@ -1827,7 +1827,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Send a test message
-         * @description A message of the type `webhook.test`, whatever `events` says. What comes of it is in the delivery log.
+         * @description Sends a message of type `webhook.test`, regardless of `events`. The result appears in the delivery log.
          *
          *     Needs a key with the permission `webhooks:write`.
          */
@@ -1847,7 +1847,7 @@ export interface paths {
         };
         /**
          * List a webhook's deliveries
-         * @description The delivery log of the last 30 days. Ordered from the oldest on; see `sort`.
+         * @description The delivery log of the last 30 days, ordered from oldest to newest; see `sort`.
          *
          *     Needs a key with the permission `webhooks:read`.
          */
@@ -1890,8 +1890,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Deliver once more
-         * @description At once, with the same `webhook-id`, whatever came of it before; the retries begin anew.
+         * Redeliver a message
+         * @description Sends the message again immediately, with the same `webhook-id`, regardless of earlier results. Retries start over.
          *
          *     Needs a key with the permission `webhooks:write`.
          */
@@ -1917,7 +1917,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Create a tenant
-         * @description With its owner user, default group, system roles, built-in admission rules, predefined protocols, default internet policy and a first key.
+         * @description Creates the tenant with its owner, default group, system roles, built-in admission rules, predefined protocols, default internet policy and a first API key.
          *
          *     Takes the operator's key.
          */
@@ -1943,8 +1943,8 @@ export interface paths {
         readonly put?: never;
         readonly post?: never;
         /**
-         * Delete a tenant with everything in it
-         * @description This cannot be undone. The operator's own record of it stays.
+         * Delete a tenant and all its records
+         * @description This cannot be undone. The operator's audit record of the tenant remains.
          *
          *     Takes the operator's key.
          */
@@ -1958,9 +1958,9 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description What the subject would do. */
+        /** @description The action that the subject would perform. */
         readonly AccessAction: {
-            /** @description `connect`; any other action is denied. */
+            /** @description `connect`. Requests with any other action are denied. */
             readonly name: string;
             readonly properties?: {
                 readonly [key: string]: unknown;
@@ -1968,34 +1968,34 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description The circumstances. */
+        /** @description The circumstances of the request. */
         readonly AccessContext: {
-            /** @description The device that a user has. Not asked where a device is the subject. */
+            /** @description Id of the device that the user uses. Ignored if the subject is a device. */
             readonly deviceId?: string;
-            /** @description The IP address that the request comes from. */
+            /** @description Source IP address of the request. */
             readonly sourceIp?: string;
             /** @description ISO 3166-1 alpha-2, such as DE. */
             readonly country?: string;
-            /** @description ISO 8601, with a zone; absent: now. Seconds may be left out. */
+            /** @description Time of the request in ISO 8601, with a time zone; now by default. Seconds are optional. */
             readonly time?: string;
-            /** @description Whether the answer is to explain the decision. */
+            /** @description Whether to include an explanation of the decision. */
             readonly explain?: boolean;
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description How many gain, or lose, access to how much; each counts once. */
+        /** @description Numbers of subjects and resources whose access changes. Each is counted once. */
         readonly AccessCounts: {
-            /** @description Users, whether without a device or with any of theirs. */
+            /** @description Number of users, with or without a device. */
             readonly users: number;
-            /** @description Devices, with their users. */
+            /** @description Number of devices. */
             readonly devices: number;
-            /** @description Gateways, as the sites that traffic enters at. */
+            /** @description Number of gateways at whose sites traffic enters. */
             readonly sites: number;
-            /** @description Resources. */
+            /** @description Number of resources. */
             readonly resources: number;
-            /** @description Whether access to what is no resource is among it. */
+            /** @description Whether access to destinations outside all resources (the internet) changes. */
             readonly internet: boolean;
-            /** @description Who and what: each with each. */
+            /** @description Number of pairs of subject and resource. */
             readonly pairs: number;
         };
         /** @description A decision (AuthZEN Authorization API 1.0). */
@@ -2007,85 +2007,85 @@ export interface components {
         readonly AccessDecisions: {
             readonly evaluations: readonly components["schemas"]["AccessDecision"][];
         };
-        /** @description How a decision came about. */
+        /** @description The explanation of a decision. */
         readonly AccessExplanation: {
-            /** @description Policies about the destination, in the order of evaluation; 200 at most. */
+            /** @description Policies that concern the destination, in order of evaluation; at most 200. */
             readonly policies: readonly components["schemas"]["ConsideredPolicy"][];
-            /** @description How many more there are of the type: about other destinations, or later. */
+            /** @description Number of other policies of the type: those for other destinations, and those after the first 200. */
             readonly otherPolicies: number;
-            /** @description For a denial: the fewest facts that would have let it through, and the policy that would then allow it. */
+            /** @description For a denial: the smallest set of facts that would have led to access, and the policy that would then allow it. */
             readonly nearestMiss?: {
                 readonly policy?: components["schemas"]["NamedRecord"];
                 readonly missing: readonly components["schemas"]["MissingAccessFact"][];
             };
         };
-        /** @description What does not do what somebody may have meant by it. */
+        /** @description Unreachable resources and policies without effect. */
         readonly AccessFindings: {
-            /** @description The tenant's generation that was looked at. */
+            /** @description The tenant's generation that was examined. */
             readonly generation: number;
             readonly unreachableResources: {
-                /** @description How many were found; of these, the first 100 are told. */
+                /** @description Number of findings. `first` contains at most 100 of them. */
                 readonly count: number;
-                /** @description How many were looked at. */
+                /** @description Number of records that were examined. */
                 readonly lookedAt: number;
-                /** @description How many there are: more than were looked at where it takes too long. */
+                /** @description Number of records in the tenant. Greater than `lookedAt` if the examination reached its time limit. */
                 readonly total: number;
                 readonly first: readonly components["schemas"]["UnreachableResource"][];
             };
             readonly neverMatchingPolicies: {
-                /** @description How many were found; of these, the first 100 are told. */
+                /** @description Number of findings. `first` contains at most 100 of them. */
                 readonly count: number;
-                /** @description How many were looked at. */
+                /** @description Number of records that were examined. */
                 readonly lookedAt: number;
-                /** @description How many there are: more than were looked at where it takes too long. */
+                /** @description Number of records in the tenant. Greater than `lookedAt` if the examination reached its time limit. */
                 readonly total: number;
                 readonly first: readonly components["schemas"]["IdlePolicy"][];
             };
         };
-        /** @description Where in the results a page is. */
+        /** @description The position of a page in the results. */
         readonly AccessPage: {
-            /** @description For the next page; empty on the last. */
+            /** @description Token of the next page; empty on the last page. */
             readonly next_token: string;
-            /** @description Results on this page. */
+            /** @description Number of results on this page. */
             readonly count: number;
         };
-        /** @description Which part of the results. */
+        /** @description The page of results to return. */
         readonly AccessPageRequest: {
-            /** @description The `next_token` of the page before. */
+            /** @description The `next_token` of the previous page. */
             readonly token?: string;
-            /** @description Results on a page: 100 where absent; above 1000 it is taken for 1000. A page may have fewer. */
+            /** @description The most results on the page: 100 by default, 1000 at most; larger values are reduced to that. A page can have fewer. */
             readonly limit?: number;
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description Who would gain and who would lose access to what. */
+        /** @description The access that changes would grant and remove. */
         readonly AccessPreview: {
-            /** @description The tenant's generation that the changes were tried on. */
+            /** @description The tenant's generation that the preview is based on. */
             readonly generation: number;
             readonly gained: components["schemas"]["AccessCounts"];
             readonly lost: components["schemas"]["AccessCounts"];
             readonly groupCount: number;
-            /** @description The first 100 of them; those of what is gained come first. */
+            /** @description The first 100 of them, gained access first. */
             readonly groups: readonly components["schemas"]["EffectGroup"][];
-            /** @description What is asked for of the single changes, as many as `pairs` of both say: gained before lost, by resource, then by subject. */
+            /** @description A page of the individual changes: gained before lost, then by resource and subject. Both `pairs` together are the total. */
             readonly rows: readonly components["schemas"]["AccessRow"][];
-            /** @description All tests that would be broken, enforced or not. */
+            /** @description All tests that would fail, whether enforced or not. */
             readonly brokenTests: readonly components["schemas"]["PreviewedTest"][];
         };
-        /** @description What is asked for. */
+        /** @description The destination of the request. */
         readonly AccessResource: {
-            /** @description `resource` or `address`; any other type is denied. */
+            /** @description `resource` or `address`. Requests with any other type are denied. */
             readonly type: string;
-            /** @description Of a resource, the id or the name; as address, an IP address or a host name. */
+            /** @description Id or name of a resource; for `address`, an IP address or a host name. */
             readonly id: string;
-            /** @description Of an address: `protocol`, TCP, UDP or ICMP, and `port`, 1 to 65535. */
+            /** @description For `address`: `protocol` (TCP, UDP or ICMP) and `port` (1 to 65535). */
             readonly properties?: {
                 readonly [key: string]: unknown;
             };
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description One whose access to one thing would change. */
+        /** @description A change of one subject's access to one resource. */
         readonly AccessRow: {
             /** @enum {string} */
             readonly change: "gained" | "lost";
@@ -2096,18 +2096,18 @@ export interface components {
             readonly subject: components["schemas"]["EffectSubject"];
             readonly resource?: components["schemas"]["NamedRecord"];
         };
-        /** @description What is known of the results. */
+        /** @description Details of the results. */
         readonly AccessSearchContext: {
-            /** @description The results in their order, with names and decisions. */
+            /** @description Names and decisions of the results, in the same order. */
             readonly found: readonly components["schemas"]["FoundAccess"][];
         };
-        /** @description Who asks. */
+        /** @description The subject that requests access. */
         readonly AccessSubject: {
-            /** @description `user` or `device`; any other type is denied. */
+            /** @description `user` or `device`. Requests with any other type are denied. */
             readonly type: string;
-            /** @description Of a user, the id or the e-mail address; of a device, the id. */
+            /** @description Id or e-mail address of a user, or id of a device. */
             readonly id: string;
-            /** @description Stand in for stored facts of the same names: of a user for attributes, of a device for posture. In `posture`, an object, for posture in either case. What is neither text, number nor boolean counts as absent. At most 64 entries; texts of at most 256 characters. */
+            /** @description Override stored facts of the same name: attributes of a user, posture of a device. In the object `posture`, they override posture in either case. Values other than strings, numbers and booleans count as missing. At most 64 entries; strings of at most 256 characters. */
             readonly properties?: {
                 readonly posture?: {
                     readonly [key: string]: unknown;
@@ -2118,7 +2118,7 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description What should be so, whatever is changed. */
+        /** @description An expectation about access that must hold after every change. */
         readonly AccessTest: {
             /** Format: uuid */
             readonly id: string;
@@ -2128,120 +2128,120 @@ export interface components {
             readonly updatedAt: string;
             readonly name: string;
             readonly description?: string;
-            /** @description Whether changes that would break the test are refused, unless they only take access away. */
+            /** @description Whether changes that would break the test are rejected. Changes that only remove access are never rejected. */
             readonly enforced: boolean;
             readonly subject: components["schemas"]["AccessTestSubject"];
-            /** @description `any`: with every device that the subject has. `none`: without one. `{posture}`: with a device of this posture, whichever they have. */
+            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. */
             readonly device: ("any" | "none") | components["schemas"]["AccessTestPosture"];
             readonly resource: components["schemas"]["AccessTestResource"];
             readonly context?: components["schemas"]["AccessTestContext"];
             /**
-             * @description `denied`: none of them, in no circumstances that are left open. `allowed`: all of them that are active, in all such circumstances.
+             * @description `denied`: no subject has access in any circumstances that are left open. `allowed`: every active subject has access in all of them.
              * @enum {string}
              */
             readonly expected: "allowed" | "denied";
         };
-        /** @description Somebody for whom the test does not hold. */
+        /** @description A subject for which the test fails. */
         readonly AccessTestBreach: {
             readonly user: components["schemas"]["NamedRecord"];
             readonly device?: components["schemas"]["NamedRecord"];
             /**
-             * @description Whether they may: never, always, or as the circumstances that are left open are.
+             * @description Whether the subject has access: never, always, or depending on the circumstances that are left open.
              * @enum {string}
              */
             readonly level: "never" | "sometimes" | "always";
             readonly policy?: components["schemas"]["NamedRecord"];
         };
-        /** @description The circumstances. What is left out is left open: the test is to hold whatever it is. */
+        /** @description The circumstances of the test. Omitted circumstances are left open: the test must pass for all their values. */
         readonly AccessTestContext: {
-            /** @description The IP address that requests come from. */
+            /** @description Source IP address of the requests. */
             readonly sourceIp?: string;
             /** @description ISO 3166-1 alpha-2, such as DE. */
             readonly country?: string;
             /** Format: date-time */
             readonly time?: string;
         };
-        /** @description A device that is made up for the test. */
+        /** @description A hypothetical device for the test. */
         readonly AccessTestPosture: {
-            /** @description What the device reports about its own security. At most 64 entries; names of 1 to 64 characters, none of them a control character; strings of at most 256 characters. */
+            /** @description The device's security state as reported by its agent. At most 64 entries. Names have 1 to 64 characters without control characters, strings at most 256 characters. */
             readonly posture: {
                 readonly [key: string]: boolean | number | string;
             };
         };
-        /** @description Which service of the destination is meant. */
+        /** @description The service of the destination that is tested. */
         readonly AccessTestProperties: {
             /** @enum {string} */
             readonly protocol?: "TCP" | "UDP" | "ICMP";
-            /** @description With TCP or UDP. */
+            /** @description Requires TCP or UDP. */
             readonly port?: number;
         };
-        /** @description How access tests stand. */
+        /** @description The results of checking access tests. */
         readonly AccessTestReport: {
-            /** @description The tenant's generation that the answer is about. */
+            /** @description The tenant's generation that was checked. */
             readonly generation: number;
             readonly summary: {
                 readonly holding: number;
                 readonly broken: number;
-                /** @description Tests that name what is not there any more. */
+                /** @description Tests that refer to deleted records. */
                 readonly missing: number;
             };
             readonly tests: readonly components["schemas"]["AccessTestResult"][];
         };
-        /** @description What the test asks for. */
+        /** @description The destination of the test. */
         readonly AccessTestResource: {
             /** @enum {string} */
             readonly type: "resource" | "address";
-            /** @description Of a resource, the id; as address, an IP address or a host name. */
+            /** @description Id of a resource; for `address`, an IP address or a host name. */
             readonly id: string;
-            /** @description Of a resource. Absent once it was deleted. */
+            /** @description The resource's name. Omitted for `address`, and if the resource was deleted. */
             readonly name?: string;
             readonly properties?: components["schemas"]["AccessTestProperties"];
         };
-        /** @description A test, and how it stands. */
+        /** @description A test with its result. */
         readonly AccessTestResult: {
             /** Format: uuid */
             readonly id?: string;
             readonly name?: string;
             readonly description?: string;
-            /** @description Whether changes that would break the test are refused, unless they only take access away. */
+            /** @description Whether changes that would break the test are rejected. Changes that only remove access are never rejected. */
             readonly enforced: boolean;
             readonly subject: components["schemas"]["AccessTestSubject"];
-            /** @description `any`: with every device that the subject has. `none`: without one. `{posture}`: with a device of this posture, whichever they have. */
+            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. */
             readonly device: ("any" | "none") | components["schemas"]["AccessTestPosture"];
             readonly resource: components["schemas"]["AccessTestResource"];
             readonly context?: components["schemas"]["AccessTestContext"];
             /**
-             * @description `denied`: none of them, in no circumstances that are left open. `allowed`: all of them that are active, in all such circumstances.
+             * @description `denied`: no subject has access in any circumstances that are left open. `allowed`: every active subject has access in all of them.
              * @enum {string}
              */
             readonly expected: "allowed" | "denied";
             readonly state: components["schemas"]["AccessTestState"];
         };
-        /** @description How a test stands. */
+        /** @description The result of checking a test. */
         readonly AccessTestState: {
             readonly holds: boolean;
             /**
-             * @description What the test names and is not there any more: it asks nothing.
+             * @description Set if this part of the test refers to a deleted record. The test then checks nothing.
              * @enum {string}
              */
             readonly missing?: "subject" | "resource";
-            /** @description How many users and devices the test asked about. */
+            /** @description Number of users and devices that the test checked. */
             readonly asked: number;
-            /** @description For how many of them it does not hold. */
+            /** @description Number of them for which the test fails. */
             readonly brokenCount: number;
             /** @description The first 20 of them. */
             readonly broken: readonly components["schemas"]["AccessTestBreach"][];
         };
-        /** @description Whom the test is about. */
+        /** @description The subjects of the test. */
         readonly AccessTestSubject: {
             /** @enum {string} */
             readonly type: "everyone" | "group" | "user" | "device";
             /** Format: uuid */
             readonly id?: string;
-            /** @description Of a user, the e-mail address. Absent once the record was deleted. */
+            /** @description The subject's name; for a user, the e-mail address. Omitted if the record was deleted. */
             readonly name?: string;
         };
-        /** @description Who made a change. */
+        /** @description The actor that made a change. */
         readonly Actor: {
             /** @enum {string} */
             readonly type: "api-key" | "operator" | "system";
@@ -2249,19 +2249,19 @@ export interface components {
             readonly id?: string;
             readonly name: string;
         };
-        /** @description An address of a resource, with the protocols it is reached by. */
+        /** @description An address of a resource with the protocols that it accepts. */
         readonly Address: {
             /** Format: uuid */
             readonly id: string;
             /** @description An IP address, a CIDR, a host name, a domain, or `*.domain`. */
             readonly address: string;
-            /** @description True for IP addresses and CIDRs. */
+            /** @description Whether the address is an IP address or a CIDR. */
             readonly isIp: boolean;
             /** @enum {string} */
             readonly type: "PRIVATE" | "SAAS" | "INTERNET";
             readonly protocols: readonly components["schemas"]["Protocol"][];
         };
-        /** @description A condition that a request must meet beside its policy. */
+        /** @description A condition that a request must meet in addition to a policy's other conditions. */
         readonly AdmissionRule: {
             /** Format: uuid */
             readonly id: string;
@@ -2276,7 +2276,7 @@ export interface components {
             /** @description A CEL expression over user, device, source, resource and now. */
             readonly rule?: string;
         };
-        /** @description A key for this API, without its secret. */
+        /** @description An API key without its secret. */
         readonly ApiKey: {
             /** Format: uuid */
             readonly id: string;
@@ -2285,10 +2285,10 @@ export interface components {
             /** Format: date-time */
             readonly updatedAt: string;
             readonly name: string;
-            /** @description The first characters of the key, to recognise it by. */
+            /** @description The first characters of the key, to identify it. */
             readonly prefix: string;
             readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "access-tests:read" | "access-tests:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read" | "decisions:read")[];
-            /** @description Addresses and CIDRs that the key may be used from; empty for any. */
+            /** @description Addresses and CIDRs that the key can be used from; empty for any address. */
             readonly sourceIps: readonly string[];
             /** Format: date-time */
             readonly expiresAt?: string;
@@ -2296,22 +2296,22 @@ export interface components {
             readonly lastUsedAt?: string;
             /**
              * Format: uuid
-             * @description The key that took this one's place by rotation.
+             * @description Id of the key that replaced this key by rotation.
              */
             readonly replacedBy?: string;
         };
-        /** @description An access test that holds no more. */
+        /** @description An access test that no longer passes. */
         readonly BrokenAccessTest: {
             /** Format: uuid */
             readonly id: string;
             readonly name: string;
-            /** @description For how many subjects it does not hold. */
+            /** @description Number of subjects for which the test fails. */
             readonly brokenCount: number;
         };
-        /** @description A tenant's configuration. A list that is present is the whole truth about its kind; an absent one is left alone. */
+        /** @description A tenant's configuration. A section that is present lists all records of its kind; an omitted section leaves its records unchanged. */
         readonly Configuration: {
             /**
-             * @description The form of the document: 1.
+             * @description Version of the document format: 1.
              * @enum {integer}
              */
             readonly version: 1;
@@ -2319,23 +2319,23 @@ export interface components {
             readonly groups?: readonly components["schemas"]["ConfiguredGroup"][];
             /** @description All users. */
             readonly users?: readonly components["schemas"]["ConfiguredUser"][];
-            /** @description All protocols but the predefined ones. */
+            /** @description All protocols except the predefined ones. */
             readonly protocols?: readonly components["schemas"]["ConfiguredProtocol"][];
             /** @description All gateways. */
             readonly gateways?: readonly components["schemas"]["ConfiguredGateway"][];
             /** @description All resources. */
             readonly resources?: readonly components["schemas"]["ConfiguredResource"][];
-            /** @description All admission rules but the built-in ones. */
+            /** @description All admission rules except the built-in ones. */
             readonly admissionRules?: readonly components["schemas"]["ConfiguredAdmissionRule"][];
-            /** @description Policies by type; a type that is absent is left alone. */
+            /** @description Policies by type. An omitted type leaves its policies unchanged. */
             readonly policies?: {
-                /** @description Policies for private resources, in the order in which they are evaluated. */
+                /** @description Policies for private resources, in order of evaluation. */
                 readonly PRIVATE?: readonly components["schemas"]["ConfiguredPolicy"][];
-                /** @description Policies for SaaS resources, in the order in which they are evaluated. */
+                /** @description Policies for SaaS resources, in order of evaluation. */
                 readonly SAAS?: readonly components["schemas"]["ConfiguredPolicy"][];
-                /** @description Policies for internet traffic, without the default one, in the order in which they are evaluated. */
+                /** @description Policies for internet traffic, without the default policy, in order of evaluation. */
                 readonly INTERNET?: readonly components["schemas"]["ConfiguredPolicy"][];
-                /** @description Policies for traffic between sites, in the order in which they are evaluated. */
+                /** @description Policies for traffic between sites, in order of evaluation. */
                 readonly SITETOSITE?: readonly components["schemas"]["ConfiguredPolicy"][];
             };
             readonly defaultInternetPolicy?: components["schemas"]["ConfiguredDefaultPolicy"];
@@ -2346,37 +2346,37 @@ export interface components {
             readonly action: "create" | "update" | "delete";
             /** @enum {string} */
             readonly kind: "group" | "user" | "protocol" | "gateway" | "resource" | "admission-rule" | "policy";
-            /** @description The record's name; of a user, the e-mail address. */
+            /** @description The record's name; for a user, the e-mail address. */
             readonly name: string;
             /** @enum {string} */
             readonly policyType?: "PRIVATE" | "SAAS" | "INTERNET" | "SITETOSITE";
-            /** @description True where the document does not speak of the record: it loses what is deleted. */
+            /** @description True if the document does not contain the record, and the record only loses references to deleted records. */
             readonly implied?: boolean;
-            /** @description Of an update, the fields that change. */
+            /** @description The fields that an update changes. */
             readonly fields: readonly components["schemas"]["ConfigurationFieldChange"][];
         };
-        /** @description A field that changes: from and to, or what a set gains and loses. */
+        /** @description A changed field with its values before and after, or the entries that a set gains and loses. */
         readonly ConfigurationFieldChange: {
-            /** @description Its name in the document; `order` for a policy's place. */
+            /** @description The field's name in the document; `order` for a policy's position. */
             readonly field: string;
-            /** @description Its value now; absent for sets. */
+            /** @description The current value; omitted for sets. */
             readonly before?: unknown;
-            /** @description Its value afterwards; absent for sets. */
+            /** @description The new value; omitted for sets. */
             readonly after?: unknown;
-            /** @description What a set gains. */
+            /** @description Entries that are added to a set. */
             readonly added?: readonly unknown[];
-            /** @description What a set loses. */
+            /** @description Entries that are removed from a set. */
             readonly removed?: readonly unknown[];
         };
-        /** @description What applying a document changes, or has changed. */
+        /** @description The changes that applying a document makes or has made. */
         readonly ConfigurationPlan: {
-            /** @description How many commands have changed the tenant; the ETag too, for If-Match when applying. */
+            /** @description The tenant's generation: the number of commands that have changed it. Also the ETag, for If-Match when applying. */
             readonly generation: number;
             readonly summary: components["schemas"]["ConfigurationSummary"];
-            /** @description In the order of the document's sections. */
+            /** @description Changes in the order of the document's sections. */
             readonly changes: readonly components["schemas"]["ConfigurationChange"][];
         };
-        /** @description How many records are concerned. */
+        /** @description Numbers of changed records. */
         readonly ConfigurationSummary: {
             readonly created: number;
             readonly updated: number;
@@ -2389,97 +2389,97 @@ export interface components {
             /** @description The protocols that the address is reached by. */
             readonly protocols?: readonly string[];
         };
-        /** @description An admission rule of your own, by its name. */
+        /** @description A custom admission rule, identified by name. */
         readonly ConfiguredAdmissionRule: {
-            /** @description The rule's name, by which policies refer to it. */
+            /** @description The rule's name. Policies refer to the rule by this name. */
             readonly name: string;
             /** @description A CEL expression over user, device, source, resource and now, with a boolean result. */
             readonly rule: string;
             /**
-             * @description Must be true for a rule that reads `now`.
+             * @description Must be true if the rule reads `now`.
              * @default false
              */
             readonly hasTimeConstraint?: boolean;
         };
-        /** @description What happens to internet traffic that no other policy decides. */
+        /** @description The default policy for internet traffic that no other policy decides. */
         readonly ConfiguredDefaultPolicy: {
             /**
-             * @description What that traffic does.
+             * @description How this traffic is handled.
              * @enum {string}
              */
             readonly mode: "LOCAL" | "RESTRICTED" | "INTERNET_ACCESS_POINT";
-            /** @description Gateways that may be used; none: all of the resource's. */
+            /** @description Gateways that may carry the traffic; all gateways of the resource if omitted. */
             readonly gateways?: readonly string[];
-            /** @description What people should know of it. */
+            /** @description Description for administrators. */
             readonly description?: string;
         };
-        /** @description A device that a policy names. Devices are enrolled, not configured. */
+        /** @description A device that a policy refers to. Devices are enrolled, not configured. */
         readonly ConfiguredDevice: {
             /** @description The device's WireGuard public key. */
             readonly publicKey: string;
-            /** @description What the device is called, for people; it is not compared. */
+            /** @description The device's name, for readers of the document only. Gatehouse ignores it. */
             readonly name?: string;
         };
-        /** @description A gateway, by its name. Its token is never written here. */
+        /** @description A gateway, identified by name. The document never contains its token. */
         readonly ConfiguredGateway: {
-            /** @description The gateway's name, by which resources and policies refer to it. */
+            /** @description The gateway's name. Resources and policies refer to the gateway by this name. */
             readonly name: string;
-            /** @description A UDP port. */
+            /** @description The UDP port on which the gateway listens for WireGuard. */
             readonly wireguardPort: number;
-            /** @description What people should know of it. */
+            /** @description Description for administrators. */
             readonly description?: string;
-            /** @description Host name or IP address that devices connect to; absent: discovered automatically. */
+            /** @description Host name or IP address that devices connect to; discovered automatically if omitted. */
             readonly endpoint?: string;
             /**
-             * @description Whether the gateway passes packets on to other gateways, for devices that cannot reach those.
+             * @description Whether the gateway relays packets to other gateways for devices that cannot reach those gateways directly.
              * @default false
              */
             readonly relayEnabled?: boolean;
-            /** @description Resolvers of the site, in the order in which they are asked; none: those of the gateway's machine. */
+            /** @description Resolvers of the site, in the order in which they are queried. If empty, the gateway uses its machine's resolvers. */
             readonly resolvers?: readonly string[];
-            /** @description Domains with resolvers of their own; for a name below several of them, the longest counts. */
+            /** @description Domains with their own resolvers. The longest matching domain applies. */
             readonly domains?: readonly components["schemas"]["GatewayDomain"][];
-            /** @description The networks behind the gateway, for traffic between sites; absent: the addresses of the private resources of which it is the first gateway. */
+            /** @description Networks behind the gateway, for traffic between sites. If omitted: the addresses of the private resources that list this gateway first. */
             readonly networks?: readonly string[];
-            /** @description The UDP port on which relays take packets for this gateway; absent: no gateway relays for it. */
+            /** @description The UDP port on which relays accept packets for this gateway; if omitted, no gateway relays for it. */
             readonly relayPort?: number;
         };
-        /** @description A group, by its name. */
+        /** @description A group, identified by name. */
         readonly ConfiguredGroup: {
-            /** @description The group's name, by which users and policies refer to it. */
+            /** @description The group's name. Users and policies refer to the group by this name. */
             readonly name: string;
-            /** @description What people should know of it. */
+            /** @description Description for administrators. */
             readonly description?: string;
             /** @description Roles that members inherit. */
             readonly roles?: readonly ("ADMIN" | "DEFAULT" | "BASIC" | "BILLING" | "AUDITOR" | "SUPPORT")[];
             /**
-             * @description Devices that a member may enrol.
+             * @description Devices that each member can enrol.
              * @default 5
              */
             readonly maxDevices?: number;
             /**
-             * @description Whether new users from single sign-on join this group. Exactly one group of the list has it.
+             * @description Whether new users from single sign-on join this group. Must be true for exactly one group.
              * @default false
              */
             readonly isSamlDefaultGroup?: boolean;
-            /** @description Groups of the identity provider. */
+            /** @description Groups of the identity provider that map to this group. */
             readonly idpMapping?: readonly string[];
         };
-        /** @description A policy, by its name. */
+        /** @description A policy, identified by name. */
         readonly ConfiguredPolicy: {
-            /** @description The policy's name; unique among the policies of all types. */
+            /** @description The policy's name, unique among policies of all types. */
             readonly name: string;
-            /** @description What people should know of it. */
+            /** @description Description for administrators. */
             readonly description?: string;
             /** @description True allows access, false denies it. */
             readonly action: boolean;
             /**
-             * @description False takes the policy out of evaluation.
+             * @description Whether the policy is evaluated.
              * @default true
              */
             readonly active?: boolean;
             /**
-             * @description INTERNET policies only: what traffic does; LOCAL where one that allows has none.
+             * @description How internet traffic is handled. Only for INTERNET policies; LOCAL by default for policies that allow access.
              * @enum {string}
              */
             readonly mode?: "LOCAL" | "RESTRICTED" | "INTERNET_ACCESS_POINT";
@@ -2505,78 +2505,78 @@ export interface components {
             readonly allResources?: boolean;
             /** @description Groups whose members the policy applies to. */
             readonly groups?: readonly string[];
-            /** @description Users whom the policy applies to. */
+            /** @description Users that the policy applies to. */
             readonly users?: readonly string[];
             /** @description Devices that the policy applies to. */
             readonly devices?: readonly components["schemas"]["ConfiguredDevice"][];
             /** @description Resources that the policy applies to. */
             readonly resources?: readonly string[];
-            /** @description Gateways that may be used; none: all of the resource's. */
+            /** @description Gateways that may carry the traffic; all gateways of the resource if omitted. */
             readonly gateways?: readonly string[];
-            /** @description Where requests must come from; none: anywhere. */
+            /** @description Addresses or CIDRs that requests must come from; any address if omitted. */
             readonly sourceIps?: readonly string[];
-            /** @description Name of an admission rule; absent: no restriction. */
+            /** @description Name of an admission rule. Without a rule, requests are not restricted further. */
             readonly rule?: string;
         };
-        /** @description A protocol of your own, by its name. */
+        /** @description A custom protocol, identified by name. */
         readonly ConfiguredProtocol: {
-            /** @description The protocol's name; those of the predefined ones are taken. */
+            /** @description The protocol's name. Names of predefined protocols are reserved. */
             readonly name: string;
             /** @description Transport protocols with their ports. */
             readonly networkProtocols: readonly components["schemas"]["RequestedNetworkProtocol"][];
         };
-        /** @description A resource, by its name. */
+        /** @description A resource, identified by name. */
         readonly ConfiguredResource: {
-            /** @description The resource's name, by which policies refer to it. */
+            /** @description The resource's name. Policies refer to the resource by this name. */
             readonly name: string;
             /**
-             * @description What kind of network it is on; set once.
+             * @description The type of the resource. It cannot be changed.
              * @enum {string}
              */
             readonly type: "PRIVATE" | "SAAS" | "INTERNET";
-            /** @description What people should know of it. */
+            /** @description Description for administrators. */
             readonly description?: string;
             /**
-             * @description How traffic is spread over the gateways.
+             * @description How traffic is distributed over the gateways.
              * @default MANUAL
              * @enum {string}
              */
             readonly loadBalancingMode?: "MANUAL" | "AUTOMATIC";
-            /** @description Gateways that lead to it, in order of priority. */
+            /** @description Gateways that serve the resource, in order of priority. */
             readonly gateways?: readonly string[];
-            /** @description Where it is found. */
+            /** @description Addresses of the resource. */
             readonly addresses?: readonly components["schemas"]["ConfiguredAddress"][];
         };
-        /** @description A user, by e-mail address. One who is not there yet is invited. */
+        /** @description A user, identified by e-mail address. A user who does not exist yet is invited. */
         readonly ConfiguredUser: {
             /**
              * Format: email
-             * @description The user's e-mail address; letter case makes no difference.
+             * @description The user's e-mail address. Letter case is ignored.
              */
             readonly email: string;
             /** @description First name. */
             readonly firstName?: string;
             /** @description Last name. */
             readonly lastName?: string;
-            /** @description The user's groups; absent: the tenant's default group alone. */
+            /** @description The user's groups; only the tenant's default group if omitted. */
             readonly groups?: readonly string[];
-            /** @description Roles that the user holds directly. The owner's role is not written here. */
+            /** @description Roles that are assigned to the user directly, without the owner role. */
             readonly roles?: readonly ("ADMIN" | "DEFAULT" | "BASIC" | "BILLING" | "AUDITOR" | "SUPPORT")[];
-            /** @description Devices that the user may enrol; absent: as the groups say. */
+            /** @description Devices that the user can enrol; if omitted, the limit of the user's groups applies. */
             readonly maxDevices?: number;
-            /** @description Facts about the user, for admission rules: department, title, country … At most 64 entries; names of 1 to 64 characters, none of them a control character; strings of at most 256 characters. */
+            /** @description Facts about the user for admission rules, such as department, title or country. At most 64 entries. Names have 1 to 64 characters without control characters, strings at most 256 characters. */
             readonly attributes?: {
                 readonly [key: string]: boolean | number | string;
             };
         };
-        /** @description What became of a policy that was considered. */
+        /** @description The outcome of a policy that was considered. */
         readonly ConsideredPolicy: {
             readonly policy: components["schemas"]["NamedRecord"];
-            /** @description Whether the policy allows. */
+            /** @description Whether the policy allows access. */
             readonly action: boolean;
             /** @enum {string} */
             readonly outcome: "decided" | "not_asked" | "inactive" | "source_not_met" | "destination_not_met" | "source_address_not_met" | "rule_not_met";
-            /** @description By what the policy's source is met; empty where it is not. */
+            /** @description Entries of the policy's source that match the subject; empty if none does. */
             readonly sourceMatches: readonly {
                 /** @enum {string} */
                 readonly kind: "anyone" | "all-users" | "all-groups" | "all-devices" | "user" | "group" | "device";
@@ -2594,39 +2594,39 @@ export interface components {
         readonly CreateAddress: {
             /** @description An IPv4 or IPv6 address, a CIDR, a host name, a domain, or `*.domain`. */
             readonly address: string;
-            /** @description The protocols that the address is reached by. */
+            /** @description Protocols that the address accepts. */
             readonly protocols: readonly string[];
         };
         /** @description A user to invite. */
         readonly CreateUser: {
             /** Format: email */
             readonly email: string;
-            /** @description The user's groups; absent or empty for the tenant's default group. */
+            /** @description The user's groups; the tenant's default group if omitted or empty. */
             readonly groups?: readonly string[];
         };
-        /** @description Why a decision is what it is, and what follows from it. */
+        /** @description The reasons and consequences of a decision. */
         readonly DecisionContext: {
             /** @enum {string} */
             readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type";
-            /** @description The reason, and what adds to it. */
+            /** @description The reason, followed by further reasons. */
             readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type")[];
             readonly policy?: components["schemas"]["NamedRecord"];
             readonly resource?: components["schemas"]["NamedRecord"];
-            /** @description Gateways that may carry the traffic now, in the order to try them. */
+            /** @description Gateways that may carry the traffic now, in the order to try. */
             readonly gateways?: readonly components["schemas"]["NamedRecord"][];
             /**
-             * @description What happens to internet traffic.
+             * @description How internet traffic is handled.
              * @enum {string}
              */
             readonly mode?: "LOCAL" | "RESTRICTED" | "INTERNET_ACCESS_POINT";
             /**
              * Format: date-time
-             * @description Before this moment, time alone changes nothing. Absent: it never does.
+             * @description Until this time, the decision does not change through the passage of time alone. Omitted if it never does.
              */
             readonly validUntil?: string;
             readonly explanation?: components["schemas"]["AccessExplanation"];
         };
-        /** @description A machine that a user reaches the network with. */
+        /** @description A machine with which a user connects to the network. */
         readonly Device: {
             /** Format: uuid */
             readonly id: string;
@@ -2635,30 +2635,30 @@ export interface components {
             /** Format: date-time */
             readonly updatedAt: string;
             readonly name: string;
-            /** @description False once an administrator deactivated the device. */
+            /** @description False if an administrator has deactivated the device. */
             readonly active: boolean;
             /** Format: date-time */
             readonly lastConnection?: string;
             /** @enum {string} */
             readonly status: "Online" | "Offline" | "Deactivated";
             readonly hardwareId: string;
-            /** @description What the device reports about its own security. At most 64 entries; names of 1 to 64 characters, none of them a control character; strings of at most 256 characters. */
+            /** @description The device's security state as reported by its agent. At most 64 entries. Names have 1 to 64 characters without control characters, strings at most 256 characters. */
             readonly posture?: {
                 readonly [key: string]: boolean | number | string;
             };
             readonly appVersion?: string;
             readonly os?: string;
             readonly osVersion?: string;
-            /** @description The device's WireGuard public key, 32 bytes in base64. */
+            /** @description The device's WireGuard public key: 32 bytes in base64. */
             readonly publicKey: string;
             readonly user?: components["schemas"]["DeviceUser"];
         };
-        /** @description What a device's agent opens its link with. */
+        /** @description The token that authenticates a device's agent. */
         readonly DeviceToken: {
-            /** @description Shown this once; only its hash is kept. */
+            /** @description The token, shown only once. Gatehouse stores only its hash. */
             readonly token: string;
         };
-        /** @description The user whom a device belongs to. */
+        /** @description The user that a device belongs to. */
         readonly DeviceUser: {
             /** Format: uuid */
             readonly id: string;
@@ -2668,7 +2668,7 @@ export interface components {
             readonly firstName?: string;
             readonly lastName?: string;
         };
-        /** @description Subjects and resources whose access changes alike: of each of these subjects to each of these resources. */
+        /** @description Subjects and resources with the same change of access: each of these subjects to each of these resources. */
         readonly EffectGroup: {
             /** @enum {string} */
             readonly change: "gained" | "lost";
@@ -2676,100 +2676,100 @@ export interface components {
             readonly before: "never" | "sometimes" | "always";
             /** @enum {string} */
             readonly after: "never" | "sometimes" | "always";
-            /** @description How many subjects: a user counts once without a device, and once with each. */
+            /** @description Number of subjects. A user counts once without a device and once with each device. */
             readonly subjectCount: number;
             /** @description The first 20 of them. */
             readonly subjects: readonly components["schemas"]["EffectSubject"][];
-            /** @description How many resources. */
+            /** @description Number of resources in the group. */
             readonly resourceCount: number;
             /** @description The first 20 of them. */
             readonly resources: readonly components["schemas"]["NamedRecord"][];
-            /** @description Whether it is so, too, of what is no resource. */
+            /** @description Whether the change also applies to destinations outside all resources (the internet). */
             readonly internet: boolean;
         };
-        /** @description Somebody whose access changes. */
+        /** @description A subject whose access changes. */
         readonly EffectSubject: {
             /** @enum {string} */
             readonly kind: "user" | "device" | "site";
             readonly id: string;
-            /** @description Of a user, the e-mail address. */
+            /** @description The subject's name; for a user, the e-mail address. */
             readonly name: string;
             readonly user?: components["schemas"]["NamedRecord"];
         };
-        /** @description An entry of the audit record: one change, who made it, and from where. */
+        /** @description An entry of the audit record: a change with its actor and source. */
         readonly Event: {
             /** Format: uuid */
             readonly id: string;
-            /** @description The entry's place in the tenant's record: 1, 2, 3 …, without gaps, in the order of the changes. */
+            /** @description The entry's position in the tenant's record: 1, 2, 3 and so on, without gaps, in the order of the changes. */
             readonly position: number;
             /** Format: date-time */
             readonly createdAt: string;
-            /** @description The tenant's generation that the command made: gapless, rising, shared by its entries. */
+            /** @description The tenant's generation that the command created. Generations rise without gaps, and all entries of a command share one. */
             readonly generation: number;
             readonly actor: components["schemas"]["Actor"];
             /** @description The `operationId` of the operation that was called. */
             readonly operation: string;
             readonly target: components["schemas"]["EventTarget"];
-            /** @description The record before the change; absent when it was created. Of what `applyConfiguration` changed, only what changes, in the form of configuration files. */
+            /** @description The record before the change; omitted if it was created. For `applyConfiguration`, only the changed fields, in the format of configuration documents. */
             readonly before?: {
                 readonly [key: string]: unknown;
             };
-            /** @description The record after the change, in the same form; absent when it was deleted. */
+            /** @description The record after the change, in the same format; omitted if it was deleted. */
             readonly after?: {
                 readonly [key: string]: unknown;
             };
             readonly requestId: string;
             readonly sourceAddress?: string;
-            /** @description What the caller gave as the reason for overriding access tests. */
+            /** @description The reason that was given for overriding access tests. */
             readonly reason?: string;
         };
-        /** @description What the command of an audit entry did to access. */
+        /** @description The access impact of the command that an audit entry belongs to. */
         readonly EventEffect: {
             /** Format: uuid */
             readonly event: string;
-            /** @description The tenant's generation that the command made. */
+            /** @description The tenant's generation that the command created. */
             readonly generation: number;
             /** Format: date-time */
             readonly createdAt: string;
-            /** @description Why access tests were to be overridden. */
+            /** @description The reason that was given for overriding access tests. */
             readonly overrideReason?: string;
             readonly gained: components["schemas"]["AccessCounts"];
             readonly lost: components["schemas"]["AccessCounts"];
-            /** @description How many groups there are. */
+            /** @description Number of groups. */
             readonly groupCount: number;
             /** @description The first 100 of them. */
             readonly groups: readonly components["schemas"]["EffectGroup"][];
-            /** @description Access tests that the change broke. */
+            /** @description Access tests that fail because of the change. */
             readonly brokenTests: readonly components["schemas"]["BrokenAccessTest"][];
         };
-        /** @description What was changed. */
+        /** @description The record that was changed. */
         readonly EventTarget: {
             readonly type: string;
             /** Format: uuid */
             readonly id: string;
             readonly name?: string;
         };
-        /** @description Something that was found, and the decision about it. */
+        /** @description A search result with its decision. */
         readonly FoundAccess: {
             readonly id: string;
-            /** @description Of a user, the e-mail address. */
+            /** @description The record's name; for a user, the e-mail address. */
             readonly name: string;
             /** @enum {string} */
             readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type";
-            /** @description The reason, and what adds to it. */
+            /** @description The reason, followed by further reasons. */
             readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type")[];
             readonly policy?: components["schemas"]["NamedRecord"];
             readonly resource?: components["schemas"]["NamedRecord"];
-            /** @description Gateways that may carry the traffic now, in the order to try them. */
+            /** @description Gateways that may carry the traffic now, in the order to try. */
             readonly gateways?: readonly components["schemas"]["NamedRecord"][];
             /**
-             * @description What happens to internet traffic.
+             * @description How internet traffic is handled.
              * @enum {string}
              */
             readonly mode?: "LOCAL" | "RESTRICTED" | "INTERNET_ACCESS_POINT";
             /**
              * Format: date-time
-             * @description Before this moment, time alone changes nothing. Absent: it never does.
+             * @description Until this time, the decision does not change through the passage of time alone. Omitted if it never does.
              */
             readonly validUntil?: string;
         };
@@ -2777,17 +2777,17 @@ export interface components {
         readonly FoundAction: {
             readonly name: string;
         };
-        /** @description A resource that may be reached. */
+        /** @description A resource that the subject can access. */
         readonly FoundResource: {
             readonly type: string;
             readonly id: string;
         };
-        /** @description A subject that may. */
+        /** @description A subject that has access. */
         readonly FoundSubject: {
             readonly type: string;
             readonly id: string;
         };
-        /** @description A network gateway: its configuration and its state. */
+        /** @description A network gateway with its settings and state. */
         readonly Gateway: {
             /** Format: uuid */
             readonly id: string;
@@ -2804,49 +2804,49 @@ export interface components {
             readonly status: "PENDING" | "ONLINE" | "OFFLINE" | "MAINTENANCE" | "ERROR";
             /** @description Why the status is ERROR. */
             readonly error?: string;
-            /** @description A secret. `<redacted>` unless the key holds `gateways:token`. */
+            /** @description The gateway's secret token. `<redacted>` unless the API key holds `gateways:token`. */
             readonly token: string;
             /** Format: date-time */
             readonly lastOnline?: string;
             readonly relayEnabled?: boolean;
             readonly endpoint?: string;
             readonly autoDiscoverEndpoint: boolean;
-            /** @description Of its WireGuard interface, as its agent told it; absent before the first time. */
+            /** @description Public key of the gateway's WireGuard interface, as reported by its agent; omitted before the first connection. */
             readonly publicKey?: string;
-            /** @description The version of its agent, as it told it. */
+            /** @description Version of the gateway's agent, as reported by the agent. */
             readonly agentVersion?: string;
-            /** @description Resources reachable through the gateway; left out where another record embeds the gateway. */
+            /** @description Resources that the gateway serves. Omitted if another record embeds the gateway. */
             readonly resources?: readonly components["schemas"]["GatewayResource"][];
         };
-        /** @description A domain whose names resolvers of its own know. */
+        /** @description A domain with its own resolvers. */
         readonly GatewayDomain: {
-            /** @description A domain; the names below it belong to it. */
+            /** @description A domain, including all names below it. */
             readonly domain: string;
-            /** @description Who is asked for its names, in order. */
+            /** @description Resolvers for names in the domain, in order. */
             readonly resolvers: readonly string[];
         };
-        /** @description A resource as a gateway shows it. */
+        /** @description A resource, as embedded in a gateway. */
         readonly GatewayResource: {
             /** Format: uuid */
             readonly id: string;
             readonly name: string;
         };
-        /** @description What only the administrator of a gateway's site knows. `networks` null: the addresses of the private resources of which it is the first gateway. */
+        /** @description Settings of a gateway's site. If `networks` is null, the networks are the addresses of the private resources that list this gateway first. */
         readonly GatewaySettings: {
-            /** @description Resolvers of the site, in the order in which they are asked; none: those of the gateway's machine. */
+            /** @description Resolvers of the site, in the order in which they are queried. If empty, the gateway uses its machine's resolvers. */
             readonly resolvers: readonly string[];
-            /** @description Domains with resolvers of their own; for a name below several of them, the longest counts. */
+            /** @description Domains with their own resolvers. The longest matching domain applies. */
             readonly domains: readonly components["schemas"]["GatewayDomain"][];
-            /** @description The networks behind the gateway, for traffic between sites. */
+            /** @description Networks behind the gateway, for traffic between sites. */
             readonly networks: readonly string[] | null;
-            /** @description The UDP port, "1" to "65535", on which relays take packets for this gateway; null: no gateway relays for it. Counts while the gateway has an `endpoint`. */
+            /** @description The UDP port, "1" to "65535", on which relays accept packets for this gateway. If null, no gateway relays for it. Has an effect only while the gateway has an `endpoint`. */
             readonly relayPort: string | null;
         };
-        /** @description What a gateway should enforce, and what it says it does. */
+        /** @description The configuration that a gateway should enforce, and the one that it reported. */
         readonly GatewaySync: {
             /** @enum {string} */
             readonly state: "applied" | "sent" | "pending" | "failed" | "offline" | "nothing-enforced";
-            /** @description The tenant's present generation: it rises with each change. */
+            /** @description The tenant's current generation, which every change increments. */
             readonly generation: number;
             readonly wanted: {
                 readonly generation: number;
@@ -2863,23 +2863,23 @@ export interface components {
                 /** Format: date-time */
                 readonly since: string;
             } | null;
-            /** @description How long it took until it was applied, or how long that has been waited for, in milliseconds. */
+            /** @description Milliseconds until the configuration was applied, or milliseconds since it has been waiting to be applied. */
             readonly lagMs: number | null;
-            /** @description Why what was sent last was refused. */
+            /** @description Why the gateway rejected the last configuration. */
             readonly error?: string;
-            /** @description What the gateway cannot do although it enforces what it should, in its agent's words: such as answering names. None where it is not connected. */
+            /** @description Problems that the gateway's agent reports although it applied its configuration, for example that it cannot serve DNS. Empty if the gateway is not connected. */
             readonly warnings: readonly string[];
         };
-        /** @description What is known of a gateway's state. */
+        /** @description The result of checking a gateway's state. */
         readonly GatewayTest: {
             /** @enum {string} */
             readonly status: "ONLINE" | "MAINTENANCE" | "NOT_REACHABLE" | "ERROR" | "UNRECOGNIZED";
-            /** @description What the status was concluded from. */
+            /** @description The observation that determined the status. */
             readonly details?: string;
-            /** @description What the gateway reported as failed. */
+            /** @description The failure that the gateway reported. */
             readonly error?: string;
         };
-        /** @description A set of users that policies name, with the roles its members inherit. */
+        /** @description A set of users that policies refer to, with the roles that members inherit. */
         readonly Group: {
             /** Format: uuid */
             readonly id: string;
@@ -2889,19 +2889,19 @@ export interface components {
             readonly updatedAt: string;
             readonly name: string;
             readonly description?: string;
-            /** @description Devices that a member may enrol, unless the user or another group says more. */
+            /** @description Devices that each member can enrol. The user's own limit takes precedence; with several groups, the largest limit applies. */
             readonly maxDevices: number;
-            /** @description New users from single sign-on join this group. */
+            /** @description Whether new users from single sign-on join this group. */
             readonly isSamlDefaultGroup: boolean;
-            /** @description Groups of the identity provider that map to this one. */
+            /** @description Groups of the identity provider that map to this group. */
             readonly idpMapping: readonly string[];
-            /** @description Roles that members inherit; the most privileged first. */
+            /** @description Roles that members inherit, the most privileged first. */
             readonly roles: readonly components["schemas"]["Role"][];
             /** @description False for the tenant's default group and its SAML default group. */
             readonly deleteable: boolean;
             readonly users: readonly components["schemas"]["GroupMember"][];
         };
-        /** @description A user as a group shows it. */
+        /** @description A user, as embedded in a group. */
         readonly GroupMember: {
             /** Format: uuid */
             readonly id: string;
@@ -2913,7 +2913,7 @@ export interface components {
             readonly lastName?: string;
             readonly email: string;
         };
-        /** @description An active policy that never decides anything. */
+        /** @description An active policy that has no effect. */
         readonly IdlePolicy: {
             readonly id: string;
             readonly name: string;
@@ -2923,30 +2923,30 @@ export interface components {
             readonly reason: "no_sources" | "sources_cannot_ask" | "no_resources" | "rule_never_met" | "no_gateways" | "hidden";
             readonly hiddenBy?: components["schemas"]["NamedRecord"];
         };
-        /** @description Something that is not so, and would have to be. Lists show 100 entries at most. */
+        /** @description A fact that is not true but would have to be. Each list contains at most 100 entries. */
         readonly MissingAccessFact: {
             /** @enum {string} */
             readonly kind: "subject" | "destination" | "denied-by" | "source" | "source-address" | "condition";
             /** @enum {string} */
             readonly reason?: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type";
             readonly policy?: components["schemas"]["NamedRecord"];
-            /** @description A user in some group would do. */
+            /** @description A user in any group would match. */
             readonly anyGroup?: boolean;
-            /** @description Any device would do. */
+            /** @description Any device would match. */
             readonly anyDevice?: boolean;
-            /** @description The user would have to be in one of these. */
+            /** @description The user would have to be in one of these groups. */
             readonly groups?: readonly components["schemas"]["NamedRecord"][];
-            /** @description It would have to be one of these users. */
+            /** @description The user would have to be one of these. */
             readonly users?: readonly components["schemas"]["NamedRecord"][];
-            /** @description It would have to be one of these devices. */
+            /** @description The device would have to be one of these. */
             readonly devices?: readonly components["schemas"]["NamedRecord"][];
-            /** @description The request would have to come from one of these. */
+            /** @description The source address would have to be one of these. */
             readonly sourceIps?: readonly string[];
             readonly condition?: components["schemas"]["RuleCondition"];
-            /** @description The condition would have to be not met. */
+            /** @description Whether the condition would have to be false. */
             readonly negated?: boolean;
         };
-        /** @description A record that an answer speaks of. */
+        /** @description A record that a response refers to. */
         readonly NamedRecord: {
             readonly id: string;
             readonly name: string;
@@ -2955,28 +2955,28 @@ export interface components {
         readonly NetworkProtocol: {
             /** @enum {string} */
             readonly protocol: "TCP" | "UDP" | "ICMP";
-            /** @description A port ("443"), a range ("5000-5100"), or absent for every port. */
+            /** @description A port ("443") or a range ("5000-5100"); all ports if omitted. */
             readonly port?: string;
         };
-        /** @description What the test asks for. */
+        /** @description The destination of the test. */
         readonly NewAccessTestResource: {
             /** @enum {string} */
             readonly type: "resource" | "address";
-            /** @description Of a resource, the id or the name; as address, an IP address or a host name. */
+            /** @description Id or name of a resource; for `address`, an IP address or a host name. */
             readonly id: string;
             readonly properties?: components["schemas"]["AccessTestProperties"];
         };
-        /** @description Whom the test is about. */
+        /** @description The subjects of the test. */
         readonly NewAccessTestSubject: {
             /**
-             * @description `group`: each of its users. `user`: with whatever devices they have.
+             * @description `group`: each user of the group. `user`: the user with each of their devices.
              * @enum {string}
              */
             readonly type: "everyone" | "group" | "user" | "device";
-            /** @description The id; of a user, the e-mail address will do, of a group, the name. Not for `everyone`. */
+            /** @description The subject's id. A user can also be given by e-mail address, a group by name. Omitted for `everyone`. */
             readonly id?: string;
         };
-        /** @description A key with its secret, which is shown this once. */
+        /** @description An API key with its secret, which is shown only once. */
         readonly NewApiKey: {
             /** Format: uuid */
             readonly id: string;
@@ -2985,10 +2985,10 @@ export interface components {
             /** Format: date-time */
             readonly updatedAt: string;
             readonly name: string;
-            /** @description The first characters of the key, to recognise it by. */
+            /** @description The first characters of the key, to identify it. */
             readonly prefix: string;
             readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "access-tests:read" | "access-tests:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read" | "decisions:read")[];
-            /** @description Addresses and CIDRs that the key may be used from; empty for any. */
+            /** @description Addresses and CIDRs that the key can be used from; empty for any address. */
             readonly sourceIps: readonly string[];
             /** Format: date-time */
             readonly expiresAt?: string;
@@ -2996,18 +2996,18 @@ export interface components {
             readonly lastUsedAt?: string;
             /**
              * Format: uuid
-             * @description The key that took this one's place by rotation.
+             * @description Id of the key that replaced this key by rotation.
              */
             readonly replacedBy?: string;
-            /** @description The secret. Only its SHA-256 is stored. */
+            /** @description The secret key. Gatehouse stores only its SHA-256 hash. */
             readonly key: string;
         };
-        /** @description A tenant and its first key. */
+        /** @description A tenant with its first API key. */
         readonly NewTenant: {
             readonly tenant: components["schemas"]["Tenant"];
             readonly apiKey: components["schemas"]["NewApiKey"];
         };
-        /** @description A webhook with its secret, which is shown this once. */
+        /** @description A webhook with its secret, which is shown only once. */
         readonly NewWebhook: {
             /** Format: uuid */
             readonly id: string;
@@ -3017,12 +3017,12 @@ export interface components {
             readonly updatedAt: string;
             readonly name: string;
             readonly url: string;
-            /** @description What is delivered: `user.created`, `resource.*`, or the `operationId` of an operation; empty for everything. */
+            /** @description Event types to deliver: `user.created`, `resource.*`, or the `operationId` of an operation; empty for all events. */
             readonly events: readonly string[];
             readonly active: boolean;
             readonly description?: string;
             /**
-             * @description Why Gatehouse set `active` to false: the receiver answered 410 Gone, or every attempt failed for days.
+             * @description Why Gatehouse set `active` to false: the receiver returned 410 Gone, or every attempt failed for days.
              * @enum {string}
              */
             readonly disabledReason?: "GONE" | "FAILING";
@@ -3030,13 +3030,13 @@ export interface components {
             readonly disabledAt?: string;
             /**
              * Format: date-time
-             * @description The first failed attempt since the last successful one.
+             * @description Time of the first failed attempt since the last successful one.
              */
             readonly failingSince?: string;
             /** @description `whsec_` and the signing key in base64 (Standard Webhooks). */
             readonly secret: string;
         };
-        /** @description What somebody could reach at a moment, and by which policy. */
+        /** @description A resource that a subject could reach at a point in time, and the policy that allowed it. */
         readonly PastAccess: {
             readonly user: components["schemas"]["NamedRecord"];
             readonly device?: components["schemas"]["NamedRecord"];
@@ -3044,10 +3044,10 @@ export interface components {
             readonly policy: components["schemas"]["NamedRecord"];
             /** @enum {string} */
             readonly mode?: "LOCAL" | "RESTRICTED" | "INTERNET_ACCESS_POINT";
-            /** @description Those that could carry it, in the order to try, whether or not they could be reached then; none that were in maintenance. */
+            /** @description Gateways that could carry the traffic, in the order to try, including gateways that were unreachable then. Gateways in maintenance are omitted. */
             readonly gateways: readonly components["schemas"]["NamedRecord"][];
         };
-        /** @description Who may access which resources under which conditions. */
+        /** @description A rule that allows or denies access of subjects to resources under conditions. */
         readonly Policy: {
             /** Format: uuid */
             readonly id: string;
@@ -3058,15 +3058,15 @@ export interface components {
             readonly name: string;
             /** @description True allows access, false denies it. */
             readonly action: boolean;
-            /** @description Priority among the policies of the type; lower numbers are evaluated first. */
+            /** @description Position among the policies of the type. Lower numbers are evaluated first. */
             readonly order: number;
             readonly isDefault: boolean;
-            /** @description An inactive policy is skipped. */
+            /** @description Whether the policy is evaluated. */
             readonly active: boolean;
             /** @enum {string} */
             readonly type: "PRIVATE" | "SAAS" | "INTERNET" | "SITETOSITE";
             /**
-             * @description What INTERNET policies do with traffic.
+             * @description How INTERNET policies handle traffic.
              * @enum {string}
              */
             readonly mode?: "LOCAL" | "RESTRICTED" | "INTERNET_ACCESS_POINT";
@@ -3094,14 +3094,14 @@ export interface components {
             readonly users: readonly components["schemas"]["PolicyUser"][];
             readonly devices: readonly components["schemas"]["PolicyDevice"][];
             readonly resources: readonly components["schemas"]["PolicyResource"][];
-            /** @description Gateways that may be used; empty for all of the resource's. */
+            /** @description Gateways that may carry the traffic; empty for all gateways of the resource. */
             readonly gateways: readonly components["schemas"]["Gateway"][];
-            /** @description Addresses or CIDRs that requests must come from; empty for any. */
+            /** @description Addresses or CIDRs that requests must come from; empty for any address. */
             readonly sourceIps: readonly string[];
             readonly rule: components["schemas"]["AdmissionRule"];
             readonly description?: string;
         };
-        /** @description A device as a policy shows it. */
+        /** @description A device, as embedded in a policy. */
         readonly PolicyDevice: {
             /** Format: uuid */
             readonly id: string;
@@ -3110,20 +3110,20 @@ export interface components {
             /** Format: date-time */
             readonly updatedAt: string;
             readonly name: string;
-            /** @description False once an administrator deactivated the device. */
+            /** @description False if an administrator has deactivated the device. */
             readonly active: boolean;
             /** Format: date-time */
             readonly lastConnection?: string;
             /** @enum {string} */
             readonly status: "Online" | "Offline" | "Deactivated";
             readonly hardwareId: string;
-            /** @description What the device reports about its own security. At most 64 entries; names of 1 to 64 characters, none of them a control character; strings of at most 256 characters. */
+            /** @description The device's security state as reported by its agent. At most 64 entries. Names have 1 to 64 characters without control characters, strings at most 256 characters. */
             readonly posture?: {
                 readonly [key: string]: boolean | number | string;
             };
             readonly appVersion?: string;
         };
-        /** @description A group as a policy shows it. */
+        /** @description A group, as embedded in a policy. */
         readonly PolicyGroup: {
             /** Format: uuid */
             readonly id: string;
@@ -3133,14 +3133,14 @@ export interface components {
             readonly updatedAt: string;
             readonly name: string;
             readonly description?: string;
-            /** @description Devices that a member may enrol, unless the user or another group says more. */
+            /** @description Devices that each member can enrol. The user's own limit takes precedence; with several groups, the largest limit applies. */
             readonly maxDevices: number;
-            /** @description New users from single sign-on join this group. */
+            /** @description Whether new users from single sign-on join this group. */
             readonly isSamlDefaultGroup: boolean;
-            /** @description Groups of the identity provider that map to this one. */
+            /** @description Groups of the identity provider that map to this group. */
             readonly idpMapping: readonly string[];
         };
-        /** @description A resource as a policy shows it. */
+        /** @description A resource, as embedded in a policy. */
         readonly PolicyResource: {
             /** Format: uuid */
             readonly id: string;
@@ -3158,7 +3158,7 @@ export interface components {
             readonly loadBalancingMode: "MANUAL" | "AUTOMATIC";
             readonly description?: string;
         };
-        /** @description A user as a policy shows it. */
+        /** @description A user, as embedded in a policy. */
         readonly PolicyUser: {
             /** Format: uuid */
             readonly id: string;
@@ -3174,36 +3174,36 @@ export interface components {
             readonly firstName?: string;
             readonly lastName?: string;
             readonly isOwner: boolean;
-            /** @description Null: as the user's groups say. */
+            /** @description Devices that the user can enrol. If null, the limit of the user's groups applies. */
             readonly maxDevices: number | null;
             readonly image?: string;
         };
-        /** @description Which rows are asked for. */
+        /** @description The page of rows to return. */
         readonly PreviewPage: {
             /**
-             * @description Rows at most.
+             * @description The most rows to return.
              * @default 100
              */
             readonly limit?: number;
             /** @default 0 */
             readonly offset?: number;
         };
-        /** @description A request, as it would be sent. */
+        /** @description A request as it would be sent to the API. */
         readonly PreviewedChange: {
             /** @enum {string} */
             readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
-            /** @description the path of an operation, with the ids in it and without a query, such as /tenants/policies/01980000-0000-7000-8000-000000000001 */
+            /** @description Path of an operation with its ids and without a query, such as /tenants/policies/01980000-0000-7000-8000-000000000001. */
             readonly path: string;
-            /** @description As the operation takes it. */
+            /** @description The body of the request. */
             readonly body?: unknown;
         };
-        /** @description An access test that holds now, and would not hold any more. */
+        /** @description An access test that passes now and would fail. */
         readonly PreviewedTest: {
             /** Format: uuid */
             readonly id: string;
             readonly name: string;
             readonly enforced: boolean;
-            /** @description For how many subjects it would not hold. */
+            /** @description Number of subjects for which the test would fail. */
             readonly brokenCount: number;
             /** @description The first 20 of them. */
             readonly broken: readonly components["schemas"]["AccessTestBreach"][];
@@ -3212,24 +3212,24 @@ export interface components {
         readonly Problem: {
             /**
              * Format: uri-reference
-             * @description Stable for the code; a page that explains it.
+             * @description Stable URI of the code, at which the server documents the error.
              */
             readonly type: string;
             readonly title: string;
             readonly status: number;
-            /** @description What was wrong this time, with which value, and what to do. */
+            /** @description The problem with this request, including the value, and what to do. */
             readonly detail: string;
-            /** @description The path that was called. */
+            /** @description The path of the request. */
             readonly instance: string;
             /** @enum {string} */
             readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "invalid_gateway_token" | "invalid_device_token" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
-            /** @description Also in the header X-Request-Id, the log and the audit entry. */
+            /** @description Id of the request, as in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
         };
-        /** @description One field, and what is wrong with it. */
+        /** @description A field and its problem. */
         readonly ProblemField: {
-            /** @description A JSON Pointer (RFC 6901) into the body, or a parameter's name. */
+            /** @description JSON Pointer (RFC 6901) into the body, or the name of a parameter. */
             readonly pointer: string;
             readonly message: string;
         };
@@ -3249,10 +3249,10 @@ export interface components {
              * @enum {string}
              */
             readonly protocol: "TCP" | "UDP" | "ICMP";
-            /** @description A port from 1 to 65535 ("443" or 443), a range ("5000-5100"), or absent for every port and for ICMP. */
+            /** @description A port from 1 to 65535 ("443" or 443) or a range ("5000-5100"); all ports if omitted. ICMP has no ports. */
             readonly port?: string | number;
         };
-        /** @description Something on the network that policies give access to. */
+        /** @description A destination on the network that policies grant access to. */
         readonly Resource: {
             /** Format: uuid */
             readonly id: string;
@@ -3272,10 +3272,10 @@ export interface components {
             /** @enum {string} */
             readonly status?: "ONLINE" | "OFFLINE";
             readonly addresses: readonly components["schemas"]["Address"][];
-            /** @description In order of their priority for MANUAL load balancing. */
+            /** @description Gateways in order of priority for MANUAL load balancing. */
             readonly gateways: readonly components["schemas"]["Gateway"][];
         };
-        /** @description What its holders may administer. */
+        /** @description A set of permissions for administering the tenant. */
         readonly Role: {
             /** Format: uuid */
             readonly id: string;
@@ -3285,56 +3285,56 @@ export interface components {
             readonly updatedAt: string;
             readonly name: string;
             readonly description?: string;
-            /** @description False for the system roles. */
+            /** @description False for system roles. */
             readonly deleteable: boolean;
             /** @enum {string} */
             readonly type: "OWNER" | "ADMIN" | "DEFAULT" | "BASIC" | "BILLING" | "AUDITOR" | "SUPPORT";
         };
-        /** @description A condition of an admission rule, and what it gave. */
+        /** @description A condition of an admission rule with its result. */
         readonly RuleCondition: {
-            /** @description 0 for the whole rule, 1 for its parts, 2 for theirs; a condition's parts follow it. */
+            /** @description Nesting depth: 0 for the whole rule, 1 for its parts, and so on. A condition is followed by its parts. */
             readonly depth: number;
             readonly text: string;
-            /** @description Absent where the evaluation ended in an error. */
+            /** @description Whether the condition is met; omitted if the evaluation failed. */
             readonly met?: boolean;
             readonly error?: string;
             /**
-             * @description Which of its parts must be met; absent where there are none.
+             * @description How the condition combines its parts; omitted if it has none.
              * @enum {string}
              */
             readonly operator?: "all" | "any" | "not";
-            /** @description What the condition saw. */
+            /** @description Values that the condition read. */
             readonly values: readonly {
-                /** @description As the rule writes it: `user.department`. */
+                /** @description The variable as written in the rule, such as `user.department`. */
                 readonly name: string;
-                /** @description As JSON, shortened; absent where there is none. */
+                /** @description The value as JSON, truncated; omitted if the variable has no value. */
                 readonly value?: string;
                 readonly error?: string;
             }[];
         };
-        /** @description What is wrong with the text of an admission rule, and where. */
+        /** @description An error in the text of an admission rule. */
         readonly RuleError: {
             readonly message: string;
             readonly line: number;
-            /** @description In characters. */
+            /** @description Column in characters, from 1. */
             readonly column: number;
         };
-        /** @description What checking the text of an admission rule found. */
+        /** @description The result of checking the text of an admission rule. */
         readonly RuleReport: {
             readonly valid: boolean;
-            /** @description Of a valid rule: whether it depends on the time, and so needs `hasTimeConstraint: true`. */
+            /** @description Whether a valid rule reads `now` and therefore requires `hasTimeConstraint: true`. */
             readonly readsNow?: boolean;
-            /** @description In the order of the text; at most 20. */
+            /** @description Errors in the order of the text, at most 20. */
             readonly errors: readonly components["schemas"]["RuleError"][];
         };
-        /** @description What signatures in audit records are checked with. */
+        /** @description The public key that verifies the signatures in audit records. */
         readonly SigningKey: {
             /** @enum {string} */
             readonly algorithm: "Ed25519";
-            /** @description 32 bytes in base64. */
+            /** @description The public key: 32 bytes in base64. */
             readonly publicKey: string;
         };
-        /** @description An organisation whose network is administered apart from all others. */
+        /** @description An organisation whose network is administered separately from all others. */
         readonly Tenant: {
             /** Format: uuid */
             readonly id: string;
@@ -3345,12 +3345,12 @@ export interface components {
             readonly name: string;
             readonly ownerEmail: string;
         };
-        /** @description A test to try. */
+        /** @description A test that is checked without being stored. */
         readonly TriedAccessTest: {
             readonly name?: string;
             readonly description?: string;
             readonly enforced?: boolean;
-            /** @description `any`: with every device that the subject has. `none`: without one. `{posture}`: with a device of this posture, whichever they have. */
+            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. */
             readonly device?: ("any" | "none") | components["schemas"]["AccessTestPosture"];
             readonly context?: components["schemas"]["AccessTestContext"];
             readonly subject: components["schemas"]["NewAccessTestSubject"];
@@ -3358,14 +3358,14 @@ export interface components {
             /** @enum {string} */
             readonly expected: "allowed" | "denied";
         };
-        /** @description A resource that nobody reaches. */
+        /** @description A resource that nobody can reach. */
         readonly UnreachableResource: {
             readonly id: string;
             readonly name: string;
             /** @enum {string} */
             readonly reason: "no_addresses" | "no_gateways" | "gateways_offline" | "no_policies" | "policies_let_nobody_in";
         };
-        /** @description A person who reaches the network. */
+        /** @description A person who connects to the network. */
         readonly User: {
             /** Format: uuid */
             readonly id: string;
@@ -3381,26 +3381,26 @@ export interface components {
             readonly firstName?: string;
             readonly lastName?: string;
             readonly isOwner: boolean;
-            /** @description Null: as the user's groups say. */
+            /** @description Devices that the user can enrol. If null, the limit of the user's groups applies. */
             readonly maxDevices: number | null;
             readonly image?: string;
-            /** @description Facts about the user, for admission rules: department, title, country … At most 64 entries; names of 1 to 64 characters, none of them a control character; strings of at most 256 characters. */
+            /** @description Facts about the user for admission rules, such as department, title or country. At most 64 entries. Names have 1 to 64 characters without control characters, strings at most 256 characters. */
             readonly attributes: {
                 readonly [key: string]: boolean | number | string;
             };
             /**
              * Format: date-time
-             * @description Until when a pending user can accept the invitation.
+             * @description Time until which a pending user can accept the invitation.
              */
             readonly invitationExpiresAt?: string;
-            /** @description Of a pending user: whether the invitation has to be renewed before it is accepted. */
+            /** @description Whether a pending user's invitation has expired and must be renewed. */
             readonly invitationExpired?: boolean;
-            /** @description Roles that the user holds, directly or through a group; the most privileged first. */
+            /** @description Roles that the user holds directly or through a group, the most privileged first. */
             readonly roles: readonly components["schemas"]["Role"][];
             readonly groups: readonly components["schemas"]["UserGroup"][];
             readonly devices: readonly components["schemas"]["Device"][];
         };
-        /** @description A group as a user shows it. */
+        /** @description A group, as embedded in a user. */
         readonly UserGroup: {
             /** Format: uuid */
             readonly id: string;
@@ -3411,7 +3411,7 @@ export interface components {
             readonly name: string;
             readonly description?: string;
         };
-        /** @description Where a tenant's events are delivered, without its secret. */
+        /** @description A receiver of a tenant's events, without its secret. */
         readonly Webhook: {
             /** Format: uuid */
             readonly id: string;
@@ -3421,12 +3421,12 @@ export interface components {
             readonly updatedAt: string;
             readonly name: string;
             readonly url: string;
-            /** @description What is delivered: `user.created`, `resource.*`, or the `operationId` of an operation; empty for everything. */
+            /** @description Event types to deliver: `user.created`, `resource.*`, or the `operationId` of an operation; empty for all events. */
             readonly events: readonly string[];
             readonly active: boolean;
             readonly description?: string;
             /**
-             * @description Why Gatehouse set `active` to false: the receiver answered 410 Gone, or every attempt failed for days.
+             * @description Why Gatehouse set `active` to false: the receiver returned 410 Gone, or every attempt failed for days.
              * @enum {string}
              */
             readonly disabledReason?: "GONE" | "FAILING";
@@ -3434,21 +3434,21 @@ export interface components {
             readonly disabledAt?: string;
             /**
              * Format: date-time
-             * @description The first failed attempt since the last successful one.
+             * @description Time of the first failed attempt since the last successful one.
              */
             readonly failingSince?: string;
         };
-        /** @description One request to a webhook's URL, and what came of it. */
+        /** @description One request to a webhook's URL and its result. */
         readonly WebhookAttempt: {
             /** Format: date-time */
             readonly at: string;
-            /** @description Absent where no answer came. */
+            /** @description Status of the response; omitted if there was none. */
             readonly statusCode?: number;
-            /** @description Why the attempt failed; absent where it did not. */
+            /** @description Why the attempt failed; omitted if it succeeded. */
             readonly error?: string;
             readonly durationMs: number;
         };
-        /** @description One message to one webhook; its id is the `webhook-id`. */
+        /** @description A message to a webhook. The delivery's id is the header `webhook-id`. */
         readonly WebhookDelivery: {
             /** Format: uuid */
             readonly id: string;
@@ -3460,14 +3460,14 @@ export interface components {
             readonly webhookId: string;
             /**
              * Format: uuid
-             * @description The event; absent for a test.
+             * @description Id of the event; omitted for a test message.
              */
             readonly eventId?: string;
-            /** @description `<target type>.<created, updated or deleted>`, or `webhook.test`. */
+            /** @description `<target type>.created`, `.updated` or `.deleted`; or `webhook.test`. */
             readonly type: string;
             /** @enum {string} */
             readonly status: "PENDING" | "DELIVERED" | "FAILED";
-            /** @description From the oldest on; the latest 30 are kept. */
+            /** @description The last 30 attempts, from oldest to newest. */
             readonly attempts: readonly components["schemas"]["WebhookAttempt"][];
             /** Format: date-time */
             readonly nextAttemptAt: string | null;
@@ -3563,11 +3563,11 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly data: readonly components["schemas"]["Policy"][];
-                        /** @description Items that match, on all pages together. */
+                        /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page's number from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). */
                         readonly page: number;
-                        /** @description Items on a page; at most 100, whatever was asked for. */
+                        /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
                         readonly hasNext: boolean;
                         readonly hasPrevious: boolean;
@@ -3615,19 +3615,19 @@ export interface operations {
                     readonly allResources?: boolean;
                     /** @description Groups whose members the policy applies to. */
                     readonly groups?: readonly string[];
-                    /** @description Users whom the policy applies to. */
+                    /** @description Users that the policy applies to. */
                     readonly users?: readonly string[];
                     /** @description Devices that the policy applies to. */
                     readonly devices?: readonly string[];
                     /** @description Resources that the policy applies to. */
                     readonly resources?: readonly string[];
-                    /** @description Gateways that may be used; empty for all of the resource's. */
+                    /** @description Gateways that may carry the traffic; empty for all gateways of the resource. */
                     readonly gateways?: readonly string[];
-                    /** @description Addresses or CIDRs that requests must come from; empty for any. */
+                    /** @description Addresses or CIDRs that requests must come from; empty for any address. */
                     readonly sourceIps?: readonly string[];
                     /**
                      * Format: uuid
-                     * @description Id of an admission rule; absent: no restriction.
+                     * @description Id of an admission rule. Without a rule, requests are not restricted further.
                      */
                     readonly rule?: string;
                     readonly description?: string;
@@ -3744,7 +3744,7 @@ export interface operations {
                 readonly "application/json": {
                     readonly name?: string;
                     /**
-                     * @description Must be the policy's own type, where given.
+                     * @description If present, must be the policy's current type.
                      * @enum {string}
                      */
                     readonly type?: "PRIVATE" | "SAAS" | "INTERNET" | "SITETOSITE";
@@ -3760,19 +3760,19 @@ export interface operations {
                     readonly allResources?: boolean;
                     /** @description Groups whose members the policy applies to. */
                     readonly groups?: readonly string[];
-                    /** @description Users whom the policy applies to. */
+                    /** @description Users that the policy applies to. */
                     readonly users?: readonly string[];
                     /** @description Devices that the policy applies to. */
                     readonly devices?: readonly string[];
                     /** @description Resources that the policy applies to. */
                     readonly resources?: readonly string[];
-                    /** @description Gateways that may be used; empty for all of the resource's. */
+                    /** @description Gateways that may carry the traffic; empty for all gateways of the resource. */
                     readonly gateways?: readonly string[];
-                    /** @description Addresses or CIDRs that requests must come from; empty for any. */
+                    /** @description Addresses or CIDRs that requests must come from; empty for any address. */
                     readonly sourceIps?: readonly string[];
                     /**
                      * Format: uuid
-                     * @description Id of an admission rule; absent: no restriction.
+                     * @description Id of an admission rule. Without a rule, requests are not restricted further.
                      */
                     readonly rule?: string;
                     readonly description?: string;
@@ -4029,7 +4029,7 @@ export interface operations {
                     })[];
                     readonly options?: {
                         /**
-                         * @description Decide all; or only up to the first denial; or up to the first permission.
+                         * @description Whether to evaluate all requests, or to stop at the first denial or the first permission.
                          * @enum {string}
                          */
                         readonly evaluations_semantic?: "execute_all" | "deny_on_first_deny" | "permit_on_first_permit";
@@ -4072,9 +4072,9 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly subject: {
-                        /** @description `user` or `device`; nothing of any other type is found. */
+                        /** @description `user` or `device`. Other types have no results. */
                         readonly type: string;
-                        /** @description Stand in for stored facts of the same names: of a user for attributes, of a device for posture. In `posture`, an object, for posture in either case. What is neither text, number nor boolean counts as absent. At most 64 entries; texts of at most 256 characters. */
+                        /** @description Override stored facts of the same name: attributes of a user, posture of a device. In the object `posture`, they override posture in either case. Values other than strings, numbers and booleans count as missing. At most 64 entries; strings of at most 256 characters. */
                         readonly properties?: {
                             readonly posture?: {
                                 readonly [key: string]: unknown;
@@ -4131,7 +4131,7 @@ export interface operations {
                     readonly subject: components["schemas"]["AccessSubject"];
                     readonly action: components["schemas"]["AccessAction"];
                     readonly resource: {
-                        /** @description `resource`; nothing of any other type is found. */
+                        /** @description `resource`. Other types have no results. */
                         readonly type: string;
                     } & {
                         readonly [key: string]: unknown;
@@ -4209,17 +4209,17 @@ export interface operations {
     readonly listPastAccess: {
         readonly parameters: {
             readonly query?: {
-                /** @description The moment, in ISO 8601 with a zone; absent: now. */
+                /** @description Point in time in ISO 8601, with a time zone; now by default. */
                 readonly at?: string;
-                /** @description The id or the e-mail address, as it was then. */
+                /** @description Id or e-mail address of a user, as it was then. */
                 readonly user?: string;
-                /** @description The id of a device. */
+                /** @description Id of a device. */
                 readonly device?: string;
-                /** @description The id or the name, as it was then. */
+                /** @description Id or name of a resource, as it was then. */
                 readonly resource?: string;
-                /** @description The IP address that the requests come from; absent: none. */
+                /** @description Source IP address of the requests; none by default. */
                 readonly sourceIp?: string;
-                /** @description The country that they come from, such as DE; absent: none. */
+                /** @description Source country of the requests, such as DE; none by default. */
                 readonly country?: string;
                 /** @description Items on a page; above 100 it is taken for 100. */
                 readonly limit?: number;
@@ -4250,11 +4250,11 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly data: readonly components["schemas"]["PastAccess"][];
-                        /** @description Items that match, on all pages together. */
+                        /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page's number from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). */
                         readonly page: number;
-                        /** @description Items on a page; at most 100, whatever was asked for. */
+                        /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
                         readonly hasNext: boolean;
                         readonly hasPrevious: boolean;
@@ -4333,11 +4333,11 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly data: readonly components["schemas"]["AccessTest"][];
-                        /** @description Items that match, on all pages together. */
+                        /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page's number from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). */
                         readonly page: number;
-                        /** @description Items on a page; at most 100, whatever was asked for. */
+                        /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
                         readonly hasNext: boolean;
                         readonly hasPrevious: boolean;
@@ -4364,7 +4364,7 @@ export interface operations {
                     readonly name: string;
                     readonly description?: string;
                     readonly enforced?: boolean;
-                    /** @description `any`: with every device that the subject has. `none`: without one. `{posture}`: with a device of this posture, whichever they have. */
+                    /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. */
                     readonly device?: ("any" | "none") | components["schemas"]["AccessTestPosture"];
                     readonly context?: components["schemas"]["AccessTestContext"];
                     readonly subject: components["schemas"]["NewAccessTestSubject"];
@@ -4440,7 +4440,7 @@ export interface operations {
                     readonly name?: string;
                     readonly description?: string;
                     readonly enforced?: boolean;
-                    /** @description `any`: with every device that the subject has. `none`: without one. `{posture}`: with a device of this posture, whichever they have. */
+                    /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. */
                     readonly device?: ("any" | "none") | components["schemas"]["AccessTestPosture"];
                     readonly context?: components["schemas"]["AccessTestContext"];
                     readonly subject?: components["schemas"]["NewAccessTestSubject"];
@@ -4507,7 +4507,7 @@ export interface operations {
         readonly requestBody?: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description The tests to check. */
+                    /** @description Ids of the tests to check. */
                     readonly ids?: readonly string[];
                     readonly test?: components["schemas"]["TriedAccessTest"];
                 };
@@ -4572,11 +4572,11 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly data: readonly components["schemas"]["User"][];
-                        /** @description Items that match, on all pages together. */
+                        /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page's number from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). */
                         readonly page: number;
-                        /** @description Items on a page; at most 100, whatever was asked for. */
+                        /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
                         readonly hasNext: boolean;
                         readonly hasPrevious: boolean;
@@ -4765,7 +4765,7 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly maxDevices?: number | null;
-                    /** @description Facts about the user, for admission rules: department, title, country … At most 64 entries; names of 1 to 64 characters, none of them a control character; strings of at most 256 characters. */
+                    /** @description Facts about the user for admission rules, such as department, title or country. At most 64 entries. Names have 1 to 64 characters without control characters, strings at most 256 characters. */
                     readonly attributes?: {
                         readonly [key: string]: boolean | number | string;
                     };
@@ -4960,9 +4960,9 @@ export interface operations {
     readonly listUserRoles: {
         readonly parameters: {
             readonly query?: {
-                /** @description Leave out roles that the user does not inherit from a group. */
+                /** @description Return only roles that the user inherits from a group. */
                 readonly groupsOnly?: boolean;
-                /** @description Leave out roles that the user does not hold directly. */
+                /** @description Return only roles that are assigned to the user directly. */
                 readonly rolesOnly?: boolean;
             };
             readonly header?: never;
@@ -5010,9 +5010,9 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Roles to give the user. */
+                    /** @description Roles to assign to the user. */
                     readonly addedRoles?: readonly string[];
-                    /** @description Roles to take off the user. */
+                    /** @description Roles to remove from the user. */
                     readonly removedRoles?: readonly string[];
                 };
             };
@@ -5163,11 +5163,11 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly data: readonly components["schemas"]["Group"][];
-                        /** @description Items that match, on all pages together. */
+                        /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page's number from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). */
                         readonly page: number;
-                        /** @description Items on a page; at most 100, whatever was asked for. */
+                        /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
                         readonly hasNext: boolean;
                         readonly hasPrevious: boolean;
@@ -5200,11 +5200,11 @@ export interface operations {
                     /** @description Roles that members inherit. */
                     readonly roles?: readonly string[];
                     readonly description?: string;
-                    /** @description Devices that a member may enrol; 5 in a new group. */
+                    /** @description Devices that each member can enrol. A new group starts with 5. */
                     readonly maxDevices?: number;
-                    /** @description True makes this the one group that new single sign-on users join. */
+                    /** @description True makes this the SAML default group: the group that new users from single sign-on join. */
                     readonly isSamlDefaultGroup?: boolean;
-                    /** @description Groups of the identity provider. */
+                    /** @description Groups of the identity provider that map to this group. */
                     readonly idpMapping?: readonly string[];
                 };
             };
@@ -5284,11 +5284,11 @@ export interface operations {
                     /** @description Roles that members inherit. */
                     readonly roles?: readonly string[];
                     readonly description?: string;
-                    /** @description Devices that a member may enrol; 5 in a new group. */
+                    /** @description Devices that each member can enrol. A new group starts with 5. */
                     readonly maxDevices?: number;
-                    /** @description True makes this the one group that new single sign-on users join. */
+                    /** @description True makes this the SAML default group: the group that new users from single sign-on join. */
                     readonly isSamlDefaultGroup?: boolean;
-                    /** @description Groups of the identity provider. */
+                    /** @description Groups of the identity provider that map to this group. */
                     readonly idpMapping?: readonly string[];
                 };
             };
@@ -5404,7 +5404,7 @@ export interface operations {
     readonly listRoleUsers: {
         readonly parameters: {
             readonly query?: {
-                /** @description Also users who hold the role through a group only. */
+                /** @description Include users who only inherit the role from a group. */
                 readonly groups?: boolean;
             };
             readonly header?: never;
@@ -5510,11 +5510,11 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly data: readonly components["schemas"]["Device"][];
-                        /** @description Items that match, on all pages together. */
+                        /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page's number from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). */
                         readonly page: number;
-                        /** @description Items on a page; at most 100, whatever was asked for. */
+                        /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
                         readonly hasNext: boolean;
                         readonly hasPrevious: boolean;
@@ -5546,14 +5546,14 @@ export interface operations {
                     readonly name: string;
                     /** Format: uuid */
                     readonly userId: string;
-                    /** @description What the device's maker or system identifies it by. */
+                    /** @description Identifier assigned by the device's manufacturer or operating system. */
                     readonly hardwareId: string;
                     /** @description The device's WireGuard public key: 32 bytes in base64. */
                     readonly publicKey: string;
                     readonly appVersion?: string;
                     readonly os?: string;
                     readonly osVersion?: string;
-                    /** @description What the device reports about its own security. At most 64 entries; names of 1 to 64 characters, none of them a control character; strings of at most 256 characters. */
+                    /** @description The device's security state as reported by its agent. At most 64 entries. Names have 1 to 64 characters without control characters, strings at most 256 characters. */
                     readonly posture?: {
                         readonly [key: string]: boolean | number | string;
                     };
@@ -6101,13 +6101,13 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Resolvers of the site, in the order in which they are asked; none: those of the gateway's machine. */
+                    /** @description Resolvers of the site, in the order in which they are queried. If empty, the gateway uses its machine's resolvers. */
                     readonly resolvers?: readonly string[];
-                    /** @description Domains with resolvers of their own; for a name below several of them, the longest counts. */
+                    /** @description Domains with their own resolvers. The longest matching domain applies. */
                     readonly domains?: readonly components["schemas"]["GatewayDomain"][];
-                    /** @description The networks behind the gateway, for traffic between sites. */
+                    /** @description Networks behind the gateway, for traffic between sites. */
                     readonly networks?: readonly string[] | null;
-                    /** @description The UDP port, "1" to "65535", on which relays take packets for this gateway; null: no gateway relays for it. Counts while the gateway has an `endpoint`. */
+                    /** @description The UDP port, "1" to "65535", on which relays accept packets for this gateway. If null, no gateway relays for it. Has an effect only while the gateway has an `endpoint`. */
                     readonly relayPort?: string | null;
                 };
             };
@@ -6329,7 +6329,7 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     /**
-                     * @description Seconds; a day where absent, 30 days at most.
+                     * @description Grace period in seconds; one day by default, 30 days at most.
                      * @default 86400
                      */
                     readonly graceSeconds?: number;
@@ -6459,11 +6459,11 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly data: readonly components["schemas"]["Resource"][];
-                        /** @description Items that match, on all pages together. */
+                        /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page's number from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). */
                         readonly page: number;
-                        /** @description Items on a page; at most 100, whatever was asked for. */
+                        /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
                         readonly hasNext: boolean;
                         readonly hasPrevious: boolean;
@@ -6920,7 +6920,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description The protocols that the address is reached by. */
+                    /** @description Protocols that the address accepts. */
                     readonly protocols: readonly string[];
                     /** @description An IPv4 or IPv6 address, a CIDR, a host name, a domain, or `*.domain`. */
                     readonly address: string;
@@ -7172,7 +7172,7 @@ export interface operations {
                     readonly name: string;
                     /** @description A CEL expression over user, device, source, resource and now, with a boolean result. */
                     readonly rule: string;
-                    /** @description Must be true for a rule that reads `now`. */
+                    /** @description Must be true if the rule reads `now`. */
                     readonly hasTimeConstraint: boolean;
                 };
             };
@@ -7251,7 +7251,7 @@ export interface operations {
                     readonly name?: string;
                     /** @description A CEL expression over user, device, source, resource and now, with a boolean result. */
                     readonly rule?: string;
-                    /** @description Must be true for a rule that reads `now`. */
+                    /** @description Must be true if the rule reads `now`. */
                     readonly hasTimeConstraint?: boolean;
                 };
             };
@@ -7391,7 +7391,7 @@ export interface operations {
                     readonly role?: "OWNER" | "ADMIN" | "DEFAULT" | "BASIC" | "BILLING" | "AUDITOR" | "SUPPORT";
                     /** Format: date-time */
                     readonly expiresAt?: string;
-                    /** @description Addresses and CIDRs that the key may be used from; empty for any. */
+                    /** @description Addresses and CIDRs that the key can be used from; empty for any address. */
                     readonly sourceIps?: readonly string[];
                 };
             };
@@ -7487,7 +7487,7 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     /**
-                     * @description Seconds; a day where absent, 30 days at most.
+                     * @description Grace period in seconds; one day by default, 30 days at most.
                      * @default 86400
                      */
                     readonly graceSeconds?: number;
@@ -7672,11 +7672,11 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly data: readonly components["schemas"]["Event"][];
-                        /** @description Items that match, on all pages together. */
+                        /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page's number from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). */
                         readonly page: number;
-                        /** @description Items on a page; at most 100, whatever was asked for. */
+                        /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
                         readonly hasNext: boolean;
                         readonly hasPrevious: boolean;
@@ -7688,7 +7688,7 @@ export interface operations {
     readonly exportEvents: {
         readonly parameters: {
             readonly query?: {
-                /** @description The form of the export. */
+                /** @description Format of the export. */
                 readonly format?: "ndjson" | "csv";
                 /** @description Equal to. `filter[id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[id]"?: string;
@@ -7723,7 +7723,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The record, streamed. */
+            /** @description The audit record as a stream. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7742,7 +7742,7 @@ export interface operations {
     readonly streamEvents: {
         readonly parameters: {
             readonly query?: {
-                /** @description The position to go on after, where the header `Last-Event-ID` cannot be sent. */
+                /** @description The position to resume after, if the header `Last-Event-ID` cannot be sent. */
                 readonly lastEventId?: number;
                 /** @description Equal to. `filter[id][operator]` compares by eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[id]"?: string;
@@ -7780,7 +7780,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Server-sent events, until one side ends them. */
+            /** @description Server-sent events until either side closes the connection. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7884,9 +7884,9 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly name?: string;
-                    /** @description Where to post: https, without user name, password or fragment. Addresses that are not globally reachable, and http, only within the networks that the installation allows. */
+                    /** @description URL that messages are posted to: https, without user name, password or fragment. Plain http, and addresses that are not globally reachable, are allowed only in networks that the operator has configured. */
                     readonly url: string;
-                    /** @description What is delivered: `user.created` (a target type, and `created`, `updated` or `deleted`), `resource.*` (any change of that type), or the `operationId` of an operation, such as `reorderPolicies`. One that fits suffices. Empty for everything. */
+                    /** @description Event types to deliver: `user.created` (a target type with `created`, `updated` or `deleted`), `resource.*` (any change of that type), or the `operationId` of an operation, such as `reorderPolicies`. An event is delivered if any entry matches. Empty for all events. */
                     readonly events?: readonly string[];
                     readonly active?: boolean;
                     readonly description?: string;
@@ -7955,9 +7955,9 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly name?: string;
-                    /** @description Where to post: https, without user name, password or fragment. Addresses that are not globally reachable, and http, only within the networks that the installation allows. */
+                    /** @description URL that messages are posted to: https, without user name, password or fragment. Plain http, and addresses that are not globally reachable, are allowed only in networks that the operator has configured. */
                     readonly url?: string;
-                    /** @description What is delivered: `user.created` (a target type, and `created`, `updated` or `deleted`), `resource.*` (any change of that type), or the `operationId` of an operation, such as `reorderPolicies`. One that fits suffices. Empty for everything. */
+                    /** @description Event types to deliver: `user.created` (a target type with `created`, `updated` or `deleted`), `resource.*` (any change of that type), or the `operationId` of an operation, such as `reorderPolicies`. An event is delivered if any entry matches. Empty for all events. */
                     readonly events?: readonly string[];
                     readonly active?: boolean;
                     readonly description?: string;
@@ -8024,9 +8024,9 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly name?: string;
-                    /** @description Where to post: https, without user name, password or fragment. Addresses that are not globally reachable, and http, only within the networks that the installation allows. */
+                    /** @description URL that messages are posted to: https, without user name, password or fragment. Plain http, and addresses that are not globally reachable, are allowed only in networks that the operator has configured. */
                     readonly url?: string;
-                    /** @description What is delivered: `user.created` (a target type, and `created`, `updated` or `deleted`), `resource.*` (any change of that type), or the `operationId` of an operation, such as `reorderPolicies`. One that fits suffices. Empty for everything. */
+                    /** @description Event types to deliver: `user.created` (a target type with `created`, `updated` or `deleted`), `resource.*` (any change of that type), or the `operationId` of an operation, such as `reorderPolicies`. An event is delivered if any entry matches. Empty for all events. */
                     readonly events?: readonly string[];
                     readonly active?: boolean;
                     readonly description?: string;
@@ -8068,7 +8068,7 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     /**
-                     * @description Seconds; a day where absent, 30 days at most.
+                     * @description Grace period in seconds; one day by default, 30 days at most.
                      * @default 86400
                      */
                     readonly graceSeconds?: number;
@@ -8170,11 +8170,11 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly data: readonly components["schemas"]["WebhookDelivery"][];
-                        /** @description Items that match, on all pages together. */
+                        /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page's number from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). */
                         readonly page: number;
-                        /** @description Items on a page; at most 100, whatever was asked for. */
+                        /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
                         readonly hasNext: boolean;
                         readonly hasPrevious: boolean;
@@ -8283,11 +8283,11 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly data: readonly components["schemas"]["Tenant"][];
-                        /** @description Items that match, on all pages together. */
+                        /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page's number from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). */
                         readonly page: number;
-                        /** @description Items on a page; at most 100, whatever was asked for. */
+                        /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
                         readonly hasNext: boolean;
                         readonly hasPrevious: boolean;
@@ -8393,7 +8393,7 @@ export interface operations {
     };
 }
 
-/** Lists that are read page by page. */
+/** Paginated lists. */
 export const pagedPaths: readonly string[] = [
   "/tenants/policies",
   "/tenants/access",
@@ -8407,10 +8407,10 @@ export const pagedPaths: readonly string[] = [
   "/operator/tenants",
 ];
 
-/** Those of them whose items have no ids. */
+/** Paginated lists whose items have no ids. */
 export const countedPaths: readonly string[] = [
   "/tenants/access",
 ];
 
-/** `filter[field][operator]` compares by one of these; which ones fit a field, its description says. */
+/** Operators of `filter[field][operator]`. The description of each parameter lists the supported ones. */
 export type FilterOperator = "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "ilike" | "in" | "nin";

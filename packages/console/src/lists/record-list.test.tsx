@@ -10,7 +10,7 @@ const rows = () => [...document.querySelectorAll("tbody tr")].map((row) => row.q
 
 describe("a list whose pages the server makes", () => {
   test("shows that it loads, then the records and how many there are", async () => {
-    let answer = () => undefined as void;
+    let answer: () => void = () => undefined;
     const answered = new Promise<void>((resolve) => {
       answer = resolve;
     });

@@ -1,6 +1,6 @@
 /**
- * An error of the API: `explanation` says when it happens and `remedy` what to do about it; the pages under `docs/errors/` and at
- * `/errors/{code}` are made from them.
+ * An error of the API. `explanation` says when it occurs and `remedy` what to do about it. `docs/errors.md` and the pages
+ * at `/errors/{code}` are generated from these definitions.
  */
 export interface ErrorDefinition {
   readonly status: number;

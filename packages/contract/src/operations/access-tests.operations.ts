@@ -7,7 +7,7 @@ import {
   AccessTestDevice,
   AccessTestProperties,
   AccessTestReport,
-  mostAccessTests,
+  maxAccessTests,
   testExpectations,
   testSubjectTypes,
 } from "../records/access-test.ts";
@@ -15,19 +15,21 @@ import { closedObject, component, Description, idList, Name, oneOf, shortText } 
 
 const tag = "Access tests";
 
-/** An id, or what people call the record. */
+/** The id or the name of a record. */
 const Key = (description: string) => ({ ...shortText(256, description), minLength: 1 });
 
-const Subject = component("NewAccessTestSubject", "Whom the test is about.", {
+const Subject = component("NewAccessTestSubject", "The subjects of the test.", {
   type: oneOf(testSubjectTypes, {
-    description: "`group`: each of its users. `user`: with whatever devices they have.",
+    description: "`group`: each user of the group. `user`: the user with each of their devices.",
   }),
-  id: Type.Optional(Key("The id; of a user, the e-mail address will do, of a group, the name. Not for `everyone`.")),
+  id: Type.Optional(
+    Key("The subject's id. A user can also be given by e-mail address, a group by name. Omitted for `everyone`."),
+  ),
 });
 
-const Resource = component("NewAccessTestResource", "What the test asks for.", {
+const Resource = component("NewAccessTestResource", "The destination of the test.", {
   type: oneOf(["resource", "address"]),
-  id: Key("Of a resource, the id or the name; as address, an IP address or a host name."),
+  id: Key("Id or name of a resource; for `address`, an IP address or a host name."),
   properties: Type.Optional(AccessTestProperties),
 });
 
@@ -38,7 +40,7 @@ const settings = {
   context: Type.Optional(AccessTestContext),
 };
 
-/** What a test asks. */
+/** The question and the expected answer of a test. */
 const question = { subject: Subject, resource: Resource, expected: oneOf(testExpectations) };
 
 const settingErrors = ["unknown_reference", "invalid_combination", "invalid_address"] as const;
@@ -76,7 +78,7 @@ export const createAccessTest = operation({
   tag,
   summary: "Create an access test",
   description:
-    "Says what should be so, such as that contractors can never reach a resource. At most 1,000 in a tenant. What a test names may be deleted later: it then asks nothing. One that is `enforced` has to hold.",
+    "States an expectation, for example that contractors can never reach a resource. A tenant can have at most 1,000 tests. If a record that the test refers to is deleted later, the test checks nothing. An `enforced` test must pass when it is created.",
   access: "access-tests:write",
   overridable: true,
   body: closedObject({ name: Name, ...settings, ...question }),
@@ -102,7 +104,7 @@ export const updateAccessTest = operation({
   tag,
   summary: "Update an access test",
   description:
-    'Absent fields stay as they are; what is given replaces the whole of it, so that `{}` as `context` leaves all circumstances open. `""` clears the description.',
+    'Omitted fields stay unchanged; a field that is present is replaced as a whole, so that `{}` as `context` leaves all circumstances open. `""` clears the description.',
   access: "access-tests:write",
   overridable: true,
   parameters: { id: "uuid" },
@@ -133,15 +135,19 @@ export const checkAccessTests = operation({
   method: "POST",
   path: "/tenants/access-tests/check",
   tag,
-  summary: "See how access tests stand",
+  summary: "Check access tests",
   description:
-    "Of all tests; of those in `ids`, in that order; or of one in `test` that is not stored. Takes a key that also holds `decisions:read`. Stores nothing; broken tests are reported with 200: the check itself succeeded.",
+    "Checks all tests, the tests in `ids` in that order, or a `test` that is not stored. Requires a key that also holds `decisions:read`. Stores nothing. Failing tests are reported with status 200, because the check itself succeeded.",
   access: "access-tests:read",
   bodyOptional: true,
   body: closedObject({
-    ids: Type.Optional(idList("The tests to check.", mostAccessTests)),
+    ids: Type.Optional(idList("Ids of the tests to check.", maxAccessTests)),
     test: Type.Optional(
-      component("TriedAccessTest", "A test to try.", { name: Type.Optional(Name), ...settings, ...question }),
+      component("TriedAccessTest", "A test that is checked without being stored.", {
+        name: Type.Optional(Name),
+        ...settings,
+        ...question,
+      }),
     ),
   }),
   success: { status: 200, kind: "report", body: AccessTestReport },

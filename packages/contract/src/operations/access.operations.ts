@@ -1,4 +1,6 @@
-/** The policy decision point: OpenID AuthZEN Authorization API 1.0. Its objects are open: fields that it does not know are ignored. */
+/**
+ * The policy decision point: OpenID AuthZEN Authorization API 1.0. Its objects are open: unknown fields are ignored.
+ */
 import Type, { type TProperties } from "typebox";
 import { list } from "../list.ts";
 import { operation } from "../operation.ts";
@@ -9,13 +11,13 @@ import { closedObject, component, componentKeyword, oneOf } from "../schema.ts";
 
 const tag = "Access";
 
-/** The most evaluations of a batch, and how many of them may be explained. */
-export const mostEvaluations = 1_000;
-export const mostExplanations = 10;
+/** The most evaluations in a batch, and the most of them that can be explained. */
+export const maxEvaluations = 1_000;
+export const maxExplanations = 10;
 
-/** Results on a page of a search: where the request names no limit, and at most. */
-export const usualPage = 100;
-export const largestPage = 1_000;
+/** Results on a page of a search: the default, and the maximum. */
+export const defaultSearchPage = 100;
+export const maxSearchPage = 1_000;
 
 function openObject<P extends TProperties>(properties: P, options: object = {}) {
   return Type.Object(properties, { additionalProperties: true, ...options });
@@ -25,7 +27,7 @@ function openComponent<P extends TProperties>(name: string, description: string,
   return openObject(properties, { [componentKeyword]: name, description });
 }
 
-/** As stored attributes and posture are bounded: rules are evaluated with them. */
+/** Limits of caller-supplied properties: the same as for stored attributes and posture, since rules read both. */
 const boundedProperties = {
   type: "object",
   maxProperties: 64,
@@ -36,51 +38,64 @@ const boundedProperties = {
 const SubjectProperties = Type.Unsafe<Readonly<Record<string, unknown>>>({
   ...boundedProperties,
   description:
-    "Stand in for stored facts of the same names: of a user for attributes, of a device for posture. In `posture`, an object, for posture in either case. What is neither text, number nor boolean counts as absent. At most 64 entries; texts of at most 256 characters.",
+    "Override stored facts of the same name: attributes of a user, posture of a device. In the object `posture`, they override posture in either case. Values other than strings, numbers and booleans count as missing. At most 64 entries; strings of at most 256 characters.",
   properties: { posture: boundedProperties },
 });
 
 const EntityType = Type.String({ minLength: 1, maxLength: 64 });
 const EntityId = Type.String({ minLength: 1, maxLength: 256 });
 
-export const AccessSubject = openComponent("AccessSubject", "Who asks.", {
-  type: Type.Unsafe<string>({ ...EntityType, description: "`user` or `device`; any other type is denied." }),
+export const AccessSubject = openComponent("AccessSubject", "The subject that requests access.", {
+  type: Type.Unsafe<string>({
+    ...EntityType,
+    description: "`user` or `device`. Requests with any other type are denied.",
+  }),
   id: Type.Unsafe<string>({
     ...EntityId,
-    description: "Of a user, the id or the e-mail address; of a device, the id.",
+    description: "Id or e-mail address of a user, or id of a device.",
   }),
   properties: Type.Optional(SubjectProperties),
 });
 
-export const AccessResource = openComponent("AccessResource", "What is asked for.", {
-  type: Type.Unsafe<string>({ ...EntityType, description: "`resource` or `address`; any other type is denied." }),
+export const AccessResource = openComponent("AccessResource", "The destination of the request.", {
+  type: Type.Unsafe<string>({
+    ...EntityType,
+    description: "`resource` or `address`. Requests with any other type are denied.",
+  }),
   id: Type.Unsafe<string>({
     ...EntityId,
-    description: "Of a resource, the id or the name; as address, an IP address or a host name.",
+    description: "Id or name of a resource; for `address`, an IP address or a host name.",
   }),
   properties: Type.Optional(
-    openObject({}, { description: "Of an address: `protocol`, TCP, UDP or ICMP, and `port`, 1 to 65535." }),
+    openObject({}, { description: "For `address`: `protocol` (TCP, UDP or ICMP) and `port` (1 to 65535)." }),
   ),
 });
 
-export const AccessAction = openComponent("AccessAction", "What the subject would do.", {
-  name: Type.String({ minLength: 1, maxLength: 64, description: "`connect`; any other action is denied." }),
+export const AccessAction = openComponent("AccessAction", "The action that the subject would perform.", {
+  name: Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description: "`connect`. Requests with any other action are denied.",
+  }),
   properties: Type.Optional(openObject({})),
 });
 
-export const AccessContext = openComponent("AccessContext", "The circumstances.", {
+export const AccessContext = openComponent("AccessContext", "The circumstances of the request.", {
   deviceId: Type.Optional(
     Type.Unsafe<string>({
       ...EntityId,
-      description: "The device that a user has. Not asked where a device is the subject.",
+      description: "Id of the device that the user uses. Ignored if the subject is a device.",
     }),
   ),
-  sourceIp: Type.Optional(Type.String({ maxLength: 64, description: "The IP address that the request comes from." })),
+  sourceIp: Type.Optional(Type.String({ maxLength: 64, description: "Source IP address of the request." })),
   country: Type.Optional(Type.String({ pattern: "^[A-Z]{2}$", description: "ISO 3166-1 alpha-2, such as DE." })),
   time: Type.Optional(
-    Type.String({ maxLength: 40, description: "ISO 8601, with a zone; absent: now. Seconds may be left out." }),
+    Type.String({
+      maxLength: 40,
+      description: "Time of the request in ISO 8601, with a time zone; now by default. Seconds are optional.",
+    }),
   ),
-  explain: Type.Optional(Type.Boolean({ description: "Whether the answer is to explain the decision." })),
+  explain: Type.Optional(Type.Boolean({ description: "Whether to include an explanation of the decision." })),
 });
 
 const evaluation = {
@@ -102,9 +117,9 @@ export const evaluateAccess = operation({
   method: "POST",
   path: "/access/v1/evaluation",
   tag,
-  summary: "Decide one request for access",
+  summary: "Evaluate one access request",
   description:
-    "Access Evaluation API of OpenID AuthZEN Authorization API 1.0. A denial is an answer too: 200, with `decision` false and the reason.",
+    "Access Evaluation API of OpenID AuthZEN Authorization API 1.0. A denial also has status 200, with `decision` false and a reason.",
   access: "decisions:read",
   body: openObject(evaluation),
   success: { status: 200, kind: "report", body: AccessDecision },
@@ -117,17 +132,17 @@ export const evaluateAccessBatch = operation({
   method: "POST",
   path: "/access/v1/evaluations",
   tag,
-  summary: "Decide many requests for access",
-  description: `Access Evaluations API of OpenID AuthZEN Authorization API 1.0. What stands beside \`evaluations\` is what an evaluation has that does not say otherwise. Without evaluations, it decides one request as the other operation does. At most ${mostEvaluations} at a time, of which ${mostExplanations} may be explained. All are decided by the same state of the tenant.`,
+  summary: "Evaluate a batch of access requests",
+  description: `Access Evaluations API of OpenID AuthZEN Authorization API 1.0. Fields beside \`evaluations\` are defaults for every evaluation. Without \`evaluations\`, the response is a single decision. A batch can have at most ${maxEvaluations} evaluations, of which ${maxExplanations} can be explained. All are decided by the same state of the tenant.`,
   access: "decisions:read",
   body: openObject({
     ...optionalEvaluation,
-    evaluations: Type.Optional(Type.Array(openObject(optionalEvaluation), { maxItems: mostEvaluations })),
+    evaluations: Type.Optional(Type.Array(openObject(optionalEvaluation), { maxItems: maxEvaluations })),
     options: Type.Optional(
       openObject({
         evaluations_semantic: Type.Optional(
           oneOf(evaluationsSemantics, {
-            description: "Decide all; or only up to the first denial; or up to the first permission.",
+            description: "Whether to evaluate all requests, or to stop at the first denial or the first permission.",
           }),
         ),
       }),
@@ -141,29 +156,29 @@ export const evaluateAccessBatch = operation({
 });
 
 const PageRequest = Type.Optional(
-  openComponent("AccessPageRequest", "Which part of the results.", {
-    token: Type.Optional(Type.String({ maxLength: 1_000, description: "The `next_token` of the page before." })),
+  openComponent("AccessPageRequest", "The page of results to return.", {
+    token: Type.Optional(Type.String({ maxLength: 1_000, description: "The `next_token` of the previous page." })),
     limit: Type.Optional(
       Type.Integer({
         minimum: 0,
-        description: `Results on a page: ${usualPage} where absent; above ${largestPage} it is taken for ${largestPage}. A page may have fewer.`,
+        description: `The most results on the page: ${defaultSearchPage} by default, ${maxSearchPage} at most; larger values are reduced to that. A page can have fewer.`,
       }),
     ),
   }),
 );
 
-const page = component("AccessPage", "Where in the results a page is.", {
-  next_token: Type.String({ description: "For the next page; empty on the last." }),
-  count: Type.Integer({ minimum: 0, description: "Results on this page." }),
+const page = component("AccessPage", "The position of a page in the results.", {
+  next_token: Type.String({ description: "Token of the next page; empty on the last page." }),
+  count: Type.Integer({ minimum: 0, description: "Number of results on this page." }),
 });
 
-const searchContext = component("AccessSearchContext", "What is known of the results.", {
-  found: Type.Array(FoundAccess, { description: "The results in their order, with names and decisions." }),
+const searchContext = component("AccessSearchContext", "Details of the results.", {
+  found: Type.Array(FoundAccess, { description: "Names and decisions of the results, in the same order." }),
 });
 
-/** Of what is searched for, only the type counts. */
+/** The searched entity, of which only the type matters. */
 const searched = (types: string) => ({
-  type: Type.Unsafe<string>({ ...EntityType, description: `${types}; nothing of any other type is found.` }),
+  type: Type.Unsafe<string>({ ...EntityType, description: `${types}. Other types have no results.` }),
 });
 
 const entities = (name: string, description: string) =>
@@ -178,8 +193,8 @@ export const searchSubjects = operation({
   method: "POST",
   path: "/access/v1/search/subject",
   tag,
-  summary: "Find who may reach something",
-  description: "Subject Search API of OpenID AuthZEN Authorization API 1.0. Ordered by id.",
+  summary: "Search for subjects that can access a resource",
+  description: "Subject Search API of OpenID AuthZEN Authorization API 1.0. Results are ordered by id.",
   access: "decisions:read",
   body: openObject({
     subject: openObject({ ...searched("`user` or `device`"), properties: Type.Optional(SubjectProperties) }),
@@ -188,7 +203,7 @@ export const searchSubjects = operation({
     context: Type.Optional(AccessContext),
     page: PageRequest,
   }),
-  success: { status: 200, kind: "report", body: entities("FoundSubject", "A subject that may.") },
+  success: { status: 200, kind: "report", body: entities("FoundSubject", "A subject that has access.") },
 });
 
 export const searchResources = operation({
@@ -196,8 +211,8 @@ export const searchResources = operation({
   method: "POST",
   path: "/access/v1/search/resource",
   tag,
-  summary: "Find what somebody may reach",
-  description: "Resource Search API of OpenID AuthZEN Authorization API 1.0. Ordered by id.",
+  summary: "Search for resources that a subject can access",
+  description: "Resource Search API of OpenID AuthZEN Authorization API 1.0. Results are ordered by id.",
   access: "decisions:read",
   body: openObject({
     subject: AccessSubject,
@@ -206,7 +221,7 @@ export const searchResources = operation({
     context: Type.Optional(AccessContext),
     page: PageRequest,
   }),
-  success: { status: 200, kind: "report", body: entities("FoundResource", "A resource that may be reached.") },
+  success: { status: 200, kind: "report", body: entities("FoundResource", "A resource that the subject can access.") },
 });
 
 export const searchActions = operation({
@@ -214,8 +229,8 @@ export const searchActions = operation({
   method: "POST",
   path: "/access/v1/search/action",
   tag,
-  summary: "Find what somebody may do with something",
-  description: "Action Search API of OpenID AuthZEN Authorization API 1.0: `connect`, or nothing.",
+  summary: "Search for actions that a subject can perform on a resource",
+  description: "Action Search API of OpenID AuthZEN Authorization API 1.0. The result is `connect` or empty.",
   access: "decisions:read",
   body: openObject({
     subject: AccessSubject,
@@ -238,9 +253,9 @@ export const listPastAccess = operation({
   method: "GET",
   path: "/tenants/access",
   tag,
-  summary: "List what could be reached at a moment",
+  summary: "List access at a point in time",
   description:
-    "Decided from the tenant as it was then, for that time: by a user without a device and with each of theirs, by a device, or by everybody to a resource. At least one of `user`, `device` and `resource` has to be given. Ordered by user, device and resource. Who reads more than a page names the moment.",
+    "Evaluates the tenant's records as they were at that time. The results are the resources that a user (with and without each device) or a device could reach, or everyone who could reach a resource. At least one of `user`, `device` and `resource` is required. Results are ordered by user, device and resource. To read more than one page, set `at`.",
   access: "decisions:read",
   success: {
     status: 200,
@@ -248,12 +263,12 @@ export const listPastAccess = operation({
     item: PastAccess,
     list: list({ sort: [], filter: {} }),
     query: {
-      at: { description: "The moment, in ISO 8601 with a zone; absent: now.", maxLength: 40 },
-      user: { description: "The id or the e-mail address, as it was then.", maxLength: 256 },
-      device: { description: "The id of a device.", maxLength: 64 },
-      resource: { description: "The id or the name, as it was then.", maxLength: 256 },
-      sourceIp: { description: "The IP address that the requests come from; absent: none.", maxLength: 64 },
-      country: { description: "The country that they come from, such as DE; absent: none.", maxLength: 2 },
+      at: { description: "Point in time in ISO 8601, with a time zone; now by default.", maxLength: 40 },
+      user: { description: "Id or e-mail address of a user, as it was then.", maxLength: 256 },
+      device: { description: "Id of a device.", maxLength: 64 },
+      resource: { description: "Id or name of a resource, as it was then.", maxLength: 256 },
+      sourceIp: { description: "Source IP address of the requests; none by default.", maxLength: 64 },
+      country: { description: "Source country of the requests, such as DE; none by default.", maxLength: 2 },
     },
   },
   errors: ["not_found", "before_history"],
@@ -264,9 +279,9 @@ export const findAccessFindings = operation({
   method: "GET",
   path: "/tenants/access/findings",
   tag,
-  summary: "Find resources that nobody reaches, and policies that never decide",
+  summary: "Find unreachable resources and policies without effect",
   description:
-    "Worked out from the tenant as it is now. What is found is certain; there may be more, where it takes several policies together. Resources of type INTERNET and default policies are not looked at.",
+    "Evaluates the tenant's current records. Every finding is certain, but the list can be incomplete if the cause is a combination of several policies. Resources of type INTERNET and default policies are not examined.",
   access: "decisions:read",
   success: { status: 200, kind: "report", body: AccessFindings },
 });

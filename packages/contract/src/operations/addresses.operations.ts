@@ -1,18 +1,9 @@
-import Type from "typebox";
 import { operation } from "../operation.ts";
-import { Address } from "../records/address.ts";
+import { Address, AddressText } from "../records/address.ts";
 import { Gateway } from "../records/gateway.ts";
 import { closedObject, idList } from "../schema.ts";
 
 const tag = "Addresses";
-
-/** The text of an address as requests carry it; its form is checked by the rules of the address family. */
-export const AddressText = Type.String({
-  "x-trim": true,
-  minLength: 1,
-  maxLength: 253,
-  description: "An IPv4 or IPv6 address, a CIDR, a host name, a domain, or `*.domain`.",
-});
 
 export const listAddresses = operation({
   id: "listAddresses",
@@ -45,7 +36,7 @@ export const updateAddress = operation({
   changesAccess: true,
   parameters: { id: "string" },
   body: closedObject({
-    protocols: idList("The protocols that the address is reached by.", 100),
+    protocols: idList("Protocols that the address accepts.", 100),
     address: AddressText,
   }),
   success: { status: 200, kind: "record", body: Address },
@@ -58,7 +49,7 @@ export const deleteAddress = operation({
   path: "/tenants/addresses/{id}",
   tag,
   summary: "Delete an address",
-  description: "Takes it out of every resource that uses it.",
+  description: "Removes the address from every resource that uses it.",
   access: "addresses:write",
   changesAccess: true,
   parameters: { id: "string" },
@@ -70,7 +61,7 @@ export const listAddressGateways = operation({
   method: "GET",
   path: "/tenants/addresses/{id}/gateways",
   tag,
-  summary: "List the gateways that give access to an address",
+  summary: "List the gateways that serve an address",
   access: "addresses:read",
   parameters: { id: "string" },
   success: { status: 200, kind: "array", item: Gateway },

@@ -1,16 +1,11 @@
 import Type from "typebox";
 import { operation } from "../operation.ts";
-import { AdmissionRule, RuleReport } from "../records/admission-rule.ts";
+import { AdmissionRule, RuleReport, RuleText } from "../records/admission-rule.ts";
 import { closedObject, Name } from "../schema.ts";
 
 const tag = "Admission rules";
 
-export const RuleText = Type.String({
-  minLength: 1,
-  maxLength: 4096,
-  description: "A CEL expression over user, device, source, resource and now, with a boolean result.",
-});
-const HasTimeConstraint = Type.Boolean({ description: "Must be true for a rule that reads `now`." });
+const HasTimeConstraint = Type.Boolean({ description: "Must be true if the rule reads `now`." });
 
 export const listAdmissionRules = operation({
   id: "listAdmissionRules",
@@ -52,7 +47,7 @@ export const updateAdmissionRule = operation({
   path: "/tenants/admission-rules/{id}",
   tag,
   summary: "Update an admission rule",
-  description: "Absent fields stay as they are.",
+  description: "Omitted fields stay unchanged.",
   access: "admission-rules:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -84,7 +79,7 @@ export const checkAdmissionRule = operation({
   path: "/tenants/admission-rules/check",
   tag,
   summary: "Check the text of an admission rule",
-  description: "Stores nothing. A rule that is not valid is reported with 200: the check itself succeeded.",
+  description: "Stores nothing. An invalid rule is reported with status 200, because the check itself succeeded.",
   access: "admission-rules:read",
   body: closedObject({ rule: RuleText }),
   success: { status: 200, kind: "report", body: RuleReport },

@@ -1,4 +1,4 @@
-/** Every operation of the API. The one place that knows them all. */
+/** Every operation of the API. */
 import type { Operation } from "../operation.ts";
 import * as access from "./access.operations.ts";
 import * as accessTests from "./access-tests.operations.ts";

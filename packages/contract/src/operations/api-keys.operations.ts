@@ -23,7 +23,7 @@ export const createApiKey = operation({
   tag,
   summary: "Create an API key",
   description:
-    "Takes either `permissions` or `role`, whose permissions are then given. A key never grants more than the calling key holds.",
+    "Requires either `permissions` or a `role` whose permissions the key gets. The new key cannot grant more than the calling key holds.",
   access: "api-keys:write",
   body: closedObject({
     name: Name,
@@ -35,7 +35,7 @@ export const createApiKey = operation({
     sourceIps: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
         maxItems: 100,
-        description: "Addresses and CIDRs that the key may be used from; empty for any.",
+        description: "Addresses and CIDRs that the key can be used from; empty for any address.",
       }),
     ),
   }),
@@ -60,7 +60,7 @@ export const deleteApiKey = operation({
   path: "/tenants/api-keys/{id}",
   tag,
   summary: "Revoke an API key",
-  description: "It stops working within a second, on every replica.",
+  description: "The key stops working within a second on every replica.",
   access: "api-keys:write",
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
@@ -71,8 +71,9 @@ export const rotateApiKey = operation({
   method: "POST",
   path: "/tenants/api-keys/{id}/rotate",
   tag,
-  summary: "Replace an API key by a new one with the same rights",
-  description: "The old key goes on working for `graceSeconds`, so that its users can change over.",
+  summary: "Rotate an API key",
+  description:
+    "Creates a new key with the same permissions. The previous key stays valid for `graceSeconds`, so that its users can switch over.",
   access: "api-keys:write",
   parameters: { id: "uuid" },
   bodyOptional: true,

@@ -10,7 +10,7 @@ export const readConfiguration = operation({
   tag,
   summary: "Export the tenant's configuration as one document",
   description:
-    "Names, not ids. Sections that the key may not read are left out. The ETag is the tenant's generation: it changes with every command in the tenant.",
+    "Records refer to each other by name, not by id. Sections that the key cannot read are omitted. The ETag is the tenant's generation, which every command in the tenant increments.",
   access: "configuration:read",
   success: { status: 200, kind: "record", body: Configuration },
   errors: ["configuration_too_large"],
@@ -21,9 +21,9 @@ export const planConfiguration = operation({
   method: "POST",
   path: "/tenants/configuration/plan",
   tag,
-  summary: "Show what applying a document would change",
+  summary: "Plan a configuration",
   description:
-    "Stores nothing. Needs the right to read each kind of record that the document has a section of. Takes up to 32 MiB.",
+    "Returns the changes that applying the document would make. Stores nothing. Requires read permission for each kind of record in the document. The body can have at most 32 MiB.",
   access: "configuration:read",
   body: Configuration,
   bodyLimitBytes: configurationLimitBytes,
@@ -36,9 +36,9 @@ export const applyConfiguration = operation({
   method: "POST",
   path: "/tenants/configuration/apply",
   tag,
-  summary: "Make the tenant as a document says",
+  summary: "Apply a configuration",
   description:
-    "All or nothing, in one transaction. Needs the right to write each kind of record that changes. With `If-Match`, the ETag of a plan or an export, what was shown is what is applied. Takes up to 32 MiB.",
+    "Changes the tenant's records to match the document, in one transaction. Requires write permission for each kind of record that changes. `If-Match` takes the ETag of a plan or an export, and ensures that nothing has changed since. The body can have at most 32 MiB.",
   access: "configuration:write",
   changesAccess: true,
   body: Configuration,

@@ -1,8 +1,8 @@
 import Type from "typebox";
-import { DeviceConfiguration } from "../device-link/device-configuration.ts";
 import { list } from "../list.ts";
 import { operation } from "../operation.ts";
 import { Device, DeviceToken, Posture } from "../records/device.ts";
+import { DeviceConfiguration } from "../records/device-configuration.ts";
 import { closedObject, Name, shortText, Uuid } from "../schema.ts";
 
 const tag = "Devices";
@@ -37,14 +37,14 @@ export const enrolDevice = operation({
   path: "/tenants/devices",
   tag,
   summary: "Enrol a device of a user",
-  description: "A pending user becomes active with the first device.",
+  description: "A pending user becomes active when the first device is enrolled.",
   access: "devices:write",
   changesAccess: true,
   body: closedObject({
     name: Name,
     userId: Uuid,
     hardwareId: Type.Unsafe<string>({
-      ...shortText(200, "What the device's maker or system identifies it by."),
+      ...shortText(200, "Identifier assigned by the device's manufacturer or operating system."),
       minLength: 1,
     }),
     publicKey: Type.String({
@@ -77,7 +77,7 @@ export const deleteDevice = operation({
   path: "/tenants/devices/{id}",
   tag,
   summary: "Delete a device",
-  description: "It is taken out of every policy that names it. The user may then enrol another in its place.",
+  description: "Removes the device from every policy that refers to it. The user can then enrol another device.",
   access: "devices:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -89,8 +89,9 @@ export const deactivateDevice = operation({
   method: "PATCH",
   path: "/tenants/devices/{id}/deactivate",
   tag,
-  summary: "Cut a device off",
-  description: "Idempotent. The record stays, in policies too, and counts against the user's device limit.",
+  summary: "Deactivate a device",
+  description:
+    "Cuts the device off. The record and the policies that refer to it remain, and the device still counts against the user's device limit. Idempotent.",
   access: "devices:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -102,8 +103,8 @@ export const reactivateDevice = operation({
   method: "POST",
   path: "/tenants/devices/{id}/reactivate",
   tag,
-  summary: "Restore a deactivated device",
-  description: "While its user is deactivated, the device stays cut off all the same.",
+  summary: "Reactivate a device",
+  description: "The device stays cut off while its user is deactivated.",
   access: "devices:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -116,8 +117,8 @@ export const replaceDevicePosture = operation({
   method: "PUT",
   path: "/tenants/devices/{id}/posture",
   tag,
-  summary: "Replace what a device reports about its own security",
-  description: "The body is the posture itself: entries that it does not have are gone afterwards.",
+  summary: "Replace a device's posture",
+  description: "The body is the complete posture. Entries that the body does not contain are removed.",
   access: "devices:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -130,9 +131,9 @@ export const rotateDeviceToken = operation({
   method: "POST",
   path: "/tenants/devices/{id}/rotate-token",
   tag,
-  summary: "Give a device a new token",
+  summary: "Rotate a device's token",
   description:
-    "With it the device's agent opens its link. It is shown this once. An earlier token ends at once, and so does the link that was opened with it.",
+    "The device's agent authenticates its link with the token, which is shown only once. The previous token is revoked immediately, and the link that was opened with it is closed.",
   access: "devices:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -144,9 +145,9 @@ export const readDeviceConfiguration = operation({
   method: "GET",
   path: "/tenants/devices/{id}/configuration",
   tag,
-  summary: "Tell which way a device sends its packets",
+  summary: "Read a device's routing configuration",
   description:
-    "What the device's agent is told now: gateways as WireGuard peers with what goes through each, and names to ask them for. A device that may reach nothing has no gateways. Follows each change, so it has no version; before `validUntil` (milliseconds since 1970) time alone changes nothing.",
+    "The configuration that the device's agent receives: gateways as WireGuard peers with the traffic routed through each, and the names that they resolve. A device without access has no gateways. The report has no version, because it follows each change. Until `validUntil` (milliseconds since 1970), it does not change through the passage of time alone.",
   access: "devices:read",
   parameters: { id: "uuid" },
   success: { status: 200, kind: "report", body: DeviceConfiguration },

@@ -26,7 +26,7 @@ export const listEvents = operation({
   tag: "Events",
   summary: "List the tenant's audit record",
   description:
-    "Every change: who, what, before, after, request id, from where. Ordered from the oldest on; `sort=-position` begins with the newest.",
+    "Every change with its actor, target, states before and after, request id and source address. Ordered from oldest to newest; `sort=-position` reverses the order.",
   access: "events:read",
   success: {
     status: 200,
@@ -43,14 +43,14 @@ export const exportEvents = operation({
   tag: "Events",
   summary: "Export the tenant's audit record",
   description:
-    "NDJSON holds everything that it takes to verify it elsewhere, with `gatehouse audit verify --file`: entries, the seals that chain them, signed checkpoints, and a signature over all of it. With filters it has the entries that match, and every seal between the first and the last of them. CSV is for spreadsheets: entries alone, and an apostrophe before what a spreadsheet would take for a formula.",
+    "NDJSON contains everything that `gatehouse audit verify --file` needs to verify the record elsewhere: entries, the seals that chain them, signed checkpoints, and a signature over the whole export. With filters, it contains the matching entries and every seal between the first and the last of them. CSV is meant for spreadsheets and contains only entries. Values that a spreadsheet would interpret as a formula are prefixed with an apostrophe.",
   access: "events:read",
   success: {
     status: 200,
     kind: "stream",
-    description: "The record, streamed.",
+    description: "The audit record as a stream.",
     mediaTypes: ["application/x-ndjson", "text/csv"],
-    query: { format: { description: "The form of the export.", values: ["ndjson", "csv"], default: "ndjson" } },
+    query: { format: { description: "Format of the export.", values: ["ndjson", "csv"], default: "ndjson" } },
     filter,
   },
 });
@@ -60,17 +60,17 @@ export const streamEvents = operation({
   method: "GET",
   path: "/tenants/events/stream",
   tag: "Events",
-  summary: "Follow the tenant's audit record",
+  summary: "Stream new entries of the audit record",
   description:
-    "Server-sent events: each new entry as it is written, with its position as `id`, the event type `event`, and the entry as JSON in `data`. `Last-Event-ID`, which clients send by themselves when they connect again, goes on after that position; without it the stream begins with what comes next. Where entries after that position were pruned, an event of type `pruned` says so. The stream ends when the key is revoked or expires.",
+    "Server-sent events: each new entry as it is written, with its position as `id`, the event type `event`, and the entry as JSON in `data`. `Last-Event-ID`, which clients send automatically when they reconnect, resumes after that position. Without it, the stream starts with the next entry. If entries after that position were pruned, the stream contains an event of type `pruned`. The stream ends when the key is revoked or expires.",
   access: "events:read",
   success: {
     status: 200,
     kind: "stream",
-    description: "Server-sent events, until one side ends them.",
+    description: "Server-sent events until either side closes the connection.",
     mediaTypes: ["text/event-stream"],
     query: {
-      lastEventId: { description: "The position to go on after, where the header `Last-Event-ID` cannot be sent." },
+      lastEventId: { description: "The position to resume after, if the header `Last-Event-ID` cannot be sent." },
     },
     filter,
     live: true,
@@ -83,9 +83,9 @@ export const readEventEffect = operation({
   method: "GET",
   path: "/tenants/events/{id}/effect",
   tag: "Events",
-  summary: "Read what the command of an entry did to access",
+  summary: "Read the access impact of an event",
   description:
-    "Who gained and who lost access to what by the whole command that the entry belongs to; worked out and stored when it ran. `Gatehouse-Event` of a write names the entry. 404 also for commands that cannot change access, and for those from before effects were stored.",
+    "The access gained and lost through the command that the entry belongs to. The impact is computed and stored when the command runs. The header `Gatehouse-Event` of a write has the entry's id. Returns 404 for commands that cannot change access, and for commands that ran before impacts were stored.",
   access: "events:read",
   parameters: { id: "string" },
   success: { status: 200, kind: "report", body: EventEffect },
@@ -96,8 +96,8 @@ export const readSigningKey = operation({
   method: "GET",
   path: "/tenants/events/signing-key",
   tag: "Events",
-  summary: "Read the key that the audit record's signatures are checked with",
-  description: "Keep it elsewhere, and give it to `gatehouse audit verify --public-key`.",
+  summary: "Read the public key of the audit record's signatures",
+  description: "Store the key outside Gatehouse and pass it to `gatehouse audit verify --public-key`.",
   access: "events:read",
   success: { status: 200, kind: "record", body: SigningKey },
 });

@@ -1,18 +1,13 @@
 import Type from "typebox";
 import { operation } from "../operation.ts";
-import { Gateway, GatewayTest } from "../records/gateway.ts";
+import { Endpoint, Gateway, GatewayTest } from "../records/gateway.ts";
 import { GatewaySettings, NewGatewaySettings, portPattern } from "../records/gateway-settings.ts";
 import { GatewaySync } from "../records/gateway-sync.ts";
-import { closedObject, Description, GraceSeconds, Name, shortText } from "../schema.ts";
+import { closedObject, Description, GraceSeconds, Name } from "../schema.ts";
 
 const tag = "Gateways";
 
 const WireguardPort = Type.String({ pattern: portPattern, description: 'A UDP port, "1" to "65535".' });
-
-export const Endpoint = shortText(
-  255,
-  'Host name or IP address that devices connect to; "" discovers it automatically.',
-);
 
 export const listGateways = operation({
   id: "listGateways",
@@ -59,7 +54,7 @@ export const updateGateway = operation({
   path: "/tenants/gateways/{id}",
   tag,
   summary: "Update a gateway",
-  description: 'Absent fields stay as they are; `""` clears an optional one.',
+  description: 'Omitted fields stay unchanged; `""` clears an optional field.',
   access: "gateways:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -91,8 +86,8 @@ export const readGatewaySettings = operation({
   method: "GET",
   path: "/tenants/gateways/{id}/settings",
   tag,
-  summary: "Read what a gateway's site needs: resolvers, networks, the port at relays",
-  description: "The ETag is that of the gateway.",
+  summary: "Read a gateway's settings: resolvers, networks and relay port",
+  description: "The ETag is the gateway's.",
   access: "gateways:read",
   parameters: { id: "uuid" },
   success: { status: 200, kind: "record", body: GatewaySettings },
@@ -103,9 +98,9 @@ export const replaceGatewaySettings = operation({
   method: "PUT",
   path: "/tenants/gateways/{id}/settings",
   tag,
-  summary: "Set what a gateway's site needs: resolvers, networks, the port at relays",
+  summary: "Update a gateway's settings: resolvers, networks and relay port",
   description:
-    "Absent fields stay as they are; lists are replaced as a whole. No address may be in `networks` of two gateways. A `relayPort` belongs to one gateway of the tenant, and no other gateway may listen on it. `If-Match` takes the ETag of the gateway.",
+    "Omitted fields stay unchanged; lists are replaced as a whole. The `networks` of two gateways cannot overlap. A `relayPort` belongs to one gateway of the tenant, and no other gateway can listen on it. `If-Match` takes the gateway's ETag.",
   access: "gateways:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -119,7 +114,7 @@ export const enableGatewayRelay = operation({
   method: "POST",
   path: "/tenants/gateways/{id}/enable-relay",
   tag,
-  summary: "Let a gateway relay traffic between devices and other gateways",
+  summary: "Enable relaying on a gateway",
   description: "Idempotent.",
   access: "gateways:write",
   changesAccess: true,
@@ -132,7 +127,7 @@ export const disableGatewayRelay = operation({
   method: "POST",
   path: "/tenants/gateways/{id}/disable-relay",
   tag,
-  summary: "Stop a gateway from relaying traffic",
+  summary: "Disable relaying on a gateway",
   description: "Idempotent.",
   access: "gateways:write",
   changesAccess: true,
@@ -145,9 +140,9 @@ export const enterGatewayMaintenance = operation({
   method: "POST",
   path: "/tenants/gateways/{id}/enter-maintenance",
   tag,
-  summary: "Take a gateway out of service",
+  summary: "Put a gateway into maintenance",
   description:
-    "Idempotent. Its status is MAINTENANCE, whatever it was, until it leaves maintenance; no traffic is sent through it.",
+    "The gateway's status is MAINTENANCE until it leaves maintenance, and no traffic is sent through it. Idempotent.",
   access: "gateways:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -159,8 +154,8 @@ export const exitGatewayMaintenance = operation({
   method: "POST",
   path: "/tenants/gateways/{id}/exit-maintenance",
   tag,
-  summary: "Put a gateway back into service",
-  description: "Idempotent. Its status is then what its heartbeat says.",
+  summary: "Take a gateway out of maintenance",
+  description: "The gateway's status then follows its heartbeat. Idempotent.",
   access: "gateways:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -172,9 +167,9 @@ export const rotateGatewayToken = operation({
   method: "POST",
   path: "/tenants/gateways/{id}/rotate-token",
   tag,
-  summary: "Give a gateway a new token",
+  summary: "Rotate a gateway's token",
   description:
-    "The gateway's earlier tokens go on working for `graceSeconds`, and none of them longer than it would have anyway; 0 ends them at once. The new token is shown to keys that hold `gateways:token`, now and later.",
+    "The previous tokens stay valid for `graceSeconds`, but not longer than they would have otherwise; 0 revokes them immediately. API keys with the permission `gateways:token` can read the new token now and later.",
   access: "gateways:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -189,9 +184,9 @@ export const readGatewaySync = operation({
   method: "GET",
   path: "/tenants/gateways/{id}/sync",
   tag,
-  summary: "Tell whether a gateway enforces what it should",
+  summary: "Read whether a gateway has applied its configuration",
   description:
-    "What is wanted of the gateway, what was sent to it, and what it said it enforces, as generations of the tenant. A generation that changes nothing for a gateway is not sent to it.",
+    "The tenant's generations that the gateway should enforce, that were sent to it, and that it reported as applied. A generation that does not change the gateway's configuration is not sent to it.",
   access: "gateways:read",
   parameters: { id: "uuid" },
   success: { status: 200, kind: "report", body: GatewaySync },
@@ -202,9 +197,9 @@ export const testGatewayConfiguration = operation({
   method: "POST",
   path: "/tenants/gateways/{id}/test-configuration",
   tag,
-  summary: "Tell what is known of a gateway's state",
+  summary: "Check a gateway's state",
   description:
-    "Answered from the gateway's last heartbeat and reports; changes nothing. UNRECOGNIZED: no agent has applied a configuration of this gateway yet.",
+    "Evaluates the gateway's last heartbeat and reports; changes nothing. UNRECOGNIZED means that no agent has applied a configuration of this gateway yet.",
   access: "gateways:write",
   parameters: { id: "uuid" },
   success: { status: 200, kind: "report", body: GatewayTest },

@@ -34,13 +34,23 @@ const GroupRoles = Type.Optional(idList("Roles that members inherit.", 20));
 const groupSettings = {
   description: Type.Optional(Description),
   maxDevices: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 1000, description: "Devices that a member may enrol; 5 in a new group." }),
+    Type.Integer({
+      minimum: 0,
+      maximum: 1000,
+      description: "Devices that each member can enrol. A new group starts with 5.",
+    }),
   ),
   isSamlDefaultGroup: Type.Optional(
-    Type.Boolean({ description: "True makes this the one group that new single sign-on users join." }),
+    Type.Boolean({
+      description: "True makes this the SAML default group: the group that new users from single sign-on join.",
+    }),
   ),
   idpMapping: Type.Optional(
-    Type.Array(shortText(256), { maxItems: 100, uniqueItems: true, description: "Groups of the identity provider." }),
+    Type.Array(shortText(256), {
+      maxItems: 100,
+      uniqueItems: true,
+      description: "Groups of the identity provider that map to this group.",
+    }),
   ),
 };
 
@@ -77,9 +87,9 @@ export const updateGroup = operation({
   method: "PUT",
   path: "/tenants/groups/{id}",
   tag: "Groups",
-  summary: "Change a group",
+  summary: "Update a group",
   description:
-    'Absent fields stay as they are; `""` clears the description. There is always one SAML default group: making another one it takes the mark off the one before, and the mark cannot be taken off otherwise.',
+    'Omitted fields stay unchanged; `""` clears the description. A tenant always has exactly one SAML default group: setting `isSamlDefaultGroup` on a group clears it on the previous one, and it cannot be cleared otherwise.',
   access: "groups:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -101,7 +111,7 @@ export const deleteGroup = operation({
   tag: "Groups",
   summary: "Delete a group",
   description:
-    "Members keep their other groups; policies no longer name the group. Default groups, and a group that is some user's only one, stay.",
+    "Removes the group from its members and from all policies. A default group, or the only group of a user, cannot be deleted.",
   access: "groups:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -138,7 +148,7 @@ export const listRoleUsers = operation({
   summary: "List the users who hold a role",
   access: "roles:read",
   parameters: { id: "uuid" },
-  flags: { groups: "Also users who hold the role through a group only." },
+  flags: { groups: "Include users who only inherit the role from a group." },
   success: { status: 200, kind: "array", item: User },
 });
 
@@ -147,9 +157,9 @@ export const removeRoleFromUser = operation({
   method: "DELETE",
   path: "/tenants/roles/{id}/users/{userId}",
   tag: "Roles",
-  summary: "Take a role off a user",
+  summary: "Remove a role from a user",
   description:
-    "Only what the user holds directly; what comes through a group stays for as long as the user is in it. `If-Match` takes the user's ETag.",
+    "Removes only a directly assigned role; inherited roles stay while the user is in the group. `If-Match` takes the user's ETag.",
   access: "roles:write",
   changesAccess: true,
   parameters: { id: "uuid", userId: "uuid" },

@@ -6,7 +6,7 @@ import { closedObject, Description, idList, Name, oneOf, Uuid } from "../schema.
 
 const tag = "Policies";
 
-/** Fields that both creating and patching take. */
+/** Fields that both createPolicy and updatePolicy accept. */
 const settings = {
   mode: Type.Optional(
     oneOf([...policyModes, "REMOTE"], { description: "INTERNET policies only. REMOTE means INTERNET_ACCESS_POINT." }),
@@ -16,24 +16,27 @@ const settings = {
   allDevices: Type.Optional(Type.Boolean()),
   allResources: Type.Optional(Type.Boolean()),
   groups: Type.Optional(idList("Groups whose members the policy applies to.")),
-  users: Type.Optional(idList("Users whom the policy applies to.")),
+  users: Type.Optional(idList("Users that the policy applies to.")),
   devices: Type.Optional(idList("Devices that the policy applies to.")),
   resources: Type.Optional(idList("Resources that the policy applies to.")),
-  gateways: Type.Optional(idList("Gateways that may be used; empty for all of the resource's.", 500)),
+  gateways: Type.Optional(idList("Gateways that may carry the traffic; empty for all gateways of the resource.", 500)),
   sourceIps: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
       maxItems: 500,
-      description: "Addresses or CIDRs that requests must come from; empty for any.",
+      description: "Addresses or CIDRs that requests must come from; empty for any address.",
     }),
   ),
   rule: Type.Optional(
-    Type.Unsafe<string>({ ...Uuid, description: "Id of an admission rule; absent: no restriction." }),
+    Type.Unsafe<string>({
+      ...Uuid,
+      description: "Id of an admission rule. Without a rule, requests are not restricted further.",
+    }),
   ),
   description: Type.Optional(Description),
 };
 
-/** Only where a policy is made: absent from a patch, a flag stays as it is. */
-const offAtFirst = {
+/** Flags of createPolicy. They have a default only there: a flag that updatePolicy omits stays unchanged. */
+const flagDefaults = {
   allGroups: Type.Optional(Type.Boolean({ default: false })),
   allUsers: Type.Optional(Type.Boolean({ default: false })),
   allDevices: Type.Optional(Type.Boolean({ default: false })),
@@ -46,10 +49,10 @@ export const createPolicy = operation({
   path: "/tenants/policies",
   tag,
   summary: "Create a policy",
-  description: "It goes last among the policies of its type, before the default one.",
+  description: "The policy is added last among the policies of its type, before the default policy.",
   access: "policies:write",
   changesAccess: true,
-  body: closedObject({ name: Name, type: oneOf(policyTypes), action: Type.Boolean(), ...settings, ...offAtFirst }),
+  body: closedObject({ name: Name, type: oneOf(policyTypes), action: Type.Boolean(), ...settings, ...flagDefaults }),
   success: { status: 201, kind: "record", body: Policy },
   errors: ["name_taken", "unknown_reference", "invalid_address", "invalid_combination"],
 });
@@ -99,13 +102,13 @@ export const updatePolicy = operation({
   path: "/tenants/policies/{id}",
   tag,
   summary: "Update a policy",
-  description: "Absent fields stay as they are; lists that are given replace the old ones. The type cannot be changed.",
+  description: "Omitted fields stay unchanged; lists are replaced as a whole. The type cannot be changed.",
   access: "policies:write",
   changesAccess: true,
   parameters: { id: "uuid" },
   body: closedObject({
     name: Type.Optional(Name),
-    type: Type.Optional(oneOf(policyTypes, { description: "Must be the policy's own type, where given." })),
+    type: Type.Optional(oneOf(policyTypes, { description: "If present, must be the policy's current type." })),
     action: Type.Optional(Type.Boolean()),
     ...settings,
   }),
@@ -131,8 +134,8 @@ export const deactivatePolicy = operation({
   method: "PATCH",
   path: "/tenants/policies/{id}/deactivate",
   tag,
-  summary: "Leave a policy out of evaluation",
-  description: "Idempotent. An inactive policy is skipped and does not hold resources.",
+  summary: "Deactivate a policy",
+  description: "An inactive policy is not evaluated and does not prevent deleting its resources. Idempotent.",
   access: "policies:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -145,7 +148,7 @@ export const reactivatePolicy = operation({
   method: "POST",
   path: "/tenants/policies/{id}/reactivate",
   tag,
-  summary: "Take a policy back into evaluation",
+  summary: "Reactivate a policy",
   access: "policies:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -158,8 +161,8 @@ export const reorderPolicies = operation({
   method: "POST",
   path: "/tenants/policies/reorder",
   tag,
-  summary: "Put the policies of a type into an order",
-  description: "Takes the complete list of the type; the default policy may be left out, or stand last.",
+  summary: "Reorder the policies of a type",
+  description: "Requires the complete list of policies of the type. The default policy is either last or omitted.",
   access: "policies:write",
   changesAccess: true,
   body: closedObject({

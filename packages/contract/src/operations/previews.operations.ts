@@ -14,31 +14,31 @@ import * as policies from "./policies.operations.ts";
 import * as resources from "./resources.operations.ts";
 import * as users from "./users.operations.ts";
 
-/** Changes that one preview takes at most. */
-export const mostPreviewedChanges = 100;
+/** The most changes in one preview. */
+export const maxPreviewedChanges = 100;
 
-/** Rows on a page: where the request names no limit, and at most. */
-export const usualRows = 100;
-export const mostRows = 1_000;
+/** Rows on a page: the default, and the maximum. */
+export const defaultPreviewRows = 100;
+export const maxPreviewRows = 1_000;
 
 const families = [policies, users, groups, devices, gateways, resources, addresses, admissionRules, configuration];
 
-/** What can be previewed; `previews.test.ts` compares with all operations. */
+/** Every operation that can be previewed. `previews.test.ts` compares the list with all operations. */
 export const previewableOperations: readonly Operation[] = families
   .flatMap((family) => Object.values<unknown>(family))
   .filter((value): value is Operation => typeof value === "object" && value !== null && "method" in value)
   .filter(isPreviewable);
 
-const PreviewedChange = component("PreviewedChange", "A request, as it would be sent.", {
+const PreviewedChange = component("PreviewedChange", "A request as it would be sent to the API.", {
   method: oneOf(["POST", "PUT", "PATCH", "DELETE"]),
   path: Type.String({
     minLength: 1,
     maxLength: 1_000,
     pattern: "^/tenants/",
     description:
-      "the path of an operation, with the ids in it and without a query, such as /tenants/policies/01980000-0000-7000-8000-000000000001",
+      "Path of an operation with its ids and without a query, such as /tenants/policies/01980000-0000-7000-8000-000000000001.",
   }),
-  body: Type.Optional(Type.Unsafe<unknown>({ description: "As the operation takes it." })),
+  body: Type.Optional(Type.Unsafe<unknown>({ description: "The body of the request." })),
 });
 
 export const previewAccess = operation({
@@ -46,17 +46,22 @@ export const previewAccess = operation({
   method: "POST",
   path: "/tenants/policies/preview",
   tag: "Policies",
-  summary: "See what changes would do to access",
+  summary: "Preview the access impact of changes",
   description:
-    "Answers who would gain and who would lose access to what, and which access tests would be broken, if these requests were sent one after the other. They are held against the same rules and rights as if they were, and the first that would be refused is answered as its refusal, with `/changes/…` as pointer. Nothing is stored. A request cannot name what an earlier one would create, as that has no id yet; applying a configuration can. Circumstances that `context` does not give are left open: access then is never, sometimes, or always.",
+    "Returns who would gain and lose access, and which access tests would fail, if these requests were sent one after another. The requests are subject to the same rules and permissions as real ones. The first request that would be rejected determines the error response, with a pointer into `/changes`. Nothing is stored. A request cannot refer to a record that an earlier request would create, because the record has no id yet; applying a configuration can. Circumstances that `context` omits are left open, so that access is never, sometimes or always allowed.",
   access: "decisions:read",
   body: closedObject({
-    changes: Type.Array(PreviewedChange, { minItems: 1, maxItems: mostPreviewedChanges }),
+    changes: Type.Array(PreviewedChange, { minItems: 1, maxItems: maxPreviewedChanges }),
     context: Type.Optional(AccessTestContext),
     page: Type.Optional(
-      component("PreviewPage", "Which rows are asked for.", {
+      component("PreviewPage", "The page of rows to return.", {
         limit: Type.Optional(
-          Type.Integer({ minimum: 0, maximum: mostRows, default: usualRows, description: "Rows at most." }),
+          Type.Integer({
+            minimum: 0,
+            maximum: maxPreviewRows,
+            default: defaultPreviewRows,
+            description: "The most rows to return.",
+          }),
         ),
         offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000_000, default: 0 })),
       }),
@@ -64,7 +69,7 @@ export const previewAccess = operation({
   }),
   bodyLimitBytes: configurationLimitBytes,
   success: { status: 200, kind: "report", body: AccessPreview },
-  // A change is refused as its own request would be.
+  // A change fails with the errors of its own operation.
   errors: [
     ...new Set([
       "not_previewable",

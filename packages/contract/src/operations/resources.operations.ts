@@ -1,10 +1,9 @@
 import Type from "typebox";
 import { list } from "../list.ts";
 import { operation } from "../operation.ts";
-import { Address, resourceTypes } from "../records/address.ts";
+import { Address, AddressText, resourceTypes } from "../records/address.ts";
 import { loadBalancingModes, Resource } from "../records/resource.ts";
 import { closedObject, component, Description, idList, Name, oneOf } from "../schema.ts";
-import { AddressText } from "./addresses.operations.ts";
 
 const tag = "Resources";
 
@@ -33,12 +32,12 @@ export const listResources = operation({
   },
 });
 
-/** How many addresses a resource may have, and how many gateways. */
-export const resourceBounds = { addresses: 500, gateways: 500 } as const;
+/** The most addresses and gateways that a resource can have. */
+export const resourceLimits = { addresses: 500, gateways: 500 } as const;
 
 export const CreateAddress = component("CreateAddress", "An address of a resource.", {
   address: AddressText,
-  protocols: idList("The protocols that the address is reached by.", 100),
+  protocols: idList("Protocols that the address accepts.", 100),
 });
 
 export const createResource = operation({
@@ -52,7 +51,7 @@ export const createResource = operation({
   body: closedObject({
     name: Name,
     type: oneOf(resourceTypes),
-    addresses: Type.Array(CreateAddress, { maxItems: resourceBounds.addresses }),
+    addresses: Type.Array(CreateAddress, { maxItems: resourceLimits.addresses }),
     description: Type.Optional(Description),
   }),
   success: { status: 201, kind: "record", body: Resource },
@@ -75,7 +74,7 @@ export const updateResource = operation({
   method: "PATCH",
   path: "/tenants/resources/{id}",
   tag,
-  summary: "Rename or describe a resource",
+  summary: "Update a resource's name and description",
   access: "resources:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -90,7 +89,7 @@ export const deleteResource = operation({
   path: "/tenants/resources/{id}",
   tag,
   summary: "Delete a resource",
-  description: "Only while no active policy names it. Its gateways are disconnected from it.",
+  description: "Fails while an active policy refers to the resource. Gateways are disconnected from the resource.",
   access: "resources:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -103,15 +102,15 @@ export const configureLoadBalancing = operation({
   method: "POST",
   path: "/tenants/resources/{id}/loadBalancing",
   tag,
-  summary: "Set how traffic to a resource is spread over its gateways",
-  description: "Replaces the ordered list of gateways; for MANUAL the order is the priority.",
+  summary: "Configure a resource's load balancing",
+  description: "Replaces the ordered list of gateways. For MANUAL, the order is the priority.",
   access: "resources:write",
   changesAccess: true,
   parameters: { id: "uuid" },
   body: closedObject({
     loadBalancingMode: oneOf(loadBalancingModes, { default: "MANUAL" }),
     gateways: Type.Array(Type.String({ maxLength: 64 }), {
-      maxItems: resourceBounds.gateways,
+      maxItems: resourceLimits.gateways,
       uniqueItems: true,
       description: "Ids of gateways, in order of priority.",
     }),
@@ -125,9 +124,9 @@ export const addResourceAddress = operation({
   method: "POST",
   path: "/tenants/resources/{id}/addresses",
   tag,
-  summary: "Give a resource another address",
+  summary: "Add an address to a resource",
   description:
-    "Raises the resource's version; `ETag` and `Location` are those of the address. `If-Match` takes the resource's.",
+    "Increments the resource's version. `ETag` and `Location` are the new address's; `If-Match` takes the resource's ETag.",
   access: "resources:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -141,8 +140,8 @@ export const removeResourceAddress = operation({
   method: "DELETE",
   path: "/tenants/resources/{id}/addresses/{addressId}",
   tag,
-  summary: "Take an address from a resource",
-  description: "The address is deleted. `If-Match` takes the resource's `ETag`.",
+  summary: "Remove an address from a resource",
+  description: "Deletes the address. `If-Match` takes the resource's ETag.",
   access: "resources:write",
   changesAccess: true,
   parameters: { id: "uuid", addressId: "uuid" },
@@ -155,7 +154,7 @@ export const connectGateway = operation({
   path: "/tenants/resources/{id}/gateways/{gatewayId}",
   tag,
   summary: "Connect a gateway to a resource",
-  description: "Idempotent. A gateway that is not connected yet comes last in the order of priority.",
+  description: "A newly connected gateway gets the lowest priority. Idempotent.",
   access: "resources:write",
   changesAccess: true,
   parameters: { id: "uuid", gatewayId: "uuid" },
@@ -169,7 +168,7 @@ export const disconnectGateway = operation({
   path: "/tenants/resources/{id}/gateways/{gatewayId}",
   tag,
   summary: "Disconnect a gateway from a resource",
-  description: "The gateways that are left keep their order. One that is not connected is not found.",
+  description: "The remaining gateways keep their order. Returns 404 if the gateway is not connected.",
   access: "resources:write",
   changesAccess: true,
   parameters: { id: "uuid", gatewayId: "uuid" },

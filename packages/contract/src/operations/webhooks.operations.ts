@@ -10,14 +10,14 @@ const Url = Type.String({
   minLength: 1,
   maxLength: 2000,
   description:
-    "Where to post: https, without user name, password or fragment. Addresses that are not globally reachable, and http, only within the networks that the installation allows.",
+    "URL that messages are posted to: https, without user name, password or fragment. Plain http, and addresses that are not globally reachable, are allowed only in networks that the operator has configured.",
 });
 
 const Events = Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
   maxItems: 100,
   uniqueItems: true,
   description:
-    "What is delivered: `user.created` (a target type, and `created`, `updated` or `deleted`), `resource.*` (any change of that type), or the `operationId` of an operation, such as `reorderPolicies`. One that fits suffices. Empty for everything.",
+    "Event types to deliver: `user.created` (a target type with `created`, `updated` or `deleted`), `resource.*` (any change of that type), or the `operationId` of an operation, such as `reorderPolicies`. An event is delivered if any entry matches. Empty for all events.",
 });
 
 const settings = {
@@ -28,8 +28,8 @@ const settings = {
   description: Type.Optional(Description),
 };
 
-const updating =
-  'Absent fields stay as they are; `""` clears the description. Setting `active` to false gives up what was not delivered yet; a webhook that becomes active again begins at the present.';
+const updateDescription =
+  'Omitted fields stay unchanged; `""` clears the description. Setting `active` to false discards undelivered messages; a webhook that becomes active again starts with new events.';
 
 export const listWebhooks = operation({
   id: "listWebhooks",
@@ -48,7 +48,7 @@ export const createWebhook = operation({
   tag,
   summary: "Create a webhook",
   description:
-    "From now on, each event that `events` names is posted to the URL, signed by the Standard Webhooks specification with the `secret` that is shown this once. The name is the URL's host where absent.",
+    "Each new event that matches `events` is posted to the URL. Messages are signed as in the Standard Webhooks specification, with the `secret` that is shown only once. Without a name, the webhook is named after the URL's host.",
   access: "webhooks:write",
   body: closedObject({ ...settings, url: Url }),
   success: { status: 201, kind: "record", body: NewWebhook },
@@ -72,7 +72,7 @@ export const updateWebhook = operation({
   path: "/tenants/webhooks/{id}",
   tag,
   summary: "Update a webhook",
-  description: updating,
+  description: updateDescription,
   access: "webhooks:write",
   parameters: { id: "uuid" },
   body: closedObject(settings),
@@ -85,8 +85,8 @@ export const patchWebhook = operation({
   method: "PATCH",
   path: "/tenants/webhooks/{id}",
   tag,
-  summary: "Change some fields of a webhook",
-  description: updating,
+  summary: "Update a webhook",
+  description: updateDescription,
   access: "webhooks:write",
   parameters: { id: "uuid" },
   body: closedObject(settings),
@@ -100,7 +100,7 @@ export const deleteWebhook = operation({
   path: "/tenants/webhooks/{id}",
   tag,
   summary: "Delete a webhook",
-  description: "With its delivery log; what was not delivered yet is given up.",
+  description: "Deletes the webhook and its delivery log. Undelivered messages are discarded.",
   access: "webhooks:write",
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
@@ -111,9 +111,9 @@ export const rotateWebhookSecret = operation({
   method: "POST",
   path: "/tenants/webhooks/{id}/rotate-secret",
   tag,
-  summary: "Give a webhook a new secret",
+  summary: "Rotate a webhook's secret",
   description:
-    "The former secret also signs for `graceSeconds`, so that receivers can change over: the header then holds two signatures. One that is still signing from a rotation before ends at once.",
+    "The previous secret also signs messages for `graceSeconds`, so that receivers can switch over: the header then contains two signatures. A secret from an earlier rotation stops signing immediately.",
   access: "webhooks:write",
   parameters: { id: "uuid" },
   bodyOptional: true,
@@ -129,7 +129,8 @@ export const testWebhook = operation({
   path: "/tenants/webhooks/{id}/test",
   tag,
   summary: "Send a test message",
-  description: "A message of the type `webhook.test`, whatever `events` says. What comes of it is in the delivery log.",
+  description:
+    "Sends a message of type `webhook.test`, regardless of `events`. The result appears in the delivery log.",
   access: "webhooks:write",
   parameters: { id: "uuid" },
   success: { status: 200, kind: "record", body: WebhookDelivery },
@@ -142,7 +143,7 @@ export const listWebhookDeliveries = operation({
   path: "/tenants/webhooks/{id}/deliveries",
   tag,
   summary: "List a webhook's deliveries",
-  description: "The delivery log of the last 30 days. Ordered from the oldest on; see `sort`.",
+  description: "The delivery log of the last 30 days, ordered from oldest to newest; see `sort`.",
   access: "webhooks:read",
   parameters: { id: "uuid" },
   success: {
@@ -178,8 +179,9 @@ export const redeliverWebhook = operation({
   method: "POST",
   path: "/tenants/webhooks/{id}/deliveries/{deliveryId}/redeliver",
   tag,
-  summary: "Deliver once more",
-  description: "At once, with the same `webhook-id`, whatever came of it before; the retries begin anew.",
+  summary: "Redeliver a message",
+  description:
+    "Sends the message again immediately, with the same `webhook-id`, regardless of earlier results. Retries start over.",
   access: "webhooks:write",
   parameters: { id: "uuid", deliveryId: "uuid" },
   success: { status: 200, kind: "record", body: WebhookDelivery },

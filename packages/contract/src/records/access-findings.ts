@@ -3,61 +3,64 @@ import { component, oneOf } from "../schema.ts";
 import { NamedRecord } from "./decision.ts";
 import { policyTypes } from "./policy.ts";
 
-/** Why nobody reaches a resource: what comes first of these. */
+/** Reasons why nobody can reach a resource, in the order in which they are checked. */
 export const unreachableReasons = [
-  /** It has no address with a protocol. */
+  /** The resource has no address with a protocol. */
   "no_addresses",
   "no_gateways",
-  /** None of its gateways, or of those that its policies name, is ONLINE. */
+  /** No gateway of the resource, or none that its policies name, is ONLINE. */
   "gateways_offline",
-  /** No active policy that allows is about it. */
+  /** No active policy allows access to the resource. */
   "no_policies",
-  /** Policies are, but nobody passes them: others deny the same people before, or they never decide. */
+  /**
+   * Policies allow access, but nobody matches them: earlier policies deny the same subjects, or the policies never
+   * decide.
+   */
   "policies_let_nobody_in",
 ] as const;
 export type UnreachableReason = (typeof unreachableReasons)[number];
 
-/** Why a policy never decides anything: what comes first of these. */
+/** Reasons why a policy has no effect, in the order in which they are checked. */
 export const idleReasons = [
-  /** It names nobody. */
+  /** The policy has no source. */
   "no_sources",
-  /** Whoever it names cannot ask: groups without active members, users and devices that are not active. */
+  /** No source can send requests: the groups have no active members, the users and devices are not active. */
   "sources_cannot_ask",
-  /** It is about no resource. */
+  /** The policy has no resources. */
   "no_resources",
-  /** Its admission rule can never be met, or never again. */
+  /** The admission rule can never be met, or never again. */
   "rule_never_met",
-  /** It lets nobody through: none of the gateways that it names serves a resource that it is about. */
+  /** None of the policy's gateways serves any of its resources. */
   "no_gateways",
-  /** An earlier policy decides whatever it would. */
+  /** Earlier policies decide every request that the policy would decide. */
   "hidden",
 ] as const;
 export type IdleReason = (typeof idleReasons)[number];
 
-/** Records of each kind that are told; the others are counted. */
-export const mostFindings = 100;
+/** The most records of each kind in the report. Further records are only counted. */
+export const maxFindings = 100;
 
-/** How much was looked at. */
+/** The numbers of found, examined and existing records. */
 const bounds = {
   count: Type.Integer({
     minimum: 0,
-    description: `How many were found; of these, the first ${mostFindings} are told.`,
+    description: `Number of findings. \`first\` contains at most ${maxFindings} of them.`,
   }),
-  lookedAt: Type.Integer({ minimum: 0, description: "How many were looked at." }),
+  lookedAt: Type.Integer({ minimum: 0, description: "Number of records that were examined." }),
   total: Type.Integer({
     minimum: 0,
-    description: "How many there are: more than were looked at where it takes too long.",
+    description: "Number of records in the tenant. Greater than `lookedAt` if the examination reached its time limit.",
   }),
 };
 
-const UnreachableResourceFinding = component("UnreachableResource", "A resource that nobody reaches.", {
+const UnreachableResourceFinding = component("UnreachableResource", "A resource that nobody can reach.", {
   id: Type.String(),
   name: Type.String(),
   reason: oneOf(unreachableReasons),
 });
 export type UnreachableResourceFinding = Static<typeof UnreachableResourceFinding>;
 
-const IdlePolicyFinding = component("IdlePolicy", "An active policy that never decides anything.", {
+const IdlePolicyFinding = component("IdlePolicy", "An active policy that has no effect.", {
   id: Type.String(),
   name: Type.String(),
   type: oneOf(policyTypes),
@@ -66,8 +69,8 @@ const IdlePolicyFinding = component("IdlePolicy", "An active policy that never d
 });
 export type IdlePolicyFinding = Static<typeof IdlePolicyFinding>;
 
-export const AccessFindings = component("AccessFindings", "What does not do what somebody may have meant by it.", {
-  generation: Type.Integer({ minimum: 0, description: "The tenant's generation that was looked at." }),
+export const AccessFindings = component("AccessFindings", "Unreachable resources and policies without effect.", {
+  generation: Type.Integer({ minimum: 0, description: "The tenant's generation that was examined." }),
   unreachableResources: Type.Object({ ...bounds, first: Type.Array(UnreachableResourceFinding) }),
   neverMatchingPolicies: Type.Object({ ...bounds, first: Type.Array(IdlePolicyFinding) }),
 });

@@ -11,30 +11,34 @@ export type TestSubjectType = (typeof testSubjectTypes)[number];
 export const testExpectations = ["allowed", "denied"] as const;
 export type TestExpectation = (typeof testExpectations)[number];
 
-/** Access tests of a tenant at most: every enforced one is asked at each write. */
-export const mostAccessTests = 1_000;
+/** The most access tests in a tenant. Every write evaluates all enforced tests. */
+export const maxAccessTests = 1_000;
 
-/** Of those who break a test, an answer lists so many. */
-export const mostBrokenShown = 20;
+/** The most failing subjects that a response lists for each test. */
+export const maxBrokenShown = 20;
 
-const PostureDevice = component("AccessTestPosture", "A device that is made up for the test.", { posture: Posture });
+const PostureDevice = component("AccessTestPosture", "A hypothetical device for the test.", { posture: Posture });
 
 export const AccessTestDevice = Type.Unsafe<"any" | "none" | Static<typeof PostureDevice>>({
   anyOf: [{ type: "string", enum: ["any", "none"] }, PostureDevice],
   description:
-    "`any`: with every device that the subject has. `none`: without one. `{posture}`: with a device of this posture, whichever they have.",
+    "`any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices.",
 });
 
-export const AccessTestProperties = component("AccessTestProperties", "Which service of the destination is meant.", {
-  protocol: Type.Optional(oneOf(transportProtocols)),
-  port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, description: "With TCP or UDP." })),
-});
+export const AccessTestProperties = component(
+  "AccessTestProperties",
+  "The service of the destination that is tested.",
+  {
+    protocol: Type.Optional(oneOf(transportProtocols)),
+    port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, description: "Requires TCP or UDP." })),
+  },
+);
 
 export const AccessTestContext = component(
   "AccessTestContext",
-  "The circumstances. What is left out is left open: the test is to hold whatever it is.",
+  "The circumstances of the test. Omitted circumstances are left open: the test must pass for all their values.",
   {
-    sourceIp: Type.Optional(Type.String({ maxLength: 64, description: "The IP address that requests come from." })),
+    sourceIp: Type.Optional(Type.String({ maxLength: 64, description: "Source IP address of the requests." })),
     country: Type.Optional(Type.String({ pattern: "^[A-Z]{2}$", description: "ISO 3166-1 alpha-2, such as DE." })),
     time: Type.Optional(Timestamp),
   },
@@ -45,56 +49,63 @@ const testFields = {
   name: Name,
   description: Type.Optional(Description),
   enforced: Type.Boolean({
-    description: "Whether changes that would break the test are refused, unless they only take access away.",
+    description:
+      "Whether changes that would break the test are rejected. Changes that only remove access are never rejected.",
   }),
-  subject: component("AccessTestSubject", "Whom the test is about.", {
+  subject: component("AccessTestSubject", "The subjects of the test.", {
     type: oneOf(testSubjectTypes),
     id: Type.Optional(Uuid),
     name: Type.Optional(
-      Type.String({ description: "Of a user, the e-mail address. Absent once the record was deleted." }),
+      Type.String({
+        description: "The subject's name; for a user, the e-mail address. Omitted if the record was deleted.",
+      }),
     ),
   }),
   device: AccessTestDevice,
-  resource: component("AccessTestResource", "What the test asks for.", {
+  resource: component("AccessTestResource", "The destination of the test.", {
     type: oneOf(["resource", "address"]),
-    id: Type.String({ description: "Of a resource, the id; as address, an IP address or a host name." }),
-    name: Type.Optional(Type.String({ description: "Of a resource. Absent once it was deleted." })),
+    id: Type.String({ description: "Id of a resource; for `address`, an IP address or a host name." }),
+    name: Type.Optional(
+      Type.String({ description: "The resource's name. Omitted for `address`, and if the resource was deleted." }),
+    ),
     properties: Type.Optional(AccessTestProperties),
   }),
   context: Type.Optional(AccessTestContext),
   expected: oneOf(testExpectations, {
     description:
-      "`denied`: none of them, in no circumstances that are left open. `allowed`: all of them that are active, in all such circumstances.",
+      "`denied`: no subject has access in any circumstances that are left open. `allowed`: every active subject has access in all of them.",
   }),
 };
 
-export const AccessTest = component("AccessTest", "What should be so, whatever is changed.", {
+export const AccessTest = component("AccessTest", "An expectation about access that must hold after every change.", {
   ...identity,
   ...testFields,
 });
 export type AccessTest = Static<typeof AccessTest>;
 
-export const AccessTestBreach = component("AccessTestBreach", "Somebody for whom the test does not hold.", {
+export const AccessTestBreach = component("AccessTestBreach", "A subject for which the test fails.", {
   user: NamedRecord,
   device: Type.Optional(NamedRecord),
   level: oneOf(accessLevels, {
-    description: "Whether they may: never, always, or as the circumstances that are left open are.",
+    description: "Whether the subject has access: never, always, or depending on the circumstances that are left open.",
   }),
   policy: Type.Optional(NamedRecord),
 });
 
-export const AccessTestState = component("AccessTestState", "How a test stands.", {
+export const AccessTestState = component("AccessTestState", "The result of checking a test.", {
   holds: Type.Boolean(),
   missing: Type.Optional(
-    oneOf(["subject", "resource"], { description: "What the test names and is not there any more: it asks nothing." }),
+    oneOf(["subject", "resource"], {
+      description: "Set if this part of the test refers to a deleted record. The test then checks nothing.",
+    }),
   ),
-  asked: Type.Integer({ minimum: 0, description: "How many users and devices the test asked about." }),
-  brokenCount: Type.Integer({ minimum: 0, description: "For how many of them it does not hold." }),
-  broken: Type.Array(AccessTestBreach, { description: `The first ${mostBrokenShown} of them.` }),
+  asked: Type.Integer({ minimum: 0, description: "Number of users and devices that the test checked." }),
+  brokenCount: Type.Integer({ minimum: 0, description: "Number of them for which the test fails." }),
+  broken: Type.Array(AccessTestBreach, { description: `The first ${maxBrokenShown} of them.` }),
 });
 export type AccessTestState = Static<typeof AccessTestState>;
 
-export const AccessTestResult = component("AccessTestResult", "A test, and how it stands.", {
+export const AccessTestResult = component("AccessTestResult", "A test with its result.", {
   id: Type.Optional(Uuid),
   ...testFields,
   name: Type.Optional(Name),
@@ -102,12 +113,12 @@ export const AccessTestResult = component("AccessTestResult", "A test, and how i
 });
 export type AccessTestResult = Static<typeof AccessTestResult>;
 
-export const AccessTestReport = component("AccessTestReport", "How access tests stand.", {
-  generation: Type.Integer({ minimum: 0, description: "The tenant's generation that the answer is about." }),
+export const AccessTestReport = component("AccessTestReport", "The results of checking access tests.", {
+  generation: Type.Integer({ minimum: 0, description: "The tenant's generation that was checked." }),
   summary: closedObject({
     holding: Type.Integer({ minimum: 0 }),
     broken: Type.Integer({ minimum: 0 }),
-    missing: Type.Integer({ minimum: 0, description: "Tests that name what is not there any more." }),
+    missing: Type.Integer({ minimum: 0, description: "Tests that refer to deleted records." }),
   }),
   tests: Type.Array(AccessTestResult),
 });

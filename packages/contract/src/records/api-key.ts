@@ -5,23 +5,23 @@ import { component, identity, Name, oneOf, Timestamp, Uuid } from "../schema.ts"
 const apiKeyFields = {
   ...identity,
   name: Name,
-  prefix: Type.String({ description: "The first characters of the key, to recognise it by." }),
+  prefix: Type.String({ description: "The first characters of the key, to identify it." }),
   permissions: Type.Array(oneOf(permissions)),
   sourceIps: Type.Array(Type.String(), {
-    description: "Addresses and CIDRs that the key may be used from; empty for any.",
+    description: "Addresses and CIDRs that the key can be used from; empty for any address.",
   }),
   expiresAt: Type.Optional(Timestamp),
   lastUsedAt: Type.Optional(Timestamp),
   replacedBy: Type.Optional(
-    Type.Unsafe<string>({ ...Uuid, description: "The key that took this one's place by rotation." }),
+    Type.Unsafe<string>({ ...Uuid, description: "Id of the key that replaced this key by rotation." }),
   ),
 };
 
-export const ApiKey = component("ApiKey", "A key for this API, without its secret.", apiKeyFields);
+export const ApiKey = component("ApiKey", "An API key without its secret.", apiKeyFields);
 export type ApiKey = Static<typeof ApiKey>;
 
-export const NewApiKey = component("NewApiKey", "A key with its secret, which is shown this once.", {
+export const NewApiKey = component("NewApiKey", "An API key with its secret, which is shown only once.", {
   ...apiKeyFields,
-  key: Type.String({ description: "The secret. Only its SHA-256 is stored." }),
+  key: Type.String({ description: "The secret key. Gatehouse stores only its SHA-256 hash." }),
 });
 export type NewApiKey = Static<typeof NewApiKey>;

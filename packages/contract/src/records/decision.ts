@@ -2,17 +2,17 @@ import Type, { type Static } from "typebox";
 import { closedObject, component, oneOf, Timestamp } from "../schema.ts";
 import { policyModes } from "./policy.ts";
 
-/** Why a decision is what it is. Stable: clients compare them. */
+/** Reasons for a decision. The values are stable, because clients compare them. */
 export const decisionReasons = [
-  /** A policy allows it. */
+  /** A policy allows the request. */
   "allowed_by_policy",
-  /** Allowed, but none of the gateways that may carry it can be reached now. */
+  /** A policy allows the request, but none of the gateways that may carry it is reachable now. */
   "no_reachable_gateway",
-  /** A policy denies it. */
+  /** A policy denies the request. */
   "denied_by_policy",
-  /** An INTERNET policy in mode RESTRICTED blocks it. */
+  /** An INTERNET policy in mode RESTRICTED blocks the request. */
   "restricted_by_policy",
-  /** No policy that applies has its admission rule met. */
+  /** The request meets the admission rule of no applicable policy. */
   "no_policy_allows",
   "unknown_user",
   "user_inactive",
@@ -25,22 +25,22 @@ export const decisionReasons = [
   "unknown_resource",
   /** The destination is neither an IP address nor a host name. */
   "invalid_address",
-  /** Traffic that enters at a site, for an address that no resource has. */
+  /** The traffic enters at a site, and its destination belongs to no resource. */
   "no_resource",
-  /** The address belongs to a resource, but is not offered on the asked protocol and port. */
+  /** The address belongs to a resource that does not offer the requested protocol and port. */
   "protocol_not_offered",
 ] as const;
 
-/** Why a question of another program is denied before any policy is asked. */
-export const questionReasons = ["unknown_action", "unknown_subject_type", "unknown_resource_type"] as const;
+/** Reasons why a request is denied before any policy is evaluated. */
+export const requestReasons = ["unknown_action", "unknown_subject_type", "unknown_resource_type"] as const;
 
-export const accessReasons = [...decisionReasons, ...questionReasons] as const;
+export const accessReasons = [...decisionReasons, ...requestReasons] as const;
 export type AccessReason = (typeof accessReasons)[number];
 
 const Reason = oneOf(accessReasons);
 
-/** Names are told as they are stored; nothing here is checked a second time. */
-export const NamedRecord = component("NamedRecord", "A record that an answer speaks of.", {
+/** A record's name as stored. Responses are not validated against the name's pattern again. */
+export const NamedRecord = component("NamedRecord", "A record that a response refers to.", {
   id: Type.String(),
   name: Type.String(),
 });
@@ -66,31 +66,34 @@ export const sourceMatchKinds = [
   "device",
 ] as const;
 
-export const RuleCondition = component("RuleCondition", "A condition of an admission rule, and what it gave.", {
+export const RuleCondition = component("RuleCondition", "A condition of an admission rule with its result.", {
   depth: Type.Integer({
     minimum: 0,
-    description: "0 for the whole rule, 1 for its parts, 2 for theirs; a condition's parts follow it.",
+    description:
+      "Nesting depth: 0 for the whole rule, 1 for its parts, and so on. A condition is followed by its parts.",
   }),
   text: Type.String(),
-  met: Type.Optional(Type.Boolean({ description: "Absent where the evaluation ended in an error." })),
+  met: Type.Optional(Type.Boolean({ description: "Whether the condition is met; omitted if the evaluation failed." })),
   error: Type.Optional(Type.String()),
   operator: Type.Optional(
-    oneOf(["all", "any", "not"], { description: "Which of its parts must be met; absent where there are none." }),
+    oneOf(["all", "any", "not"], { description: "How the condition combines its parts; omitted if it has none." }),
   ),
   values: Type.Array(
     closedObject({
-      name: Type.String({ description: "As the rule writes it: `user.department`." }),
-      value: Type.Optional(Type.String({ description: "As JSON, shortened; absent where there is none." })),
+      name: Type.String({ description: "The variable as written in the rule, such as `user.department`." }),
+      value: Type.Optional(
+        Type.String({ description: "The value as JSON, truncated; omitted if the variable has no value." }),
+      ),
       error: Type.Optional(Type.String()),
     }),
-    { description: "What the condition saw." },
+    { description: "Values that the condition read." },
   ),
 });
 export type RuleCondition = Static<typeof RuleCondition>;
 
-export const ConsideredPolicy = component("ConsideredPolicy", "What became of a policy that was considered.", {
+export const ConsideredPolicy = component("ConsideredPolicy", "The outcome of a policy that was considered.", {
   policy: NamedRecord,
-  action: Type.Boolean({ description: "Whether the policy allows." }),
+  action: Type.Boolean({ description: "Whether the policy allows access." }),
   outcome: oneOf(policyOutcomes),
   sourceMatches: Type.Array(
     closedObject({
@@ -98,7 +101,7 @@ export const ConsideredPolicy = component("ConsideredPolicy", "What became of a 
       id: Type.Optional(Type.String()),
       name: Type.Optional(Type.String()),
     }),
-    { description: "By what the policy's source is met; empty where it is not." },
+    { description: "Entries of the policy's source that match the subject; empty if none does." },
   ),
   sourceAddressMet: Type.Boolean(),
   rule: Type.Optional(closedObject({ id: Type.String(), name: Type.String(), conditions: Type.Array(RuleCondition) })),
@@ -118,38 +121,38 @@ const named = (description: string) => Type.Optional(Type.Array(NamedRecord, { d
 
 export const MissingAccessFact = component(
   "MissingAccessFact",
-  "Something that is not so, and would have to be. Lists show 100 entries at most.",
+  "A fact that is not true but would have to be. Each list contains at most 100 entries.",
   {
     kind: oneOf(missingFactKinds),
     reason: Type.Optional(Reason),
     policy: Type.Optional(NamedRecord),
-    anyGroup: Type.Optional(Type.Boolean({ description: "A user in some group would do." })),
-    anyDevice: Type.Optional(Type.Boolean({ description: "Any device would do." })),
-    groups: named("The user would have to be in one of these."),
-    users: named("It would have to be one of these users."),
-    devices: named("It would have to be one of these devices."),
+    anyGroup: Type.Optional(Type.Boolean({ description: "A user in any group would match." })),
+    anyDevice: Type.Optional(Type.Boolean({ description: "Any device would match." })),
+    groups: named("The user would have to be in one of these groups."),
+    users: named("The user would have to be one of these."),
+    devices: named("The device would have to be one of these."),
     sourceIps: Type.Optional(
-      Type.Array(Type.String(), { description: "The request would have to come from one of these." }),
+      Type.Array(Type.String(), { description: "The source address would have to be one of these." }),
     ),
     condition: Type.Optional(RuleCondition),
-    negated: Type.Optional(Type.Boolean({ description: "The condition would have to be not met." })),
+    negated: Type.Optional(Type.Boolean({ description: "Whether the condition would have to be false." })),
   },
 );
 export type MissingAccessFact = Static<typeof MissingAccessFact>;
 
-export const AccessExplanation = component("AccessExplanation", "How a decision came about.", {
+export const AccessExplanation = component("AccessExplanation", "The explanation of a decision.", {
   policies: Type.Array(ConsideredPolicy, {
-    description: "Policies about the destination, in the order of evaluation; 200 at most.",
+    description: "Policies that concern the destination, in order of evaluation; at most 200.",
   }),
   otherPolicies: Type.Integer({
-    description: "How many more there are of the type: about other destinations, or later.",
+    description: "Number of other policies of the type: those for other destinations, and those after the first 200.",
   }),
   nearestMiss: Type.Optional(
     closedObject(
       { policy: Type.Optional(NamedRecord), missing: Type.Array(MissingAccessFact) },
       {
         description:
-          "For a denial: the fewest facts that would have let it through, and the policy that would then allow it.",
+          "For a denial: the smallest set of facts that would have led to access, and the policy that would then allow it.",
       },
     ),
   ),
@@ -158,22 +161,23 @@ export type AccessExplanation = Static<typeof AccessExplanation>;
 
 const contextFields = {
   reason: Reason,
-  reasons: Type.Array(Reason, { description: "The reason, and what adds to it." }),
+  reasons: Type.Array(Reason, { description: "The reason, followed by further reasons." }),
   policy: Type.Optional(NamedRecord),
   resource: Type.Optional(NamedRecord),
   gateways: Type.Optional(
-    Type.Array(NamedRecord, { description: "Gateways that may carry the traffic now, in the order to try them." }),
+    Type.Array(NamedRecord, { description: "Gateways that may carry the traffic now, in the order to try." }),
   ),
-  mode: Type.Optional(oneOf(policyModes, { description: "What happens to internet traffic." })),
+  mode: Type.Optional(oneOf(policyModes, { description: "How internet traffic is handled." })),
   validUntil: Type.Optional(
     Type.Unsafe<string>({
       ...Timestamp,
-      description: "Before this moment, time alone changes nothing. Absent: it never does.",
+      description:
+        "Until this time, the decision does not change through the passage of time alone. Omitted if it never does.",
     }),
   ),
 };
 
-export const DecisionContext = component("DecisionContext", "Why a decision is what it is, and what follows from it.", {
+export const DecisionContext = component("DecisionContext", "The reasons and consequences of a decision.", {
   ...contextFields,
   explanation: Type.Optional(AccessExplanation),
 });
@@ -190,10 +194,10 @@ export const AccessDecisions = component("AccessDecisions", "Decisions in the or
 });
 export type AccessDecisions = Static<typeof AccessDecisions>;
 
-/** What was found, with the decision that lets it be. */
-export const FoundAccess = component("FoundAccess", "Something that was found, and the decision about it.", {
+/** A search result with the decision that allows it. */
+export const FoundAccess = component("FoundAccess", "A search result with its decision.", {
   id: Type.String(),
-  name: Type.String({ description: "Of a user, the e-mail address." }),
+  name: Type.String({ description: "The record's name; for a user, the e-mail address." }),
   ...contextFields,
 });
 export type FoundAccess = Static<typeof FoundAccess>;

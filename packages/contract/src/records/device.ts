@@ -4,13 +4,13 @@ import { component, flatFacts, identity, Name, nullable, oneOf, Timestamp, Uuid 
 export const deviceStatuses = ["Online", "Offline", "Deactivated"] as const;
 export type DeviceStatus = (typeof deviceStatuses)[number];
 
-/** At most 64 facts about a device's security state, reported by its agent. */
-export const Posture = flatFacts("What the device reports about its own security.");
+/** Facts about a device's security state, reported by its agent. */
+export const Posture = flatFacts("The device's security state as reported by its agent.");
 
 const deviceFields = {
   ...identity,
   name: Name,
-  active: Type.Boolean({ description: "False once an administrator deactivated the device." }),
+  active: Type.Boolean({ description: "False if an administrator has deactivated the device." }),
   lastConnection: Type.Optional(Timestamp),
   status: oneOf(deviceStatuses),
   hardwareId: Type.String(),
@@ -18,10 +18,10 @@ const deviceFields = {
   appVersion: Type.Optional(Type.String()),
 };
 
-export const PolicyDevice = component("PolicyDevice", "A device as a policy shows it.", deviceFields);
+export const PolicyDevice = component("PolicyDevice", "A device, as embedded in a policy.", deviceFields);
 export type PolicyDevice = Static<typeof PolicyDevice>;
 
-const DeviceUser = component("DeviceUser", "The user whom a device belongs to.", {
+const DeviceUser = component("DeviceUser", "The user that a device belongs to.", {
   id: Uuid,
   lastConnection: nullable(Timestamp),
   email: Type.Optional(Type.String()),
@@ -29,15 +29,15 @@ const DeviceUser = component("DeviceUser", "The user whom a device belongs to.",
   lastName: Type.Optional(Type.String()),
 });
 
-export const Device = component("Device", "A machine that a user reaches the network with.", {
+export const Device = component("Device", "A machine with which a user connects to the network.", {
   ...deviceFields,
   os: Type.Optional(Type.String()),
   osVersion: Type.Optional(Type.String()),
-  publicKey: Type.String({ description: "The device's WireGuard public key, 32 bytes in base64." }),
+  publicKey: Type.String({ description: "The device's WireGuard public key: 32 bytes in base64." }),
   user: Type.Optional(DeviceUser),
 });
 export type Device = Static<typeof Device>;
 
-export const DeviceToken = component("DeviceToken", "What a device's agent opens its link with.", {
-  token: Type.String({ description: "Shown this once; only its hash is kept." }),
+export const DeviceToken = component("DeviceToken", "The token that authenticates a device's agent.", {
+  token: Type.String({ description: "The token, shown only once. Gatehouse stores only its hash." }),
 });

@@ -1,35 +1,36 @@
 import Type, { type Static } from "typebox";
 import { closedObject, component, nullable, shortText } from "../schema.ts";
 
-/** How much a gateway's settings may hold. */
-export const gatewaySettingsBounds = { resolvers: 8, domains: 500, networks: 500 } as const;
+/** Limits of a gateway's settings. */
+export const gatewaySettingsLimits = { resolvers: 8, domains: 500, networks: 500 } as const;
 
 /** A port number in decimal, "1" to "65535". */
 export const portPattern = "^([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$";
 
 const IpText = shortText(45, "An IPv4 or IPv6 address.");
 
-const GatewayDomain = component("GatewayDomain", "A domain whose names resolvers of its own know.", {
-  domain: shortText(254, "A domain; the names below it belong to it."),
+const GatewayDomain = component("GatewayDomain", "A domain with its own resolvers.", {
+  domain: shortText(254, "A domain, including all names below it."),
   resolvers: Type.Array(IpText, {
     minItems: 1,
-    maxItems: gatewaySettingsBounds.resolvers,
-    description: "Who is asked for its names, in order.",
+    maxItems: gatewaySettingsLimits.resolvers,
+    description: "Resolvers for names in the domain, in order.",
   }),
 });
 
 export const gatewaySettingsFields = {
   resolvers: Type.Array(IpText, {
-    maxItems: gatewaySettingsBounds.resolvers,
-    description: "Resolvers of the site, in the order in which they are asked; none: those of the gateway's machine.",
+    maxItems: gatewaySettingsLimits.resolvers,
+    description:
+      "Resolvers of the site, in the order in which they are queried. If empty, the gateway uses its machine's resolvers.",
   }),
   domains: Type.Array(GatewayDomain, {
-    maxItems: gatewaySettingsBounds.domains,
-    description: "Domains with resolvers of their own; for a name below several of them, the longest counts.",
+    maxItems: gatewaySettingsLimits.domains,
+    description: "Domains with their own resolvers. The longest matching domain applies.",
   }),
   networks: Type.Array(shortText(49, "An address or a CIDR of a private network."), {
-    maxItems: gatewaySettingsBounds.networks,
-    description: "The networks behind the gateway, for traffic between sites.",
+    maxItems: gatewaySettingsLimits.networks,
+    description: "Networks behind the gateway, for traffic between sites.",
   }),
 };
 
@@ -38,18 +39,18 @@ const relayPort = nullable(
   Type.String({
     pattern: portPattern,
     description:
-      'The UDP port, "1" to "65535", on which relays take packets for this gateway; null: no gateway relays for it. Counts while the gateway has an `endpoint`.',
+      'The UDP port, "1" to "65535", on which relays accept packets for this gateway. If null, no gateway relays for it. Has an effect only while the gateway has an `endpoint`.',
   }),
 );
 
 export const GatewaySettings = component(
   "GatewaySettings",
-  "What only the administrator of a gateway's site knows. `networks` null: the addresses of the private resources of which it is the first gateway.",
+  "Settings of a gateway's site. If `networks` is null, the networks are the addresses of the private resources that list this gateway first.",
   { resolvers: gatewaySettingsFields.resolvers, domains: gatewaySettingsFields.domains, networks, relayPort },
 );
 export type GatewaySettings = Static<typeof GatewaySettings>;
 
-/** What replaces settings: fields that are absent stay as they are. */
+/** A change of the settings. Omitted fields stay unchanged. */
 export const NewGatewaySettings = closedObject({
   resolvers: Type.Optional(gatewaySettingsFields.resolvers),
   domains: Type.Optional(gatewaySettingsFields.domains),

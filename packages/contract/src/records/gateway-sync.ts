@@ -2,40 +2,51 @@ import Type, { type Static } from "typebox";
 import { component, nullable, oneOf, Timestamp } from "../schema.ts";
 
 export const syncStates = [
-  /** It said that it enforces what it should. */
+  /** The gateway reported that it applied the wanted configuration. */
   "applied",
-  /** On its way to it. */
+  /** The configuration was sent to the gateway. */
   "sent",
-  /** Not sent yet: another one is not answered, or the change is not worked out. */
+  /** The configuration was not sent yet: a previous one is unacknowledged, or the change is not computed yet. */
   "pending",
-  /** It refused what it was sent, and enforces what it had before. */
+  /** The gateway rejected the configuration and enforces the previous one. */
   "failed",
-  /** Not connected, and still enforcing what it applied last. */
+  /** The gateway is not connected and still enforces its last configuration. */
   "offline",
-  /** Not connected, and enforcing nothing: it never applied anything, or that has expired. */
+  /**
+   * The gateway is not connected and forwards nothing: it never applied a configuration, or the configuration has
+   * expired.
+   */
   "nothing-enforced",
 ] as const;
 export type SyncState = (typeof syncStates)[number];
 
-/** A generation of the tenant, and since when. */
+/** A generation of the tenant, and the time since which it is in this state. */
 const SyncPoint = Type.Object({ generation: Type.Integer({ minimum: 0 }), since: Timestamp });
 
-export const GatewaySync = component("GatewaySync", "What a gateway should enforce, and what it says it does.", {
-  state: oneOf(syncStates),
-  generation: Type.Integer({ minimum: 0, description: "The tenant's present generation: it rises with each change." }),
-  wanted: nullable(SyncPoint),
-  sent: nullable(SyncPoint),
-  applied: nullable(SyncPoint),
-  lagMs: nullable(
-    Type.Number({
+export const GatewaySync = component(
+  "GatewaySync",
+  "The configuration that a gateway should enforce, and the one that it reported.",
+  {
+    state: oneOf(syncStates),
+    generation: Type.Integer({
       minimum: 0,
-      description: "How long it took until it was applied, or how long that has been waited for, in milliseconds.",
+      description: "The tenant's current generation, which every change increments.",
     }),
-  ),
-  error: Type.Optional(Type.String({ description: "Why what was sent last was refused." })),
-  warnings: Type.Array(Type.String(), {
-    description:
-      "What the gateway cannot do although it enforces what it should, in its agent's words: such as answering names. None where it is not connected.",
-  }),
-});
+    wanted: nullable(SyncPoint),
+    sent: nullable(SyncPoint),
+    applied: nullable(SyncPoint),
+    lagMs: nullable(
+      Type.Number({
+        minimum: 0,
+        description:
+          "Milliseconds until the configuration was applied, or milliseconds since it has been waiting to be applied.",
+      }),
+    ),
+    error: Type.Optional(Type.String({ description: "Why the gateway rejected the last configuration." })),
+    warnings: Type.Array(Type.String(), {
+      description:
+        "Problems that the gateway's agent reports although it applied its configuration, for example that it cannot serve DNS. Empty if the gateway is not connected.",
+    }),
+  },
+);
 export type GatewaySync = Static<typeof GatewaySync>;

@@ -1,19 +1,25 @@
 import Type, { type Static } from "typebox";
-import { component, Description, identity, Name, nullable, oneOf, Timestamp, Uuid } from "../schema.ts";
+import { component, Description, identity, Name, nullable, oneOf, shortText, Timestamp, Uuid } from "../schema.ts";
+
+/** The endpoint of a gateway in a request. */
+export const Endpoint = shortText(
+  255,
+  'Host name or IP address that devices connect to; "" discovers it automatically.',
+);
 
 export const gatewayStatuses = ["PENDING", "ONLINE", "OFFLINE", "MAINTENANCE", "ERROR"] as const;
 export type GatewayStatus = (typeof gatewayStatuses)[number];
 
-/** What stands in place of a gateway's token for callers without `gateways:token`. */
+/** The placeholder for a gateway's token if the caller lacks `gateways:token`. */
 export const redactedToken = "<redacted>";
 
-export const GatewayResource = component("GatewayResource", "A resource as a gateway shows it.", {
+export const GatewayResource = component("GatewayResource", "A resource, as embedded in a gateway.", {
   id: Uuid,
   name: Name,
 });
 export type GatewayResource = Static<typeof GatewayResource>;
 
-export const Gateway = component("Gateway", "A network gateway: its configuration and its state.", {
+export const Gateway = component("Gateway", "A network gateway with its settings and state.", {
   ...identity,
   deployedOn: nullable(Timestamp),
   name: Name,
@@ -21,18 +27,25 @@ export const Gateway = component("Gateway", "A network gateway: its configuratio
   wireguardPort: Type.String({ pattern: "^[0-9]{1,5}$" }),
   status: oneOf(gatewayStatuses),
   error: Type.Optional(Type.String({ description: "Why the status is ERROR." })),
-  token: Type.String({ description: "A secret. `<redacted>` unless the key holds `gateways:token`." }),
+  token: Type.String({
+    description: "The gateway's secret token. `<redacted>` unless the API key holds `gateways:token`.",
+  }),
   lastOnline: Type.Optional(Timestamp),
   relayEnabled: Type.Optional(Type.Boolean()),
   endpoint: Type.Optional(Type.String()),
   autoDiscoverEndpoint: Type.Boolean(),
   publicKey: Type.Optional(
-    Type.String({ description: "Of its WireGuard interface, as its agent told it; absent before the first time." }),
+    Type.String({
+      description:
+        "Public key of the gateway's WireGuard interface, as reported by its agent; omitted before the first connection.",
+    }),
   ),
-  agentVersion: Type.Optional(Type.String({ description: "The version of its agent, as it told it." })),
+  agentVersion: Type.Optional(
+    Type.String({ description: "Version of the gateway's agent, as reported by the agent." }),
+  ),
   resources: Type.Optional(
     Type.Array(GatewayResource, {
-      description: "Resources reachable through the gateway; left out where another record embeds the gateway.",
+      description: "Resources that the gateway serves. Omitted if another record embeds the gateway.",
     }),
   ),
 });
@@ -40,9 +53,9 @@ export type Gateway = Static<typeof Gateway>;
 
 export const gatewayTestStatuses = ["ONLINE", "MAINTENANCE", "NOT_REACHABLE", "ERROR", "UNRECOGNIZED"] as const;
 
-export const GatewayTest = component("GatewayTest", "What is known of a gateway's state.", {
+export const GatewayTest = component("GatewayTest", "The result of checking a gateway's state.", {
   status: oneOf(gatewayTestStatuses),
-  details: Type.Optional(Type.String({ description: "What the status was concluded from." })),
-  error: Type.Optional(Type.String({ description: "What the gateway reported as failed." })),
+  details: Type.Optional(Type.String({ description: "The observation that determined the status." })),
+  error: Type.Optional(Type.String({ description: "The failure that the gateway reported." })),
 });
 export type GatewayTest = Static<typeof GatewayTest>;

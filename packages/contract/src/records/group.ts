@@ -7,25 +7,26 @@ const groupFields = {
   name: Name,
   description: Type.Optional(Description),
   maxDevices: Type.Number({
-    description: "Devices that a member may enrol, unless the user or another group says more.",
+    description:
+      "Devices that each member can enrol. The user's own limit takes precedence; with several groups, the largest limit applies.",
   }),
-  isSamlDefaultGroup: Type.Boolean({ description: "New users from single sign-on join this group." }),
-  idpMapping: Type.Array(Type.String(), { description: "Groups of the identity provider that map to this one." }),
+  isSamlDefaultGroup: Type.Boolean({ description: "Whether new users from single sign-on join this group." }),
+  idpMapping: Type.Array(Type.String(), { description: "Groups of the identity provider that map to this group." }),
 };
 
-export const PolicyGroup = component("PolicyGroup", "A group as a policy shows it.", groupFields);
+export const PolicyGroup = component("PolicyGroup", "A group, as embedded in a policy.", groupFields);
 export type PolicyGroup = Static<typeof PolicyGroup>;
 
-const GroupMember = component("GroupMember", "A user as a group shows it.", {
+const GroupMember = component("GroupMember", "A user, as embedded in a group.", {
   ...identity,
   firstName: Type.Optional(Type.String()),
   lastName: Type.Optional(Type.String()),
   email: Type.String(),
 });
 
-export const Group = component("Group", "A set of users that policies name, with the roles its members inherit.", {
+export const Group = component("Group", "A set of users that policies refer to, with the roles that members inherit.", {
   ...groupFields,
-  roles: Type.Array(Role, { description: "Roles that members inherit; the most privileged first." }),
+  roles: Type.Array(Role, { description: "Roles that members inherit, the most privileged first." }),
   deleteable: Type.Boolean({ description: "False for the tenant's default group and its SAML default group." }),
   users: Type.Array(GroupMember),
 });

@@ -3,15 +3,19 @@ import { component, oneOf } from "../schema.ts";
 import { NamedRecord } from "./decision.ts";
 import { policyModes } from "./policy.ts";
 
-export const PastAccess = component("PastAccess", "What somebody could reach at a moment, and by which policy.", {
-  user: NamedRecord,
-  device: Type.Optional(NamedRecord),
-  resource: NamedRecord,
-  policy: NamedRecord,
-  mode: Type.Optional(oneOf(policyModes)),
-  gateways: Type.Array(NamedRecord, {
-    description:
-      "Those that could carry it, in the order to try, whether or not they could be reached then; none that were in maintenance.",
-  }),
-});
+export const PastAccess = component(
+  "PastAccess",
+  "A resource that a subject could reach at a point in time, and the policy that allowed it.",
+  {
+    user: NamedRecord,
+    device: Type.Optional(NamedRecord),
+    resource: NamedRecord,
+    policy: NamedRecord,
+    mode: Type.Optional(oneOf(policyModes)),
+    gateways: Type.Array(NamedRecord, {
+      description:
+        "Gateways that could carry the traffic, in the order to try, including gateways that were unreachable then. Gateways in maintenance are omitted.",
+    }),
+  },
+);
 export type PastAccess = Static<typeof PastAccess>;

@@ -1,39 +1,42 @@
 import Type, { type Static } from "typebox";
 import { component, oneOf, Uuid } from "../schema.ts";
-import { AccessTestBreach, mostBrokenShown } from "./access-test.ts";
+import { AccessTestBreach, maxBrokenShown } from "./access-test.ts";
 import { NamedRecord } from "./decision.ts";
 import { AccessCounts, accessLevels, EffectGroup, EffectSubject } from "./effect.ts";
 
-export const AccessRow = component("AccessRow", "One whose access to one thing would change.", {
+export const AccessRow = component("AccessRow", "A change of one subject's access to one resource.", {
   change: oneOf(["gained", "lost"]),
   before: oneOf(accessLevels),
   after: oneOf(accessLevels),
   subject: EffectSubject,
   resource: Type.Optional(
-    Type.Unsafe<NamedRecord>({ ...NamedRecord, description: "Absent for what is no resource: the internet." }),
+    Type.Unsafe<NamedRecord>({
+      ...NamedRecord,
+      description: "The resource; omitted for destinations outside all resources (the internet).",
+    }),
   ),
 });
 export type AccessRow = Static<typeof AccessRow>;
 
-export const PreviewedTest = component("PreviewedTest", "An access test that holds now, and would not hold any more.", {
+export const PreviewedTest = component("PreviewedTest", "An access test that passes now and would fail.", {
   id: Uuid,
   name: Type.String(),
   enforced: Type.Boolean(),
-  brokenCount: Type.Integer({ minimum: 0, description: "For how many subjects it would not hold." }),
-  broken: Type.Array(AccessTestBreach, { description: `The first ${mostBrokenShown} of them.` }),
+  brokenCount: Type.Integer({ minimum: 0, description: "Number of subjects for which the test would fail." }),
+  broken: Type.Array(AccessTestBreach, { description: `The first ${maxBrokenShown} of them.` }),
 });
 export type PreviewedTest = Static<typeof PreviewedTest>;
 
-export const AccessPreview = component("AccessPreview", "Who would gain and who would lose access to what.", {
-  generation: Type.Integer({ minimum: 0, description: "The tenant's generation that the changes were tried on." }),
+export const AccessPreview = component("AccessPreview", "The access that changes would grant and remove.", {
+  generation: Type.Integer({ minimum: 0, description: "The tenant's generation that the preview is based on." }),
   gained: AccessCounts,
   lost: AccessCounts,
   groupCount: Type.Integer({ minimum: 0 }),
-  groups: Type.Array(EffectGroup, { description: "The first 100 of them; those of what is gained come first." }),
+  groups: Type.Array(EffectGroup, { description: "The first 100 of them, gained access first." }),
   rows: Type.Array(AccessRow, {
     description:
-      "What is asked for of the single changes, as many as `pairs` of both say: gained before lost, by resource, then by subject.",
+      "A page of the individual changes: gained before lost, then by resource and subject. Both `pairs` together are the total.",
   }),
-  brokenTests: Type.Array(PreviewedTest, { description: "All tests that would be broken, enforced or not." }),
+  brokenTests: Type.Array(PreviewedTest, { description: "All tests that would fail, whether enforced or not." }),
 });
 export type AccessPreview = Static<typeof AccessPreview>;

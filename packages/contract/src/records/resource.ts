@@ -14,13 +14,13 @@ const resourceFields = {
   description: Type.Optional(Description),
 };
 
-export const PolicyResource = component("PolicyResource", "A resource as a policy shows it.", resourceFields);
+export const PolicyResource = component("PolicyResource", "A resource, as embedded in a policy.", resourceFields);
 export type PolicyResource = Static<typeof PolicyResource>;
 
-export const Resource = component("Resource", "Something on the network that policies give access to.", {
+export const Resource = component("Resource", "A destination on the network that policies grant access to.", {
   ...resourceFields,
   status: Type.Optional(oneOf(["ONLINE", "OFFLINE"])),
   addresses: Type.Array(Address),
-  gateways: Type.Array(Gateway, { description: "In order of their priority for MANUAL load balancing." }),
+  gateways: Type.Array(Gateway, { description: "Gateways in order of priority for MANUAL load balancing." }),
 });
 export type Resource = Static<typeof Resource>;

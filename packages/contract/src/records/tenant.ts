@@ -2,12 +2,15 @@ import Type, { type Static } from "typebox";
 import { component, identity, Name } from "../schema.ts";
 import { NewApiKey } from "./api-key.ts";
 
-export const Tenant = component("Tenant", "An organisation whose network is administered apart from all others.", {
+export const Tenant = component("Tenant", "An organisation whose network is administered separately from all others.", {
   ...identity,
   name: Name,
   ownerEmail: Type.String(),
 });
 export type Tenant = Static<typeof Tenant>;
 
-export const NewTenant = component("NewTenant", "A tenant and its first key.", { tenant: Tenant, apiKey: NewApiKey });
+export const NewTenant = component("NewTenant", "A tenant with its first API key.", {
+  tenant: Tenant,
+  apiKey: NewApiKey,
+});
 export type NewTenant = Static<typeof NewTenant>;

@@ -6,8 +6,8 @@ import { Role } from "./role.ts";
 export const userStatuses = ["pending", "active", "inactive"] as const;
 export type UserStatus = (typeof userStatuses)[number];
 
-/** Facts about a user that admission rules may ask for: department, title, country … */
-export const Attributes = flatFacts("Facts about the user, for admission rules: department, title, country …");
+/** Facts about a user that admission rules can read, such as department or country. */
+export const Attributes = flatFacts("Facts about the user for admission rules, such as department, title or country.");
 
 const userFields = {
   ...identity,
@@ -17,30 +17,32 @@ const userFields = {
   firstName: Type.Optional(Type.String()),
   lastName: Type.Optional(Type.String()),
   isOwner: Type.Boolean(),
-  maxDevices: nullable(Type.Number({ description: "Null: as the user's groups say." })),
+  maxDevices: nullable(
+    Type.Number({ description: "Devices that the user can enrol. If null, the limit of the user's groups applies." }),
+  ),
   image: Type.Optional(Type.String()),
 };
 
-export const PolicyUser = component("PolicyUser", "A user as a policy shows it.", userFields);
+export const PolicyUser = component("PolicyUser", "A user, as embedded in a policy.", userFields);
 export type PolicyUser = Static<typeof PolicyUser>;
 
-const UserGroup = component("UserGroup", "A group as a user shows it.", {
+const UserGroup = component("UserGroup", "A group, as embedded in a user.", {
   ...identity,
   name: Name,
   description: Type.Optional(Description),
 });
 
-export const User = component("User", "A person who reaches the network.", {
+export const User = component("User", "A person who connects to the network.", {
   ...userFields,
   attributes: Attributes,
   invitationExpiresAt: Type.Optional(
-    Type.Unsafe<string>({ ...Timestamp, description: "Until when a pending user can accept the invitation." }),
+    Type.Unsafe<string>({ ...Timestamp, description: "Time until which a pending user can accept the invitation." }),
   ),
   invitationExpired: Type.Optional(
-    Type.Boolean({ description: "Of a pending user: whether the invitation has to be renewed before it is accepted." }),
+    Type.Boolean({ description: "Whether a pending user's invitation has expired and must be renewed." }),
   ),
   roles: Type.Array(Role, {
-    description: "Roles that the user holds, directly or through a group; the most privileged first.",
+    description: "Roles that the user holds directly or through a group, the most privileged first.",
   }),
   groups: Type.Array(UserGroup),
   devices: Type.Array(Device),

@@ -1,13 +1,14 @@
 /** The form of what a device is given: nothing of it reaches another program before it has been through here. */
+
+import { familyOf, parseIpBlock } from "@gatehouse/addresses/ip-block";
+import { isEndpoint, problemOf, repeated } from "@gatehouse/agent-core/configuration/text-checks";
+import { DeviceConfigurationHeader } from "@gatehouse/agent-protocol/device/configuration";
+import type { UnreadConfiguration } from "@gatehouse/agent-protocol/device/envelope";
+import { Signature } from "@gatehouse/agent-protocol/link/envelope";
 import {
   DeviceConfiguration,
-  DeviceConfigurationHeader,
   type DeviceConfiguration as DeviceConfigurationValue,
-} from "@gatehouse/contract/device-link/device-configuration";
-import type { UnreadConfiguration } from "@gatehouse/contract/device-link/device-envelope";
-import { Signature } from "@gatehouse/contract/gateway-link/configuration";
-import { familyOf, parseIpBlock } from "@gatehouse/gateway/addresses/ip-block";
-import { isEndpoint, problemOf, repeated } from "@gatehouse/gateway/configuration/text-checks";
+} from "@gatehouse/contract/records/device-configuration";
 import { Ajv } from "ajv";
 import formats from "ajv-formats";
 

@@ -1,11 +1,11 @@
 /** What a device keeps: its private key, as what it is enrolled, whom it trusts, and the last configuration that it used. */
 import { chmod, mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { UnreadConfiguration } from "@gatehouse/contract/device-link/device-envelope";
-import type { ConfigurationName } from "@gatehouse/contract/gateway-link/frames";
-import { readIfThere, writePrivateFile } from "@gatehouse/gateway/configuration/private-file";
-import { isSigningKey } from "@gatehouse/gateway/configuration/signatures";
-import { publicKeyOf } from "@gatehouse/gateway/configuration/wireguard-key";
+import { isSigningKey } from "@gatehouse/agent-core/crypto/signatures";
+import { readIfThere, writePrivateFile } from "@gatehouse/agent-core/state/private-file";
+import { publicKeyOf } from "@gatehouse/agent-core/wireguard/wireguard-key";
+import type { UnreadConfiguration } from "@gatehouse/agent-protocol/device/envelope";
+import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { isUnreadConfiguration } from "./check-device-configuration.ts";
 
 /** As what the device is enrolled. */

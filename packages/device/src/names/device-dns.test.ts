@@ -1,5 +1,5 @@
-import type { DnsMessage } from "@gatehouse/gateway/names/dns-message";
-import { ResolvedNames } from "@gatehouse/gateway/names/resolved-names";
+import type { DnsMessage } from "@gatehouse/agent-core/dns/dns-message";
+import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
 import packet from "dns-packet";
 import { describe, expect, test } from "vitest";
 import { exampleDeviceConfiguration } from "../testing/example-device-configuration.ts";

@@ -2,10 +2,9 @@
  * Answers DNS on this machine: names of the configuration are asked of their gateway, and what it answers goes through it before the answer
  * leaves; all others are passed on to the machine's own resolvers, as they are.
  */
-import type { DeviceConfiguration } from "@gatehouse/contract/device-link/device-configuration";
-import type { Clock } from "@gatehouse/gateway/clock";
-import type { Log } from "@gatehouse/gateway/log";
-import { decodeMessage } from "@gatehouse/gateway/names/dns-message";
+
+import type { Clock } from "@gatehouse/agent-core/clock";
+import { decodeMessage } from "@gatehouse/agent-core/dns/dns-message";
 import {
   addressesOf,
   addressTypes,
@@ -15,11 +14,13 @@ import {
   otherTypes,
   type Reply,
   replyBytes,
-} from "@gatehouse/gateway/names/dns-reply";
-import { DnsSockets } from "@gatehouse/gateway/names/dns-sockets";
-import { destinationOfName } from "@gatehouse/gateway/names/named-services";
-import type { ResolvedNames } from "@gatehouse/gateway/names/resolved-names";
-import type { AskUpstream } from "@gatehouse/gateway/names/upstream";
+} from "@gatehouse/agent-core/dns/dns-reply";
+import { DnsSockets } from "@gatehouse/agent-core/dns/dns-sockets";
+import { destinationOfName } from "@gatehouse/agent-core/dns/named-services";
+import type { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
+import type { AskUpstream } from "@gatehouse/agent-core/dns/upstream";
+import type { Log } from "@gatehouse/agent-core/log";
+import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import { gatewaysOfNames } from "../tunnel/wanted-tunnel.ts";
 
 const mostQuestionsAtOnce = 512;

@@ -1,6 +1,6 @@
 /** The machine's own resolvers, which answer for all names but those of the configuration. */
 import { isIP } from "node:net";
-import { readIfThere } from "@gatehouse/gateway/configuration/private-file";
+import { readIfThere } from "@gatehouse/agent-core/state/private-file";
 
 /** Where programs look, and where systemd-resolved tells whom it asks itself. */
 const resolverFiles = { programs: "/etc/resolv.conf", resolved: "/run/systemd/resolve/resolv.conf" } as const;

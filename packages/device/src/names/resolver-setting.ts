@@ -1,7 +1,8 @@
 /** Points the machine's programs at the agent's DNS, where systemd-resolved lets that be done for some names alone. */
-import type { DeviceConfiguration } from "@gatehouse/contract/device-link/device-configuration";
-import type { Log } from "@gatehouse/gateway/log";
-import type { ProgramRunner } from "@gatehouse/gateway/programs/program-runner";
+
+import type { Log } from "@gatehouse/agent-core/log";
+import type { ProgramRunner } from "@gatehouse/agent-core/system/program-runner";
+import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import { gatewaysOfNames } from "../tunnel/wanted-tunnel.ts";
 
 /** systemd-resolved takes so many domains for an interface with ease; of more, all names are asked of the agent, which passes others on. */

@@ -1,4 +1,4 @@
-import type { DeviceConfiguration } from "@gatehouse/contract/device-link/device-configuration";
+import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 
 export const exampleGateways = {
   one: "0199aaaa-0000-7000-8000-00000000000b",

@@ -4,10 +4,10 @@
  */
 import { createInterface } from "node:readline";
 import type {
-  DeviceConfiguration,
   DeviceConfigurationHeader,
   SignedDeviceConfiguration,
-} from "@gatehouse/contract/device-link/device-configuration";
+} from "@gatehouse/agent-protocol/device/configuration";
+import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import { FakeControlPlane } from "./fake-control-plane.ts";
 
 export interface ControlPlaneOrder {

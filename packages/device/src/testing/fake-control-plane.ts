@@ -3,15 +3,10 @@ import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type {
-  DeviceConfiguration,
   DeviceConfigurationHeader,
   SignedDeviceConfiguration,
-} from "@gatehouse/contract/device-link/device-configuration";
-import {
-  deviceConfigurationName,
-  deviceContentHash,
-  deviceSignedText,
-} from "@gatehouse/contract/device-link/device-envelope";
+} from "@gatehouse/agent-protocol/device/configuration";
+import { deviceContentHash, deviceSignedText } from "@gatehouse/agent-protocol/device/envelope";
 import {
   type DeviceApplied,
   type DeviceFailed,
@@ -20,7 +15,9 @@ import {
   type DeviceHello,
   deviceLinkPath,
   deviceLinkSubprotocol,
-} from "@gatehouse/contract/device-link/frames";
+} from "@gatehouse/agent-protocol/device/frames";
+import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import { type WebSocket, WebSocketServer } from "ws";
 
 export type Answer = DeviceApplied | DeviceFailed;
@@ -92,7 +89,7 @@ export class FakeControlPlane {
       content: deviceContentHash(content, sha256),
       ...changes,
     };
-    const text = Buffer.from(deviceSignedText(deviceConfigurationName(header, sha256)));
+    const text = Buffer.from(deviceSignedText(configurationName(header, sha256)));
     return { header, signature: sign(null, text, this.#signing.privateKey).toString("base64"), content };
   }
 

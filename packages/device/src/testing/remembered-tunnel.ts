@@ -1,4 +1,4 @@
-import type { LivePeer } from "@gatehouse/gateway/wireguard/wireguard-interface";
+import type { LivePeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import type { WantedTunnel } from "../tunnel/wanted-tunnel.ts";
 
 /** A tunnel that only remembers what it should be like. */

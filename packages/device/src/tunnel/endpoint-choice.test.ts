@@ -1,4 +1,4 @@
-import type { LivePeer } from "@gatehouse/gateway/wireguard/wireguard-interface";
+import type { LivePeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import { expect, test } from "vitest";
 import { choiceFor, chosenWay, type EndpointChoice, newEndpointChoice, watchedChoice } from "./endpoint-choice.ts";
 

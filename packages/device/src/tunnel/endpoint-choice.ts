@@ -1,5 +1,5 @@
 /** Over which of its ways a gateway is reached: its endpoint, or a relay where the endpoint does not answer (SPEC.md, "Using one"). */
-import type { LivePeer } from "@gatehouse/gateway/wireguard/wireguard-interface";
+import type { LivePeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 
 /** A way that does not answer for so long is left for the next, in milliseconds. */
 const patienceMs = 15_000;

@@ -1,7 +1,7 @@
 /** The second interface, over which connections finish at gateways that the first one has no more: see `leaving-ways.ts`. */
 import { readFile, writeFile } from "node:fs/promises";
-import type { ProgramRunner } from "@gatehouse/gateway/programs/program-runner";
-import type { LivePeer, WireGuardInterface } from "@gatehouse/gateway/wireguard/wireguard-interface";
+import type { ProgramRunner } from "@gatehouse/agent-core/system/program-runner";
+import type { LivePeer, WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import { type Carriers, type Leaving, leavingScript, nothingLeaves } from "./leaving-ways.ts";
 import { leavingEverythingTable, leavingMark, leavingTable, packetMark } from "./routing-rules.ts";
 import { isEverything } from "./wanted-tunnel.ts";

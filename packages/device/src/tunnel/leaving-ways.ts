@@ -2,9 +2,9 @@
  * Gateways that a configuration no longer names, while what began through them may still end there: a gateway in maintenance lets running
  * connections finish, and through another one they would break. Pure.
  */
-import { disjointRanges } from "@gatehouse/gateway/addresses/disjoint-ranges";
-import { type Family, formatAddress, parseIpBlock } from "@gatehouse/gateway/addresses/ip-block";
-import { sha256 } from "@gatehouse/gateway/configuration/signatures";
+import { disjointRanges } from "@gatehouse/addresses/disjoint-ranges";
+import { type Family, formatAddress, parseIpBlock } from "@gatehouse/addresses/ip-block";
+import { sha256 } from "@gatehouse/agent-core/crypto/signatures";
 import type { WantedTunnel } from "./wanted-tunnel.ts";
 
 /** How long gateways in maintenance let connections finish, in milliseconds. */

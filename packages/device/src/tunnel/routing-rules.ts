@@ -1,5 +1,5 @@
 /** The rules by which the kernel picks a table of routes; those of the agent are told from others' by their priorities. */
-import type { ProgramRunner } from "@gatehouse/gateway/programs/program-runner";
+import type { ProgramRunner } from "@gatehouse/agent-core/system/program-runner";
 import { everything, type Outside, plainAddress, type WantedTunnel } from "./wanted-tunnel.ts";
 
 /** WireGuard's own packets carry it, and never go into the tunnel. */

@@ -1,7 +1,7 @@
 /** The device's end of its tunnels in the machine: a WireGuard interface, its routes, and the rules that lead to them. */
 import { readFile } from "node:fs/promises";
-import type { ProgramRunner } from "@gatehouse/gateway/programs/program-runner";
-import type { LivePeer, WireGuardInterface } from "@gatehouse/gateway/wireguard/wireguard-interface";
+import type { ProgramRunner } from "@gatehouse/agent-core/system/program-runner";
+import type { LivePeer, WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import { everythingTable, packetMark, RoutingRules, tunnelTable } from "./routing-rules.ts";
 import { isEverything, type WantedTunnel } from "./wanted-tunnel.ts";
 

@@ -1,9 +1,10 @@
 /** What the machine should be like while a configuration is used. Pure. */
-import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/device-link/device-configuration";
-import { formatAddress, isWithin, parseIpBlock } from "@gatehouse/gateway/addresses/ip-block";
-import { senselessBlocks } from "@gatehouse/gateway/names/dns-reply";
-import type { NamedAddresses } from "@gatehouse/gateway/names/named-services";
-import type { WantedPeer } from "@gatehouse/gateway/wireguard/wireguard-interface";
+
+import { formatAddress, isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
+import { senselessBlocks } from "@gatehouse/agent-core/dns/dns-reply";
+import type { NamedAddresses } from "@gatehouse/agent-core/dns/named-services";
+import type { WantedPeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
+import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/records/device-configuration";
 
 /** Something outside the tunnel that must never be reached through it. */
 export interface Outside {

@@ -1,13 +1,14 @@
 /** The form of what an agent is given: nothing of it reaches another program before it has been through here. */
+
+import { familyOf, isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
+import { isEndpoint, problemOf, repeated } from "@gatehouse/agent-core/configuration/text-checks";
 import {
   type ConfigurationContent,
   SignedConfiguration,
   type SignedConfiguration as SignedConfigurationValue,
-} from "@gatehouse/contract/gateway-link/configuration";
+} from "@gatehouse/agent-protocol/gateway/configuration";
 import { Ajv } from "ajv";
 import formats from "ajv-formats";
-import { familyOf, isWithin, parseIpBlock } from "../addresses/ip-block.ts";
-import { isEndpoint, problemOf, repeated } from "./text-checks.ts";
 
 const ajv = new Ajv({ strict: false });
 formats.default(ajv, ["uuid"]);

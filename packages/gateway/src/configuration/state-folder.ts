@@ -1,12 +1,12 @@
 /** What an agent keeps over its restarts: its private key, whom it trusts, and the last configuration that was applied. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
+import { isSigningKey } from "@gatehouse/agent-core/crypto/signatures";
+import { readIfThere, writePrivateFile } from "@gatehouse/agent-core/state/private-file";
+import { publicKeyOf } from "@gatehouse/agent-core/wireguard/wireguard-key";
+import type { SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
 import { checkForm } from "./check-content.ts";
-import { readIfThere, writePrivateFile } from "./private-file.ts";
-import { isSigningKey } from "./signatures.ts";
 import type { Trust } from "./verify-configuration.ts";
-import { publicKeyOf } from "./wireguard-key.ts";
 
 export class StateFolder {
   readonly #path: string;

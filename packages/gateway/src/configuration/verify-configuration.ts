@@ -1,9 +1,12 @@
 /** Whether a configuration is one to enforce: made for this gateway, by the tenant's key, later than the last, not over. */
-import type { ConfigurationHeader, SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
-import { contentRoot, contentTreeOf } from "@gatehouse/contract/gateway-link/content-tree";
-import { envelopeFault, nameOf as nameWith } from "@gatehouse/contract/gateway-link/envelope";
-import type { ConfigurationName, FailureReason } from "@gatehouse/contract/gateway-link/frames";
-import { isSignedBy, sha256 } from "./signatures.ts";
+
+import { isSignedBy, sha256 } from "@gatehouse/agent-core/crypto/signatures";
+import type { ConfigurationHeader, SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
+import { contentRoot, contentTreeOf } from "@gatehouse/agent-protocol/gateway/content-tree";
+import { envelopeFault } from "@gatehouse/agent-protocol/gateway/envelope";
+import type { FailureReason } from "@gatehouse/agent-protocol/gateway/frames";
+import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { configurationName as nameWith } from "@gatehouse/agent-protocol/link/envelope";
 
 /** Whom an agent trusts: it takes configurations of this key, for this gateway alone, and none older than the latest. */
 export interface Trust {

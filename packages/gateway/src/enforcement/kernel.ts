@@ -1,15 +1,15 @@
 /** What a configuration is made real with: WireGuard, addresses and routes, and one table of nftables. */
 
 import { readFile, writeFile } from "node:fs/promises";
-import type { ConfigurationContent } from "@gatehouse/contract/gateway-link/configuration";
-import { type EndpointHosts, parseEndpoint } from "../names/endpoint-hosts.ts";
-import { ProgramFailure, type ProgramRunner } from "../programs/program-runner.ts";
+import { ProgramFailure, type ProgramRunner } from "@gatehouse/agent-core/system/program-runner";
 import {
   allowedIpsOf,
   tunnelBlocks,
   type WantedPeer,
   type WireGuardInterface,
-} from "../wireguard/wireguard-interface.ts";
+} from "@gatehouse/agent-core/wireguard/wireguard-interface";
+import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
+import { type EndpointHosts, parseEndpoint } from "../names/endpoint-hosts.ts";
 import { isBaseChain, type NftState, tableChange, wholeTable } from "./nft-state.ts";
 import { movedRelayPorts } from "./relay-rules.ts";
 

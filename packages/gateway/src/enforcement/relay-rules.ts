@@ -6,8 +6,8 @@
  * are cut like any other traffic.
  */
 import { createHash } from "node:crypto";
-import type { ConfigurationContent } from "@gatehouse/contract/gateway-link/configuration";
-import { type Family, isWithin, parseIpBlock } from "../addresses/ip-block.ts";
+import { type Family, isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
+import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
 import { type HostAddresses, parseEndpoint } from "../names/endpoint-hosts.ts";
 import type { NftSet } from "./nft-state.ts";
 

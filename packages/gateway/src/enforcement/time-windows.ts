@@ -1,4 +1,4 @@
-import type { ConfigurationContent, Membership, TimeWindows } from "@gatehouse/contract/gateway-link/configuration";
+import type { ConfigurationContent, Membership, TimeWindows } from "@gatehouse/agent-protocol/gateway/configuration";
 
 /** Whether it holds at this moment; absent or true: always. A window is open from its first moment until before its second. */
 export function isOpen(windows: TimeWindows | true | undefined, now: number): boolean {

@@ -6,6 +6,9 @@
  * no second step that could fail or come late.
  */
 import { createHash } from "node:crypto";
+import { disjointRanges } from "@gatehouse/addresses/disjoint-ranges";
+import { type Family, formatAddress, type IpBlock, parseIpBlock } from "@gatehouse/addresses/ip-block";
+import { type NamedAddresses, namedServices } from "@gatehouse/agent-core/dns/named-services";
 import {
   type ConfigurationContent,
   type Destination,
@@ -13,11 +16,8 @@ import {
   everyDevice,
   type Service,
   type SiteRule,
-} from "@gatehouse/contract/gateway-link/configuration";
-import { disjointRanges } from "../addresses/disjoint-ranges.ts";
-import { type Family, formatAddress, type IpBlock, parseIpBlock } from "../addresses/ip-block.ts";
+} from "@gatehouse/agent-protocol/gateway/configuration";
 import type { HostAddresses } from "../names/endpoint-hosts.ts";
-import { type NamedAddresses, namedServices } from "../names/named-services.ts";
 import type { NftSet, NftState } from "./nft-state.ts";
 import { relayChains, relayedPackets, relayedSource, relaySets } from "./relay-rules.ts";
 import { isOpen } from "./time-windows.ts";

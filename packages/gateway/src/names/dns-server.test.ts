@@ -1,10 +1,10 @@
 import { createSocket, type Socket } from "node:dgram";
+import type { DnsMessage } from "@gatehouse/agent-core/dns/dns-message";
+import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
 import packet from "dns-packet";
 import { describe, expect, test, vi } from "vitest";
 import { exampleConfiguration } from "../testing/example-configuration.ts";
-import type { DnsMessage } from "./dns-message.ts";
 import { DnsServer } from "./dns-server.ts";
-import { ResolvedNames } from "./resolved-names.ts";
 
 const { content } = exampleConfiguration();
 const device = "100.64.0.1";

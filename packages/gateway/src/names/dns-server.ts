@@ -2,13 +2,10 @@
  * Answers DNS on the gateway's addresses in the tunnel: to devices alone, and to each only for names that it may reach. The addresses of an
  * answer are in the filters before the answer leaves.
  */
-import type { ConfigurationContent } from "@gatehouse/contract/gateway-link/configuration";
-import type { Question } from "dns-packet";
-import { isWithin, parseIpBlock } from "../addresses/ip-block.ts";
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
-import { AnswerCache } from "./answer-cache.ts";
-import { decodeMessage } from "./dns-message.ts";
+
+import { isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
+import type { Clock } from "@gatehouse/agent-core/clock";
+import { decodeMessage } from "@gatehouse/agent-core/dns/dns-message";
 import {
   addressesOf,
   addressTypes,
@@ -21,11 +18,15 @@ import {
   replyBytes,
   senselessBlocks,
   shortestTtlS,
-} from "./dns-reply.ts";
-import { DnsSockets } from "./dns-sockets.ts";
+} from "@gatehouse/agent-core/dns/dns-reply";
+import { DnsSockets } from "@gatehouse/agent-core/dns/dns-sockets";
+import type { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
+import { type AskUpstream, resolversOf } from "@gatehouse/agent-core/dns/upstream";
+import type { Log } from "@gatehouse/agent-core/log";
+import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
+import type { Question } from "dns-packet";
+import { AnswerCache } from "./answer-cache.ts";
 import { deviceAt, nameAccess } from "./name-access.ts";
-import type { ResolvedNames } from "./resolved-names.ts";
-import { type AskUpstream, resolversOf } from "./upstream.ts";
 
 const mostQuestionsAtOnce = 512;
 const mostQuestionsOfADevice = 64;

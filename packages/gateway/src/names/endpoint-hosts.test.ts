@@ -1,5 +1,5 @@
+import type { Clock } from "@gatehouse/agent-core/clock";
 import { describe, expect, test } from "vitest";
-import type { Clock } from "../clock.ts";
 import { exampleConfiguration } from "../testing/example-configuration.ts";
 import { EndpointFollower, EndpointHosts, type HostAddresses, parseEndpoint } from "./endpoint-hosts.ts";
 

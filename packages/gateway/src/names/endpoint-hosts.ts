@@ -3,10 +3,10 @@
  * else, as the machine itself would, so that no change of rules ever waits for a resolver.
  */
 import { lookup } from "node:dns/promises";
-import type { ConfigurationContent } from "@gatehouse/contract/gateway-link/configuration";
-import { type Family, familyOf } from "../addresses/ip-block.ts";
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import { type Family, familyOf } from "@gatehouse/addresses/ip-block";
+import type { Clock } from "@gatehouse/agent-core/clock";
+import type { Log } from "@gatehouse/agent-core/log";
+import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
 
 /** How often names are looked up again, in milliseconds: the machine's resolver does not say how long its answer lasts. */
 const freshMs = 60_000;

@@ -1,11 +1,12 @@
 /** Which names a device may resolve: those of destinations that it may reach by some service now. */
+
+import { destinationOfName } from "@gatehouse/agent-core/dns/named-services";
 import {
   type ConfigurationContent,
   type DeviceRule,
   everyDevice,
-} from "@gatehouse/contract/gateway-link/configuration";
+} from "@gatehouse/agent-protocol/gateway/configuration";
 import { isOpen } from "../enforcement/time-windows.ts";
-import { destinationOfName } from "./named-services.ts";
 
 /** `destination`: its addresses have to be in the filters before the device is told. */
 export type NameAccess = "destination" | "internet" | "refused";

@@ -1,7 +1,7 @@
 import { availableParallelism, loadavg } from "node:os";
-import type { ConfigurationContent } from "@gatehouse/contract/gateway-link/configuration";
-import type { PeerReport } from "@gatehouse/contract/gateway-link/frames";
-import type { LivePeer } from "../wireguard/wireguard-interface.ts";
+import type { LivePeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
+import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
+import type { PeerReport } from "@gatehouse/agent-protocol/gateway/frames";
 
 /** @returns share of the processors that had work during the last minute, 0 to 1 */
 export function loadOfMachine(): number {

@@ -1,13 +1,14 @@
 /** A tenant's signing key, and the configurations that a test signs with it. */
 import { generateKeyPairSync, randomUUID, sign } from "node:crypto";
+import { sha256 } from "@gatehouse/agent-core/crypto/signatures";
 import type {
   ConfigurationContent,
   ConfigurationHeader,
   SignedConfiguration,
-} from "@gatehouse/contract/gateway-link/configuration";
-import { contentRoot, contentTreeOf } from "@gatehouse/contract/gateway-link/content-tree";
-import { nameOf, signedText } from "@gatehouse/contract/gateway-link/envelope";
-import { sha256 } from "../configuration/signatures.ts";
+} from "@gatehouse/agent-protocol/gateway/configuration";
+import { contentRoot, contentTreeOf } from "@gatehouse/agent-protocol/gateway/content-tree";
+import { signedText } from "@gatehouse/agent-protocol/gateway/envelope";
+import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
 
 export class ConfigurationSigner {
   readonly tenant = randomUUID();
@@ -40,7 +41,7 @@ export class ConfigurationSigner {
       root: contentRoot(contentTreeOf(content), sha256),
       ...changes,
     };
-    const text = Buffer.from(signedText(nameOf(header, sha256)));
+    const text = Buffer.from(signedText(configurationName(header, sha256)));
     return { envelope: { header, signature: sign(null, text, this.#keys.privateKey).toString("base64") }, content };
   }
 }

@@ -1,4 +1,4 @@
-import type { SignedConfiguration } from "@gatehouse/contract/gateway-link/configuration";
+import type { SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
 
 export const exampleResource = "0199aaaa-0000-7000-8000-000000000001";
 

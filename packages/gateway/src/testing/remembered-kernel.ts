@@ -1,6 +1,6 @@
-import type { ConfigurationContent } from "@gatehouse/contract/gateway-link/configuration";
+import type { LivePeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
+import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { NftState } from "../enforcement/nft-state.ts";
-import type { LivePeer } from "../wireguard/wireguard-interface.ts";
 
 /** Filters and a tunnel that are only remembered, in the place of a machine's kernel. */
 export class RememberedKernel {

@@ -14,7 +14,7 @@ export type RuleCheck =
     }
   | { readonly ok: false; readonly problems: readonly RuleProblem[] };
 
-const MOST_PROBLEMS = 20;
+const MAX_PROBLEMS = 20;
 
 /** All but tab, line feed and carriage return; lone surrogates have no UTF-8 and could not be stored. */
 const UNPRINTABLE = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u;
@@ -107,7 +107,7 @@ function checkPatterns(patterns: readonly ASTNode[], faults: RuleFault[]): Map<A
     const reading = readPattern(pattern);
     if (!reading.ok) {
       faults.push({ message: reading.problem, at: node.pos });
-      if (faults.length >= MOST_PROBLEMS) break;
+      if (faults.length >= MAX_PROBLEMS) break;
       continue;
     }
     sizes.set(node, reading.instructions);
@@ -134,5 +134,5 @@ function typeFault(text: string, selectedNames: ReadonlySet<string>): RuleFault 
 }
 
 function rejected(text: string, faults: readonly RuleFault[]): RuleCheck {
-  return { ok: false, problems: problemsOf(text, faults).slice(0, MOST_PROBLEMS) };
+  return { ok: false, problems: problemsOf(text, faults).slice(0, MAX_PROBLEMS) };
 }

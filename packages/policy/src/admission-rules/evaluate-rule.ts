@@ -3,7 +3,7 @@ import { RE2JS } from "re2js";
 import { localTime } from "./local-time.ts";
 import { RULE_LIMITS, TIME_PARTS } from "./rule-language.ts";
 import { readPattern } from "./rule-patterns.ts";
-import { placeOf } from "./rule-problems.ts";
+import { positionOf } from "./rule-problems.ts";
 import { walkRule } from "./rule-syntax.ts";
 
 /**
@@ -39,7 +39,7 @@ export function prepareRule(text: string): PreparedRule {
   const replacements: (readonly [at: number, name: string])[] = [];
   walkRule(ast, (node) => {
     const name = replacementOf(node);
-    if (name !== undefined) replacements.push([placeOf(node), name]);
+    if (name !== undefined) replacements.push([positionOf(node), name]);
     return true;
   });
   if (replacements.length === 0) return prepared(ast, text);
@@ -61,7 +61,7 @@ export function preparePart(part: ASTNode): Evaluation {
 }
 
 /** More brackets in a row than this are not looked for. */
-const mostBrackets = 8;
+const maxBrackets = 8;
 
 /**
  * A part of a rule as its text has it. The library counts brackets at its ends to neither side, so they are looked for; where that
@@ -93,13 +93,13 @@ function serialized(text: string): string | undefined {
 function bracketsBefore({ input, start }: ASTNode): readonly number[] {
   const run = /[(\s]*$/.exec(input.slice(0, start))?.[0] ?? "";
   const places = [...run].flatMap((character, index) => (character === "(" ? [start - run.length + index] : []));
-  return places.reverse().slice(0, mostBrackets);
+  return places.reverse().slice(0, maxBrackets);
 }
 
 /** Behind which closing brackets after a part there is its end, the nearest first. */
 function bracketsAfter({ input, end }: ASTNode): readonly number[] {
   const run = /^[)\s]*/.exec(input.slice(end))?.[0] ?? "";
-  return [...run].flatMap((character, index) => (character === ")" ? [end + index + 1] : [])).slice(0, mostBrackets);
+  return [...run].flatMap((character, index) => (character === ")" ? [end + index + 1] : [])).slice(0, maxBrackets);
 }
 
 const linearMatches = "reMatch";
@@ -140,7 +140,7 @@ const timeParts: Readonly<Record<string, (local: Date) => number>> = {
 };
 
 /** Patterns that are kept compiled, of all rules together. */
-const mostPatterns = 2_000;
+const maxPatterns = 2_000;
 const patterns = new Map<string, RE2JS>();
 
 /** @throws RangeError for a text that is no pattern, or too large a one: those that rules compute are checked only here */
@@ -150,7 +150,7 @@ function compiledPattern(pattern: string): RE2JS {
   const reading = readPattern(pattern);
   if (!reading.ok) throw new RangeError(reading.problem);
   if (reading.instructions > RULE_LIMITS.patternInstructions) throw new RangeError("The pattern is too large.");
-  if (patterns.size >= mostPatterns) patterns.clear();
+  if (patterns.size >= maxPatterns) patterns.clear();
   const compiled = RE2JS.compile(pattern);
   patterns.set(pattern, compiled);
   return compiled;

@@ -1,5 +1,5 @@
 /**
- * Local time in IANA zones, for rules. Asking Intl costs some 40 µs, so the offset of a zone is asked for once and kept as long as
+ * Local time in IANA zones, for rules. TestedPrincipal Intl costs some 40 µs, so the offset of a zone is asked for once and kept as long as
  * it cannot change: zones change theirs only at quarter-hours of UTC (true of every zone since 1972).
  */
 
@@ -7,10 +7,10 @@ const quarterHourMs = 15 * 60_000;
 const dayMs = 24 * 60 * 60_000;
 
 /** The zone names that are kept; there are some 600 in all. */
-const mostZones = 1_000;
+const maxZones = 1_000;
 
 /** The quarter-hours of a zone that are kept: whoever goes through a day for one device goes through the same day for the next. */
-const mostQuarterHours = 1_000;
+const maxQuarterHours = 1_000;
 
 interface Zone {
   readonly format: Intl.DateTimeFormat;
@@ -43,7 +43,7 @@ function keptOffsetMs({ format, offsetsMs }: Zone, at: number): number {
   const quarterHour = Math.floor(at / quarterHourMs);
   let offsetMs = offsetsMs.get(quarterHour);
   if (offsetMs === undefined) {
-    if (offsetsMs.size >= mostQuarterHours) offsetsMs.clear();
+    if (offsetsMs.size >= maxQuarterHours) offsetsMs.clear();
     offsetMs = readOffset(format, at);
     offsetsMs.set(quarterHour, offsetMs);
   }
@@ -99,7 +99,7 @@ function openZone(name: string): Zone {
     minute: "numeric",
     second: "numeric",
   });
-  if (zones.size >= mostZones) zones.clear();
+  if (zones.size >= maxZones) zones.clear();
   const zone: Zone = { format, offsetsMs: new Map(), boundaries: new Map() };
   zones.set(name, zone);
   return zone;

@@ -22,16 +22,16 @@ interface Estimate {
 // What the records are assumed to hold at most; larger ones only scale the estimate.
 const LONGEST_TEXT = 1024;
 const LONGEST_GROUP_NAME = 120;
-const MOST_GROUPS = 256;
-const MOST_POSTURE_ENTRIES = 64;
+const MAX_GROUPS = 256;
+const MAX_POSTURE_ENTRIES = 64;
 const POSTURE_ENTRY = 256;
 const ATTRIBUTE = textSize(LONGEST_TEXT);
 const FIELD_SIZES = {
   string: textSize(256),
-  "list<string>": listSize(MOST_GROUPS, LONGEST_GROUP_NAME, 1),
-  "map<string, dyn>": listSize(MOST_POSTURE_ENTRIES, POSTURE_ENTRY, 1),
+  "list<string>": listSize(MAX_GROUPS, LONGEST_GROUP_NAME, 1),
+  "map<string, dyn>": listSize(MAX_POSTURE_ENTRIES, POSTURE_ENTRY, 1),
 } as const;
-const RECORD: Size = listSize(MOST_GROUPS, LONGEST_TEXT, 2);
+const RECORD: Size = listSize(MAX_GROUPS, LONGEST_TEXT, 2);
 
 const ZONE_LOOKUP = 2000;
 const PATTERN_COMPILATION = 20_000;

@@ -1,5 +1,5 @@
+import { quoteText } from "@gatehouse/addresses/quote-text";
 import { RE2JS } from "re2js";
-import { quoted } from "../quoted.ts";
 import { RULE_LIMITS } from "./rule-language.ts";
 
 export type PatternReading =
@@ -20,6 +20,6 @@ export function readPattern(pattern: string): PatternReading {
     return { ok: true, instructions: RE2JS.compile(pattern).matcher("").programSize() };
   } catch (error) {
     const cause = error instanceof Error ? error.message.replace(/^error parsing regexp: /, "") : "";
-    return { ok: false, problem: `${quoted(pattern)} is not a pattern in RE2 syntax: ${cause}.` };
+    return { ok: false, problem: `${quoteText(pattern)} is not a pattern in RE2 syntax: ${cause}.` };
   }
 }

@@ -1,5 +1,5 @@
+import { quoteText } from "@gatehouse/addresses/quote-text";
 import type { ASTNode, ParseError } from "@marcbachmann/cel-js";
-import { quoted } from "../quoted.ts";
 import { RULE_LIMITS } from "./rule-language.ts";
 
 export interface RuleProblem {
@@ -30,7 +30,7 @@ export function problemsOf(text: string, faults: readonly RuleFault[]): RuleProb
 }
 
 /** Where a person would point to for a node: at its method, operator or index, else at the node's own place. */
-export function placeOf(node: ASTNode): number {
+export function positionOf(node: ASTNode): number {
   switch (node.op) {
     case "rcall":
       return textBetween(node, node.args[0], node.args[1].end, node.end);
@@ -95,10 +95,10 @@ export function faultOfLibraryError(error: unknown, text: string): RuleFault {
   const start = clamp(error.range?.start ?? 0, text.length);
   const fragment = text.slice(start, clamp(error.range?.end ?? start, text.length));
   // Parse errors have a place and no node.
-  const at = error.node?.op === undefined ? start : placeOf(error.node);
+  const at = error.node?.op === undefined ? start : positionOf(error.node);
   switch (error.code) {
     case "unexpected_character":
-      return { message: withHint(`${quoted(fragment)} is not expected here.`, fragment), at };
+      return { message: withHint(`${quoteText(fragment)} is not expected here.`, fragment), at };
     case "unexpected_token":
     case "expected_token":
       return { message: tokenMessage(error.summary, fragment), at };
@@ -107,7 +107,7 @@ export function faultOfLibraryError(error: unknown, text: string): RuleFault {
       return { message: LIMITS[limit] ?? error.summary, at };
     }
     case "reserved_identifier":
-      return { message: `${quoted(fragment)} is a reserved word; a variable cannot have that name.`, at };
+      return { message: `${quoteText(fragment)} is a reserved word; a variable cannot have that name.`, at };
     case "no_such_overload":
       return { message: overloadMessage(error.summary), at };
     case "no_matching_overload":
@@ -143,10 +143,10 @@ function tokenMessage(summary: string, fragment: string): string {
     return `The rule ends where ${EXPECTED[expected] ?? expected} is expected.`;
   }
   if (expected === "IDENTIFIER" && /^\w+$/.test(fragment)) {
-    return `${quoted(fragment)} cannot follow a dot; write it as an index, ["${fragment}"].`;
+    return `${quoteText(fragment)} cannot follow a dot; write it as an index, ["${fragment}"].`;
   }
   const wanted = expected === undefined ? "A value" : (EXPECTED[expected] ?? expected);
-  return withHint(`${wanted} is expected here, not ${quoted(fragment)}.`, fragment);
+  return withHint(`${wanted} is expected here, not ${quoteText(fragment)}.`, fragment);
 }
 
 function withHint(message: string, fragment: string): string {

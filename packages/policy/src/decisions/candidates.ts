@@ -1,7 +1,7 @@
-import type { Asker } from "../model/asker.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { PolicyList } from "../model/policy-list.ts";
+import type { Principal } from "../model/principal.ts";
 
 type Policies = readonly CompiledPolicy[];
 
@@ -23,16 +23,17 @@ export class Candidates {
    * @param resource undefined for traffic to no resource, of which INTERNET policies alone decide
    * @returns undefined where no policy applies
    */
-  static of(list: PolicyList, asker: Asker, resource: CompiledResource | undefined): Candidates | undefined {
+  static of(list: PolicyList, principal: Principal, resource: CompiledResource | undefined): Candidates | undefined {
     const general = resource === undefined ? list.anywhere : list.everywhere;
     const named = resource?.policiesIn(list);
     const generalForAnyone = general.forAnyone;
-    const generalForAsker = asker.policiesOf(general);
+    const generalForPrincipal = principal.policiesOf(general);
     const namedForAnyone = named === undefined ? none : named.forAnyone;
-    const namedForAsker = named === undefined ? none : named.naming(asker);
-    const length = generalForAnyone.length + generalForAsker.length + namedForAnyone.length + namedForAsker.length;
+    const namedForPrincipal = named === undefined ? none : named.naming(principal);
+    const length =
+      generalForAnyone.length + generalForPrincipal.length + namedForAnyone.length + namedForPrincipal.length;
     if (length === 0) return undefined;
-    return new Candidates([generalForAnyone, generalForAsker, namedForAnyone, namedForAsker]);
+    return new Candidates([generalForAnyone, generalForPrincipal, namedForAnyone, namedForPrincipal]);
   }
 
   /** @returns undefined when there is none left */

@@ -1,25 +1,25 @@
+import { formatIpAddress, type IpAddress } from "@gatehouse/addresses/ip-address";
+import { peerAddress } from "@gatehouse/addresses/source-ips";
 import type { PolicyType } from "@gatehouse/contract/records/policy";
-import { formatIpAddress, type IpAddress } from "../addresses/ip-address.ts";
-import { peerAddress } from "../addresses/source-ips.ts";
 import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
-import type { Asker } from "../model/asker.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
+import type { Principal } from "../model/principal.ts";
 import { Candidates } from "./candidates.ts";
 import type { Decision, DecisionReason } from "./decision.ts";
-import { reachedBy } from "./destination.ts";
-import { findAsker } from "./find-asker.ts";
 import { automaticOrder } from "./gateway-order.ts";
 import type { AccessRequest, Subject } from "./request.ts";
+import { resolveDestination } from "./resolve-destination.ts";
+import { resolvePrincipal } from "./resolve-principal.ts";
 
 /** Decides one request (contract, "Policy evaluation"). The same model and request always give the same decision. */
 export function decide(model: Model, request: AccessRequest): Decision {
-  const asker = findAsker(model, request.subject);
-  if (typeof asker === "string") return denied(asker);
-  const { resource, denied: reason } = reachedBy(model, request.destination);
+  const principal = resolvePrincipal(model, request.subject);
+  if (typeof principal === "string") return denied(principal);
+  const { resource, denied: reason } = resolveDestination(model, request.destination);
   if (reason !== undefined) return denied(reason, resource);
-  return decideAbout(model, request, asker, resource);
+  return decideForResource(model, request, principal, resource);
 }
 
 /**
@@ -28,72 +28,72 @@ export function decide(model: Model, request: AccessRequest): Decision {
  * @param request its own destination is not asked
  * @param resource undefined for the internet without a resource
  */
-export function decideAbout(
+export function decideForResource(
   model: Model,
   request: AccessRequest,
-  asker: Asker,
+  principal: Principal,
   resource: CompiledResource | undefined,
 ): Decision {
-  const type = listFor(asker, resource);
+  const type = policyTypeFor(principal, resource);
   // No list is asked about traffic that enters at a site for something that is no resource.
   if (type === undefined) return denied("no_resource");
   const list = model.policies[type];
-  const candidates = Candidates.of(list, asker, resource);
-  if (candidates === undefined) return decidedBy(model, list.fallback, asker, resource);
-  const circumstances = new Circumstances({ model, request, asker, resource });
-  const policy = firstQualified(candidates, circumstances) ?? list.fallback;
-  return timed(decidedBy(model, policy, asker, resource), circumstances.validUntil);
+  const candidates = Candidates.of(list, principal, resource);
+  if (candidates === undefined) return decidedBy(model, list.fallback, principal, resource);
+  const circumstances = new Circumstances({ model, request, principal, resource });
+  const policy = firstQualifying(candidates, circumstances) ?? list.fallback;
+  return timed(decidedBy(model, policy, principal, resource), circumstances.validUntil);
 }
 
 function decidedBy(
   model: Model,
   policy: CompiledPolicy | undefined,
-  asker: Asker,
+  principal: Principal,
   resource: CompiledResource | undefined,
 ): Decision {
   if (policy === undefined) return denied("no_policy_allows", resource);
-  if (policy.facts.action) return allowedBy(model, policy, resource, asker.key);
+  if (policy.facts.action) return allowedBy(model, policy, resource, principal.key);
   return decided(policy, resource, deniedByPolicy, noGateways);
 }
 
 /** The first policy that denies, or allows with its rule met. */
-function firstQualified(candidates: Candidates, circumstances: Circumstances): CompiledPolicy | undefined {
+function firstQualifying(candidates: Candidates, circumstances: Circumstances): CompiledPolicy | undefined {
   for (let policy = candidates.next(); policy !== undefined; policy = candidates.next()) {
-    if (policy.asksSource && !policy.appliesFrom(circumstances.sourceIp)) continue;
+    if (policy.hasSourceIps && !policy.appliesToSourceIp(circumstances.sourceIp)) continue;
     if (!policy.facts.action || circumstances.meets(policy)) return policy;
   }
   return undefined;
 }
 
 /** Which policies decide about a destination; undefined: none do. */
-export function listFor(asker: Asker, resource: CompiledResource | undefined): PolicyType | undefined {
-  if (asker.user === undefined) return resource === undefined ? undefined : "SITETOSITE";
+export function policyTypeFor(principal: Principal, resource: CompiledResource | undefined): PolicyType | undefined {
+  if (principal.user === undefined) return resource === undefined ? undefined : "SITETOSITE";
   return resource?.type ?? "INTERNET";
 }
 
 /** What a policy is asked about. */
-export interface Inquiry {
+export interface DecisionInput {
   readonly model: Model;
   readonly request: AccessRequest;
-  readonly asker: Asker;
+  readonly principal: Principal;
   readonly resource: CompiledResource | undefined;
 }
 
-/** An inquiry with what is derived from it when it is first needed, and how long the answers hold. */
+/** An input with what is derived from it when it is first needed, and how long the answers hold. */
 class Circumstances {
-  readonly #inquiry: Inquiry;
+  readonly #input: DecisionInput;
   #sourceIp: IpAddress | undefined | null = null;
   #context: RuleContext | undefined;
   /** Until when time changes nothing of the answers, in milliseconds since 1970; Infinity: never. */
   validUntil = Number.POSITIVE_INFINITY;
 
-  constructor(inquiry: Inquiry) {
-    this.#inquiry = inquiry;
+  constructor(input: DecisionInput) {
+    this.#input = input;
   }
 
   get sourceIp(): IpAddress | undefined {
     if (this.#sourceIp === null) {
-      const { sourceIp } = this.#inquiry.request;
+      const { sourceIp } = this.#input.request;
       this.#sourceIp = sourceIp === undefined ? undefined : peerAddress(sourceIp);
     }
     return this.#sourceIp;
@@ -101,10 +101,10 @@ class Circumstances {
 
   /** Whether a policy's admission rule is met; a rule that there is not, or that fails, is not. */
   meets(policy: CompiledPolicy): boolean {
-    const rule = policy.ruleIn(this.#inquiry.model.rules);
+    const rule = policy.ruleIn(this.#input.model.rules);
     if (rule === undefined) return false;
     if (rule.facts.type !== "CUSTOM") return rule.facts.type === "ALLOW";
-    this.#context ??= ruleContext(this.#inquiry, this.sourceIp);
+    this.#context ??= ruleContext(this.#input, this.sourceIp);
     const horizon = rule.horizon(this.#context);
     if (horizon !== undefined && horizon < this.validUntil) this.validUntil = horizon;
     return rule.evaluate(this.#context) === true;
@@ -159,12 +159,12 @@ function onlineOf(model: Model, ids: readonly string[]): readonly string[] {
 }
 
 /** What admission rules are evaluated with. */
-export function ruleContext(inquiry: Inquiry, sourceIp: IpAddress | undefined): RuleContext {
-  const { model, request, asker, resource } = inquiry;
+export function ruleContext(input: DecisionInput, sourceIp: IpAddress | undefined): RuleContext {
+  const { model, request, principal, resource } = input;
   const { country, now, subject } = request;
   return {
-    user: userVariable(model, asker, subject),
-    device: deviceVariable(model, asker, subject),
+    user: userVariable(model, principal, subject),
+    device: deviceVariable(model, principal, subject),
     source: {
       ...(sourceIp === undefined ? {} : { ip: formatIpAddress(sourceIp) }),
       ...(country === undefined ? {} : { country }),
@@ -174,13 +174,13 @@ export function ruleContext(inquiry: Inquiry, sourceIp: IpAddress | undefined): 
   };
 }
 
-function userVariable({ users, groups }: Model, { userId }: Asker, subject: Subject): object | undefined {
+function userVariable({ users, groups }: Model, { userId }: Principal, subject: Subject): object | undefined {
   const user = users.get(userId);
   if (subject.kind === "site" || subject.attributes === undefined) return user?.forRulesIn(groups);
   return user?.forRulesWith(subject.attributes, groups);
 }
 
-function deviceVariable({ devices }: Model, { deviceId }: Asker, subject: Subject): object | undefined {
+function deviceVariable({ devices }: Model, { deviceId }: Principal, subject: Subject): object | undefined {
   const device = deviceId === undefined ? undefined : devices.get(deviceId);
   if (subject.kind === "site" || subject.posture === undefined) return device?.forRules;
   return device?.forRulesWith(subject.posture);

@@ -1,13 +1,13 @@
-import type { Asker } from "../model/asker.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { Model } from "../model/model.ts";
-import { decide, listFor } from "./decide.ts";
+import type { Principal } from "../model/principal.ts";
+import { decide, policyTypeFor } from "./decide.ts";
 import type { Decision, DecisionReason, Named } from "./decision.ts";
-import { reachedBy } from "./destination.ts";
-import { findAsker } from "./find-asker.ts";
 import { type MissingFact, missingFacts } from "./missing-facts.ts";
 import { type PolicyTrace, tracePolicy } from "./policy-trace.ts";
 import type { AccessRequest, Subject } from "./request.ts";
+import { resolveDestination } from "./resolve-destination.ts";
+import { resolvePrincipal } from "./resolve-principal.ts";
 
 /** The smallest set of facts that would have let a denied request through, by the policy that would then allow it. */
 export interface NearestMiss {
@@ -27,15 +27,15 @@ export interface Explanation {
 /** Explains a decision: slower than to decide, and always of the same opinion. */
 export function explain(model: Model, request: AccessRequest): Explanation {
   const decision = decide(model, request);
-  const { asker, reason } = supposedAsker(model, request.subject);
-  const reached = reachedBy(model, request.destination);
+  const { principal, reason } = hypotheticalPrincipal(model, request.subject);
+  const reached = resolveDestination(model, request.destination);
   const resource = reached.resource;
-  const type = asker === undefined ? undefined : listFor(asker, resource);
-  if (asker === undefined || type === undefined || (reached.denied !== undefined && resource === undefined)) {
+  const type = principal === undefined ? undefined : policyTypeFor(principal, resource);
+  if (principal === undefined || type === undefined || (reached.denied !== undefined && resource === undefined)) {
     return { decision, policies: [] };
   }
-  const inquiry = { model, request, asker, resource };
-  const traces = model.policies[type].policies.map((policy) => tracePolicy(policy, inquiry));
+  const input = { model, request, principal, resource };
+  const traces = model.policies[type].policies.map((policy) => tracePolicy(policy, input));
   const policies = decided(traces, reason === undefined && reached.denied === undefined);
   if (decision.allowed) return { decision, policies };
   const first: MissingFact[] = [];
@@ -46,17 +46,20 @@ export function explain(model: Model, request: AccessRequest): Explanation {
 }
 
 /** Who asks; where the subject may reach nothing, the same as if it might, and why it may not. */
-function supposedAsker(model: Model, subject: Subject): { readonly asker?: Asker; readonly reason?: DecisionReason } {
-  const asker = findAsker(model, subject);
-  if (typeof asker !== "string") return { asker };
-  if (subject.kind === "site") return { reason: asker };
+function hypotheticalPrincipal(
+  model: Model,
+  subject: Subject,
+): { readonly principal?: Principal; readonly reason?: DecisionReason } {
+  const principal = resolvePrincipal(model, subject);
+  if (typeof principal !== "string") return { principal };
+  if (subject.kind === "site") return { reason: principal };
   const device = subject.deviceId === undefined ? undefined : model.devices.get(subject.deviceId);
   const userId = subject.kind === "user" ? subject.userId : device?.userId;
   const user = userId === undefined || userId === null ? undefined : model.users.get(userId);
-  const isKnown = asker === "user_inactive" || asker === "user_pending" || asker === "device_inactive";
-  if (!isKnown || user === undefined) return { reason: asker };
-  const ofUser = user.askerIn(model.groups);
-  return { asker: device === undefined ? ofUser : ofUser.with(device.facts), reason: asker };
+  const isKnown = principal === "user_inactive" || principal === "user_pending" || principal === "device_inactive";
+  if (!isKnown || user === undefined) return { reason: principal };
+  const ofUser = user.principalIn(model.groups);
+  return { principal: device === undefined ? ofUser : ofUser.with(device.facts), reason: principal };
 }
 
 /** Only the first that qualifies decides, and none where no policy was asked. */

@@ -1,8 +1,8 @@
-import { peerAddress } from "../addresses/source-ips.ts";
-import type { Asker } from "../model/asker.ts";
+import { peerAddress } from "@gatehouse/addresses/source-ips";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { Model } from "../model/model.ts";
-import { type Inquiry, ruleContext } from "./decide.ts";
+import type { Principal } from "../model/principal.ts";
+import { type DecisionInput, ruleContext } from "./decide.ts";
 import type { Named } from "./decision.ts";
 import { type ConditionTrace, traceRule } from "./rule-trace.ts";
 
@@ -37,16 +37,16 @@ export interface PolicyTrace {
 }
 
 /** Asks one policy in every respect. */
-export function tracePolicy(policy: CompiledPolicy, inquiry: Inquiry): PolicyTrace {
-  const { model, request, asker, resource } = inquiry;
+export function tracePolicy(policy: CompiledPolicy, input: DecisionInput): PolicyTrace {
+  const { model, request, principal, resource } = input;
   const { facts } = policy;
   const sourceIp = request.sourceIp === undefined ? undefined : peerAddress(request.sourceIp);
   const destinationMet =
     facts.isDefault || resource === undefined || facts.allResources || facts.resources.includes(resource.facts.id);
-  const sourceMatches = matchesOf(policy, asker, model);
-  const sourceAddressMet = facts.isDefault || policy.appliesFrom(sourceIp);
+  const sourceMatches = matchesOf(policy, principal, model);
+  const sourceAddressMet = facts.isDefault || policy.appliesToSourceIp(sourceIp);
   const rule = facts.action && !facts.isDefault ? policy.ruleIn(model.rules) : undefined;
-  const condition = rule === undefined ? undefined : traceRule(rule, ruleContext(inquiry, sourceIp));
+  const condition = rule === undefined ? undefined : traceRule(rule, ruleContext(input, sourceIp));
   const ruleMet = !facts.action || facts.isDefault || condition?.met === true;
   return {
     policy: policy.named,
@@ -77,10 +77,10 @@ function outcomeOf(
   return met.ruleMet ? "decided" : "rule_not_met";
 }
 
-function matchesOf(policy: CompiledPolicy, asker: Asker, model: Model): readonly SourceMatch[] {
+function matchesOf(policy: CompiledPolicy, principal: Principal, model: Model): readonly SourceMatch[] {
   const { facts } = policy;
   if (facts.isDefault || facts.type === "SITETOSITE") return [{ kind: "anyone" }];
-  const { userId, groupIds, deviceId } = asker;
+  const { userId, groupIds, deviceId } = principal;
   const matches: SourceMatch[] = [];
   if (facts.allUsers) matches.push({ kind: "all-users" });
   if (facts.allGroups && groupIds.length > 0) matches.push({ kind: "all-groups" });

@@ -1,7 +1,4 @@
-import type { transportProtocols } from "@gatehouse/contract/records/protocol";
-import type { Properties } from "../model/facts.ts";
-
-export type TransportProtocol = (typeof transportProtocols)[number];
+import type { Properties, TransportProtocol } from "../model/facts.ts";
 
 /** Who asks. */
 export type Subject =

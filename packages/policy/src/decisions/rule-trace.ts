@@ -4,7 +4,7 @@ import { asFreeVariable, asSelection, walkRule } from "../admission-rules/rule-s
 import type { CompiledRule } from "../model/compiled-rule.ts";
 
 /** What a part of a rule saw: a name as the rule writes it, and its value, or why it has none. */
-export interface SeenValue {
+export interface ObservedValue {
   readonly name: string;
   readonly value?: unknown;
   readonly error?: string;
@@ -20,7 +20,7 @@ export interface ConditionTrace {
   /** How the parts make the condition: all of them must be met, any one of them, or the only one must not. */
   readonly operator?: "all" | "any" | "not";
   readonly parts?: readonly ConditionTrace[];
-  readonly values?: readonly SeenValue[];
+  readonly values?: readonly ObservedValue[];
 }
 
 /** Evaluates a rule part by part. */
@@ -64,8 +64,8 @@ function outcomeOf(
 }
 
 /** The values of all variables and fields that a condition names. */
-function valuesOf(node: ASTNode, context: RuleContext): readonly SeenValue[] {
-  const seen = new Map<string, SeenValue>();
+function valuesOf(node: ASTNode, context: RuleContext): readonly ObservedValue[] {
+  const seen = new Map<string, ObservedValue>();
   walkRule(node, (part, bound) => {
     if (!isPath(part, bound)) return true;
     const name = textOfPart(part);

@@ -5,7 +5,7 @@ import { randomRequest } from "../testing/random-request.ts";
 import { randomTenant } from "../testing/random-tenant.ts";
 import { decide } from "./decide.ts";
 import type { Subject } from "./request.ts";
-import { resourcesReachedBy, subjectsReaching } from "./search.ts";
+import { reachableResources, subjectsWithAccess } from "./search.ts";
 
 const questions = fc.tuple(randomTenant, fc.array(randomRequest, { minLength: 1, maxLength: 5 }));
 
@@ -22,7 +22,7 @@ test("the subjects found are those who are allowed when asked one by one", () =>
             .map(({ id }) => ({ id, decision: decide(model, { ...request, subject: subjectOf(id) }) }))
             .filter(({ decision }) => decision.allowed)
             .sort((a, b) => (a.id < b.id ? -1 : 1));
-          const answer = [...subjectsReaching(model, kind, request.destination, request)];
+          const answer = [...subjectsWithAccess(model, kind, request.destination, request)];
           expect(answer).toEqual(expected);
           found += answer.length;
         }
@@ -46,7 +46,7 @@ test("the resources found are those that are allowed when asked one by one", () 
           }))
           .filter(({ decision }) => decision.allowed)
           .sort((a, b) => (a.id < b.id ? -1 : 1));
-        const answer = [...resourcesReachedBy(model, request.subject, request)];
+        const answer = [...reachableResources(model, request.subject, request)];
         expect(answer).toEqual(expected);
         found += answer.length;
       }

@@ -3,8 +3,8 @@ import { devicesByUser, usersByGroup } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
 import { decide } from "./decide.ts";
 import type { Decision } from "./decision.ts";
-import { reachedBy } from "./destination.ts";
 import type { AccessRequest, Destination, Subject } from "./request.ts";
+import { resolveDestination } from "./resolve-destination.ts";
 
 /** Circumstances that all requests of a search share. */
 export type SearchCircumstances = Pick<AccessRequest, "sourceIp" | "country" | "now">;
@@ -16,7 +16,7 @@ export interface Found {
 }
 
 /** What a subject may reach: the same as asking for each resource in turn, ordered by id. */
-export function* resourcesReachedBy(
+export function* reachableResources(
   model: Model,
   subject: Subject,
   circumstances: SearchCircumstances,
@@ -37,7 +37,7 @@ export function resourceIds(model: Model): readonly string[] {
  *
  * @param kind whether to look for users or for devices
  */
-export function* subjectsReaching(
+export function* subjectsWithAccess(
   model: Model,
   kind: "user" | "device",
   destination: Destination,
@@ -56,7 +56,7 @@ export function possibleSubjects(model: Model, kind: "user" | "device", destinat
 }
 
 function namedSubjects(model: Model, kind: "user" | "device", destination: Destination): Iterable<string> {
-  const { resource, denied } = reachedBy(model, destination);
+  const { resource, denied } = resolveDestination(model, destination);
   if (denied !== undefined) return [];
   const list = model.policies[resource?.facts.type ?? "INTERNET"];
   const policies =

@@ -1,13 +1,13 @@
 import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
 import { Candidates } from "../decisions/candidates.ts";
-import { listFor } from "../decisions/decide.ts";
-import { reachedBy } from "../decisions/destination.ts";
-import { findAsker } from "../decisions/find-asker.ts";
+import { policyTypeFor } from "../decisions/decide.ts";
 import type { Destination, Subject } from "../decisions/request.ts";
-import type { Asker } from "../model/asker.ts";
+import { resolveDestination } from "../decisions/resolve-destination.ts";
+import { resolvePrincipal } from "../decisions/resolve-principal.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
+import type { Principal } from "../model/principal.ts";
 import { type KnownCircumstances, knownCircumstances, type OpenCircumstances } from "./open-circumstances.ts";
 import { type Certainty, certaintyOf } from "./open-rule.ts";
 
@@ -19,7 +19,7 @@ import { type Certainty, certaintyOf } from "./open-rule.ts";
 export type AccessLevel = "never" | "sometimes" | "always";
 
 /** A level, and the policies that make it so. */
-export interface WeighedAccess {
+export interface AccessEvaluation {
   readonly level: AccessLevel;
   /** The first policy that may allow. */
   readonly allowing?: CompiledPolicy | undefined;
@@ -34,26 +34,30 @@ export function accessLevel(
   destination: Destination,
   circumstances: OpenCircumstances,
 ): AccessLevel {
-  const asker = findAsker(model, subject);
-  if (typeof asker === "string") return "never";
-  const reached = reachedBy(model, destination);
+  const principal = resolvePrincipal(model, subject);
+  if (typeof principal === "string") return "never";
+  const reached = resolveDestination(model, destination);
   if (reached.denied !== undefined) return "never";
-  return weighAccess(
+  return evaluateAccess(
     model,
-    asker,
+    principal,
     reached.resource,
     knownCircumstances(circumstances),
-    standInsOf(model, subject, asker),
+    overridesOf(model, subject, principal),
   ).level;
 }
 
 /** Variables of admission rules, in place of those that the model has. */
-export interface StandIns {
+export interface VariableOverrides {
   readonly user?: object | undefined;
   readonly device?: object | undefined;
 }
 
-function standInsOf({ users, groups, devices }: Model, subject: Subject, { userId, deviceId }: Asker): StandIns {
+function overridesOf(
+  { users, groups, devices }: Model,
+  subject: Subject,
+  { userId, deviceId }: Principal,
+): VariableOverrides {
   if (subject.kind === "site") return {};
   const { attributes, posture } = subject;
   const device = deviceId === undefined ? undefined : devices.get(deviceId);
@@ -66,19 +70,19 @@ function standInsOf({ users, groups, devices }: Model, subject: Subject, { userI
 /**
  * Goes through the policies as a decision does (contract, "Policy evaluation", steps 3 and 4), past each that may or may not qualify.
  *
- * @param asker active
+ * @param principal active
  */
-export function weighAccess(
+export function evaluateAccess(
   model: Model,
-  asker: Asker,
+  principal: Principal,
   resource: CompiledResource | undefined,
   circumstances: KnownCircumstances,
-  standIns?: StandIns,
-): WeighedAccess {
-  const type = listFor(asker, resource);
+  overrides?: VariableOverrides,
+): AccessEvaluation {
+  const type = policyTypeFor(principal, resource);
   if (type === undefined) return { level: "never" };
   const list = model.policies[type];
-  const candidates = Candidates.of(list, asker, resource);
+  const candidates = Candidates.of(list, principal, resource);
   let context: RuleContext | undefined;
   let allowing: CompiledPolicy | undefined;
   let denying: CompiledPolicy | undefined;
@@ -86,7 +90,7 @@ export function weighAccess(
     let certainty = sourceCertainty(policy, circumstances);
     if (certainty === "no") continue;
     if (policy.facts.action) {
-      context ??= contextOf(model, asker, resource, circumstances, standIns);
+      context ??= contextOf(model, principal, resource, circumstances, overrides);
       certainty = least(certainty, ruleCertainty(model, policy, context, circumstances));
       if (certainty === "no") continue;
     }
@@ -105,7 +109,7 @@ function weighed(
   allowing: CompiledPolicy | undefined,
   denying: CompiledPolicy | undefined,
   isDeniable: boolean,
-): WeighedAccess {
+): AccessEvaluation {
   const level = allowing === undefined ? "never" : isDeniable ? "sometimes" : "always";
   return { level, allowing, denying };
 }
@@ -117,9 +121,9 @@ export function mayAllow({ facts }: CompiledPolicy): boolean {
 
 /** Whether a policy applies to where requests come from. */
 export function sourceCertainty(policy: CompiledPolicy, { open, sourceIp }: KnownCircumstances): Certainty {
-  if (!policy.asksSource) return "yes";
+  if (!policy.hasSourceIps) return "yes";
   if (open.sourceIp) return "perhaps";
-  return policy.appliesFrom(sourceIp) ? "yes" : "no";
+  return policy.appliesToSourceIp(sourceIp) ? "yes" : "no";
 }
 
 function ruleCertainty(
@@ -140,14 +144,14 @@ function least(one: Certainty, other: Certainty): Certainty {
 /** What rules are evaluated with, without what is open. */
 export function contextOf(
   { users, groups, devices }: Model,
-  { userId, deviceId }: Pick<Asker, "userId" | "deviceId">,
+  { userId, deviceId }: Pick<Principal, "userId" | "deviceId">,
   resource: CompiledResource | undefined,
   { source, now }: KnownCircumstances,
-  standIns?: StandIns,
+  overrides?: VariableOverrides,
 ): RuleContext {
   return {
-    user: standIns?.user ?? users.get(userId)?.forRulesIn(groups),
-    device: standIns?.device ?? (deviceId === undefined ? undefined : devices.get(deviceId)?.forRules),
+    user: overrides?.user ?? users.get(userId)?.forRulesIn(groups),
+    device: overrides?.device ?? (deviceId === undefined ? undefined : devices.get(deviceId)?.forRules),
     source,
     resource: resource?.forRules,
     now,

@@ -1,7 +1,7 @@
-import { findAsker } from "../decisions/find-asker.ts";
+import { resolvePrincipal } from "../decisions/resolve-principal.ts";
 import type { Model } from "../model/model.ts";
 import type { AccessGroup, AccessRow, AccessSubject, Direction, Page } from "./access-difference.ts";
-import { type AccessLevel, weighAccess } from "./access-level.ts";
+import { type AccessLevel, evaluateAccess } from "./access-level.ts";
 import type { AffectedAccess } from "./affected-access.ts";
 import { ComparedSubjects } from "./compared-subjects.ts";
 import { alikeDestinations, type DestinationChanges, pairsOf } from "./difference-tally.ts";
@@ -21,7 +21,7 @@ interface Listed {
 }
 
 /** So many destinations' subjects are kept listed: pages follow each other. */
-const mostListed = 4;
+const maxListed = 4;
 
 /**
  * Lists who is behind the counts of a difference, by asking again: to keep all pairs would take more than a process has. Nothing is
@@ -129,7 +129,7 @@ export class AccessListing {
 
   #open(resourceId: string | undefined): Listed {
     const [oldest] = this.#listed.keys();
-    if (this.#listed.size >= mostListed) this.#listed.delete(oldest);
+    if (this.#listed.size >= maxListed) this.#listed.delete(oldest);
     const listed: Listed = { found: [], more: this.#asked(resourceId) };
     this.#listed.set(resourceId, listed);
     return listed;
@@ -153,8 +153,10 @@ export class AccessListing {
   #levelIn(model: Model, subject: AccessSubject, resourceId: string | undefined): AccessLevel {
     const resource = resourceId === undefined ? undefined : model.resources.get(resourceId);
     if (resourceId !== undefined && resource === undefined) return "never";
-    const asker = findAsker(model, subject);
-    return typeof asker === "string" ? "never" : weighAccess(model, asker, resource, this.#circumstances).level;
+    const principal = resolvePrincipal(model, subject);
+    return typeof principal === "string"
+      ? "never"
+      : evaluateAccess(model, principal, resource, this.#circumstances).level;
   }
 }
 

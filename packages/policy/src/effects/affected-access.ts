@@ -7,7 +7,7 @@ import type { Model } from "../model/model.ts";
 import type { PolicyList } from "../model/policy-list.ts";
 import { mayAllow } from "./access-level.ts";
 import { type MergedPolicy, mergedPolicies } from "./merged-policies.ts";
-import { readingOf } from "./open-rule.ts";
+import { inputsOf } from "./open-rule.ts";
 import { haveSameFacts } from "./same-facts.ts";
 
 /** Ids, or everything there is. */
@@ -205,7 +205,7 @@ function isAskedFor(model: Model, resource: CompiledResource | undefined): boole
   return [model.policies[resource.type], model.policies.SITETOSITE].some((list) =>
     candidatesFor(list, resource).some((policy) => {
       const rule = policy.ruleIn(model.rules);
-      return rule !== undefined && readingOf(rule).resource;
+      return rule !== undefined && inputsOf(rule).resource;
     }),
   );
 }

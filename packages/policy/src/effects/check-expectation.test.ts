@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { compile } from "../model/model.ts";
 import { goldenCase } from "../testing/golden-case.ts";
-import { type AccessExpectation, checkExpectation, mostBroken } from "./check-expectation.ts";
+import { type AccessExpectation, checkExpectation, maxBroken } from "./check-expectation.ts";
 
 const golden = goldenCase(
   "a company",
@@ -149,6 +149,6 @@ test("of many broken ones the first are told, and all counted", () => {
     expected: "denied",
   };
   const checked = checkExpectation(crowd, everyone);
-  expect(checked.broken).toHaveLength(mostBroken);
+  expect(checked.broken).toHaveLength(maxBroken);
   expect(checked.brokenCount).toBe(30);
 });

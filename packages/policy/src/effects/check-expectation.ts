@@ -1,15 +1,15 @@
 import type { Named } from "../decisions/decision.ts";
-import { reachedBy } from "../decisions/destination.ts";
-import type { Destination, TransportProtocol } from "../decisions/request.ts";
+import type { Destination } from "../decisions/request.ts";
+import { resolveDestination } from "../decisions/resolve-destination.ts";
 import { isOffered, offersOf } from "../model/address-directory.ts";
-import type { Asker } from "../model/asker.ts";
 import { CompiledDevice } from "../model/compiled-device.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { CompiledUser } from "../model/compiled-user.ts";
-import type { DeviceFacts, Properties } from "../model/facts.ts";
+import type { DeviceFacts, Properties, TransportProtocol } from "../model/facts.ts";
 import { devicesByUser, usersByGroup } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
-import { type AccessLevel, type StandIns, type WeighedAccess, weighAccess } from "./access-level.ts";
+import type { Principal } from "../model/principal.ts";
+import { type AccessEvaluation, type AccessLevel, evaluateAccess, type VariableOverrides } from "./access-level.ts";
 import { knownCircumstances, type OpenCircumstances } from "./open-circumstances.ts";
 
 /** What an access test expects. */
@@ -45,7 +45,7 @@ export interface CheckedExpectation {
   readonly holds: boolean;
   /** Of how many subjects it was asked: a user counts once without a device, and once with each. */
   readonly asked: number;
-  /** The first of those it does not hold for, at most `mostBroken`, in no certain order. */
+  /** The first of those it does not hold for, at most `maxBroken`, in no certain order. */
   readonly broken: readonly BrokenExpectation[];
   readonly brokenCount: number;
   /** What the expectation is about does not exist, or is no destination. */
@@ -61,7 +61,7 @@ export interface BrokenExpectation {
   readonly decidedBy?: Named;
 }
 
-export const mostBroken = 20;
+export const maxBroken = 20;
 
 /**
  * Whether subjects reach a destination as expected. "denied" holds when each subject's level is "never", "allowed" when each one's is
@@ -76,23 +76,25 @@ export function checkExpectation(model: Model, expectation: AccessExpectation): 
   const broken: BrokenExpectation[] = [];
   let asked = 0;
   let brokenCount = 0;
-  for (const { asker, standIns } of askersOf(model, expectation, users)) {
+  for (const { principal, overrides } of principalsOf(model, expectation, users)) {
     asked += 1;
     const access =
-      asker.isActive && target.open ? weighAccess(model, asker, target.resource, circumstances, standIns) : closed;
+      principal.isActive && target.open
+        ? evaluateAccess(model, principal, target.resource, circumstances, overrides)
+        : closed;
     if (access.level === (expectation.expected === "allowed" ? "always" : "never")) continue;
     brokenCount += 1;
-    if (broken.length < mostBroken) broken.push(brokenBy(asker, access, expectation));
+    if (broken.length < maxBroken) broken.push(brokenBy(principal, access, expectation));
   }
   return { holds: brokenCount === 0, asked, broken, brokenCount };
 }
 
 const nobody: CheckedExpectation = { holds: false, asked: 0, broken: [], brokenCount: 0 };
-const closed: WeighedAccess = { level: "never" };
+const closed: AccessEvaluation = { level: "never" };
 
-interface Asking {
-  readonly asker: Asker;
-  readonly standIns?: StandIns;
+interface TestedPrincipal {
+  readonly principal: Principal;
+  readonly overrides?: VariableOverrides;
 }
 
 function usersOf(model: Model, { subject }: AccessExpectation): Iterable<CompiledUser> | undefined {
@@ -113,35 +115,39 @@ function usersOf(model: Model, { subject }: AccessExpectation): Iterable<Compile
   }
 }
 
-function* askersOf(model: Model, expectation: AccessExpectation, users: Iterable<CompiledUser>): Iterable<Asking> {
+function* principalsOf(
+  model: Model,
+  expectation: AccessExpectation,
+  users: Iterable<CompiledUser>,
+): Iterable<TestedPrincipal> {
   const { subject, device, expected } = expectation;
-  const isExpectedOf = ({ isActive }: Asker) => expected === "denied" || isActive;
-  const made = typeof device === "object" ? madeUpDevice(device.posture) : undefined;
+  const isExpectedOf = ({ isActive }: Principal) => expected === "denied" || isActive;
+  const made = typeof device === "object" ? syntheticDevice(device.posture) : undefined;
   const owned = device === "any" && subject.kind !== "device" ? devicesByUser(model.devices) : undefined;
   for (const user of users) {
-    const asker = user.askerIn(model.groups);
-    if (!isExpectedOf(asker)) continue;
+    const principal = user.principalIn(model.groups);
+    if (!isExpectedOf(principal)) continue;
     if (subject.kind === "device") {
       const own = model.devices.get(subject.id);
-      if (own === undefined || !isExpectedOf(asker.with(own.facts))) continue;
-      const posed = typeof device === "object" ? { standIns: { device: own.forRulesWith(device.posture) } } : {};
-      yield { asker: asker.with(own.facts), ...posed };
+      if (own === undefined || !isExpectedOf(principal.with(own.facts))) continue;
+      const posed = typeof device === "object" ? { overrides: { device: own.forRulesWith(device.posture) } } : {};
+      yield { principal: principal.with(own.facts), ...posed };
     } else if (made !== undefined) {
-      yield { asker: asker.with(made.facts), standIns: { device: made.forRules } };
+      yield { principal: principal.with(made.facts), overrides: { device: made.forRules } };
     } else {
       const devices = (owned?.get(user.facts.id) ?? []).filter(({ facts }) => facts.active);
-      if (expected === "denied" || devices.length === 0) yield { asker };
-      for (const { facts } of devices) yield { asker: asker.with(facts) };
+      if (expected === "denied" || devices.length === 0) yield { principal };
+      for (const { facts } of devices) yield { principal: principal.with(facts) };
     }
   }
 }
 
 /** No device has it, so no policy names it. */
-const madeUpId = "";
+const syntheticId = "";
 
-function madeUpDevice(posture: Properties): { readonly facts: DeviceFacts; readonly forRules: object } {
+function syntheticDevice(posture: Properties): { readonly facts: DeviceFacts; readonly forRules: object } {
   const facts: DeviceFacts = {
-    id: madeUpId,
+    id: syntheticId,
     userId: null,
     active: true,
     name: "",
@@ -160,7 +166,7 @@ function targetOf(
   destination: ExpectedDestination,
 ): { readonly resource: CompiledResource | undefined; readonly open: boolean } | undefined {
   if (destination.kind === "address") {
-    const { resource, denied } = reachedBy(model, destination);
+    const { resource, denied } = resolveDestination(model, destination);
     return denied === "invalid_address" ? undefined : { resource, open: denied === undefined };
   }
   const { resourceId, protocol, port } = destination;
@@ -170,14 +176,14 @@ function targetOf(
 }
 
 function brokenBy(
-  { userId, deviceId }: Asker,
-  { level, allowing, denying }: WeighedAccess,
+  { userId, deviceId }: Principal,
+  { level, allowing, denying }: AccessEvaluation,
   { expected }: AccessExpectation,
 ): BrokenExpectation {
   const policy = expected === "denied" ? allowing : denying;
   return {
     userId,
-    ...(deviceId === undefined || deviceId === madeUpId ? {} : { deviceId }),
+    ...(deviceId === undefined || deviceId === syntheticId ? {} : { deviceId }),
     level,
     ...(policy === undefined ? {} : { decidedBy: policy.named }),
   };

@@ -7,19 +7,19 @@ import type { Table } from "../model/table.ts";
 import type { AccessDifference } from "./access-difference.ts";
 import { AccessListing } from "./access-listing.ts";
 import { type AffectedAccess, affectedAccess, Scope } from "./affected-access.ts";
+import { ChainComparison } from "./chain-comparison.ts";
 import { ComparedSubjects, type NamedSubject } from "./compared-subjects.ts";
 import {
+  ChangedCounts,
   type ChangedSubjects,
   countsOf,
   type DestinationChanges,
   noSubjects,
-  PartyCounts,
 } from "./difference-tally.ts";
-import { LaneWalk } from "./lane-walk.ts";
 import { afterSide, beforeSide, changeCount, isGain, onSides } from "./level-states.ts";
 import type { MergedPolicy } from "./merged-policies.ts";
 import { type KnownCircumstances, knownCircumstances, type OpenCircumstances } from "./open-circumstances.ts";
-import { outcomeBits, type PolicyLane, policyLane } from "./policy-lane.ts";
+import { outcomeBits, type PolicyChain, policyChain } from "./policy-chain.ts";
 import { RuleCertainties } from "./rule-certainties.ts";
 
 /**
@@ -46,11 +46,11 @@ class Comparison {
   readonly #affected: AffectedAccess;
   readonly #subjects: ComparedSubjects;
   readonly #listing: AccessListing;
-  readonly #userWalks: readonly LaneWalk[];
-  readonly #internetWalk: LaneWalk | undefined;
-  readonly #siteWalk: LaneWalk | undefined;
-  readonly #gained = new PartyCounts();
-  readonly #lost = new PartyCounts();
+  readonly #userWalks: readonly ChainComparison[];
+  readonly #internetWalk: ChainComparison | undefined;
+  readonly #siteWalk: ChainComparison | undefined;
+  readonly #gained = new ChangedCounts();
+  readonly #lost = new ChangedCounts();
 
   constructor(before: Model, after: Model, changes: readonly FactChange[], circumstances: KnownCircumstances) {
     this.#before = before;
@@ -66,13 +66,15 @@ class Comparison {
     this.#listing = new AccessListing(before, after, affected, circumstances);
     const certainties = new RuleCertainties(circumstances);
     const walks = (type: PolicyType) => {
-      const lane = affected.types.has(type) ? this.#laneOf(type) : undefined;
-      return lane === undefined ? [] : [new LaneWalk(lane, certainties)];
+      const chain = affected.types.has(type) ? this.#chainOf(type) : undefined;
+      return chain === undefined ? [] : [new ChainComparison(chain, certainties)];
     };
     this.#userWalks = affected.users.isEmpty ? [] : userTypes.flatMap(walks);
     this.#siteWalk = affected.sites ? walks("SITETOSITE")[0] : undefined;
     this.#internetWalk =
-      affected.internet && !affected.users.isEmpty ? new LaneWalk(this.#internetLane(), certainties) : undefined;
+      affected.internet && !affected.users.isEmpty
+        ? new ChainComparison(this.#internetChain(), certainties)
+        : undefined;
   }
 
   difference(): AccessDifference {
@@ -126,8 +128,8 @@ class Comparison {
       if (isGain(code)) subject.gains = true;
       else subject.loses = true;
       sum.subjects += 1;
-      sum.marks ^= subject.mark;
-      sum.otherMarks ^= subject.otherMark;
+      sum.fingerprintA ^= subject.fingerprintA;
+      sum.fingerprintB ^= subject.fingerprintB;
       if (subject.subject.kind === "site") sum.sites += 1;
       else if ((codes & (1 << code)) === 0) sum.users += 1;
       if (subject.isDevice) sum.devices += 1;
@@ -150,11 +152,11 @@ class Comparison {
     return destinations;
   }
 
-  /** @returns undefined for a lane without destinations */
-  #laneOf(type: PolicyType): PolicyLane | undefined {
+  /** @returns undefined for a chain without destinations */
+  #chainOf(type: PolicyType): PolicyChain | undefined {
     const { destinations, policies, changedResources } = this.#affected;
     const merged = policies[type];
-    if (destinations.all && changedResources.length === 0) return this.#wholeLane(type, merged);
+    if (destinations.all && changedResources.length === 0) return this.#wholeChain(type, merged);
     const changed = new Set(changedResources.map(({ id }) => id));
     const resources = [...this.#resourcesFor(type)].filter(
       ({ facts: { id } }) => destinations.has(id) && !changed.has(id),
@@ -165,30 +167,30 @@ class Comparison {
       : merged.filter(
           ({ policy }) => policy.facts.allResources || policy.facts.resources.some((id) => destinations.has(id)),
         );
-    return policyLane(this.#partsOf(type, own, resources));
+    return policyChain(this.#partsOf(type, own, resources));
   }
 
-  #wholeLane(type: PolicyType, merged: readonly MergedPolicy[]): PolicyLane | undefined {
+  #wholeChain(type: PolicyType, merged: readonly MergedPolicy[]): PolicyChain | undefined {
     const { resources, rules, groups, policies } = this.#after;
     if (resources.size === 0) return undefined;
     const before = this.#before;
     const isSame = policies[type] === before.policies[type] && rules === before.rules && groups === before.groups;
     const sourceIp = JSON.stringify([this.#circumstances.open.sourceIp, this.#circumstances.source]);
-    const known = isSame ? wholeLanes.get(merged) : undefined;
+    const known = isSame ? cachedChains.get(merged) : undefined;
     if (
       known?.resources === resources &&
       known.rules === rules &&
       known.groups === groups &&
       known.sourceIp === sourceIp
     )
-      return known.lane;
-    const lane = policyLane(this.#partsOf(type, merged, [...this.#resourcesFor(type)]));
-    if (isSame) wholeLanes.set(merged, { lane, resources, rules, groups, sourceIp });
-    return lane;
+      return known.chain;
+    const chain = policyChain(this.#partsOf(type, merged, [...this.#resourcesFor(type)]));
+    if (isSame) cachedChains.set(merged, { chain, resources, rules, groups, sourceIp });
+    return chain;
   }
 
-  #internetLane(): PolicyLane {
-    return policyLane(this.#partsOf("INTERNET", this.#affected.policies.INTERNET, undefined));
+  #internetChain(): PolicyChain {
+    return policyChain(this.#partsOf("INTERNET", this.#affected.policies.INTERNET, undefined));
   }
 
   *#resourcesFor(type: PolicyType): Iterable<CompiledResource> {
@@ -219,8 +221,8 @@ class Comparison {
   }
 }
 
-interface WholeLane {
-  readonly lane: PolicyLane;
+interface CachedChain {
+  readonly chain: PolicyChain;
   readonly resources: Table<CompiledResource>;
   readonly rules: Table<CompiledRule>;
   readonly groups: Table<GroupFacts>;
@@ -228,7 +230,7 @@ interface WholeLane {
 }
 
 /** Of lists that were the same before and after, by what `affectedAccess` keeps for such a list. */
-const wholeLanes = new WeakMap<readonly MergedPolicy[], WholeLane>();
+const cachedChains = new WeakMap<readonly MergedPolicy[], CachedChain>();
 
 function noChanges(): readonly ChangedSubjects[] {
   return Array.from({ length: changeCount }, noSubjects);
@@ -238,9 +240,9 @@ function isChanged(byCode: readonly ChangedSubjects[]): boolean {
   return byCode.some(({ subjects }) => subjects > 0);
 }
 
-function addClasses(byId: Map<string, readonly ChangedSubjects[]>, walk: LaneWalk, areSites: boolean): void {
+function addClasses(byId: Map<string, readonly ChangedSubjects[]>, walk: ChainComparison, areSites: boolean): void {
   const bases = asSites(walk.baseChanges(), areSites);
-  for (const [index, { resources }] of walk.lane.classes.entries()) {
+  for (const [index, { resources }] of walk.chain.classes.entries()) {
     const own = walk.changesOf(index);
     const byCode = own === undefined ? bases : asSites(own, areSites);
     if (!isChanged(byCode)) continue;
@@ -264,8 +266,8 @@ function together(some: readonly ChangedSubjects[], others: readonly ChangedSubj
       devices: one.devices + other.devices,
       sites: one.sites + other.sites,
       subjects: one.subjects + other.subjects,
-      marks: one.marks ^ other.marks,
-      otherMarks: one.otherMarks ^ other.otherMarks,
+      fingerprintA: one.fingerprintA ^ other.fingerprintA,
+      fingerprintB: one.fingerprintB ^ other.fingerprintB,
     };
   });
 }

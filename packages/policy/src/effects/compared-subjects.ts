@@ -6,15 +6,15 @@ import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
 import type { AccessSubject } from "./access-difference.ts";
 import type { Scope } from "./affected-access.ts";
-import { markOfSubject, otherMarkOfSubject } from "./difference-tally.ts";
-import type { ComparedSubject, Party } from "./lane-variant.ts";
+import { subjectFingerprintA, subjectFingerprintB } from "./difference-tally.ts";
+import type { ComparedSubject, PrincipalState } from "./subject-group.ts";
 
 /** A subject of a comparison, and how requests name it. */
 export interface NamedSubject extends ComparedSubject {
   readonly subject: AccessSubject;
 }
 
-/** The users of two models with their devices, and the sites: always the same in the same order, with the same marks. */
+/** The users of two models with their devices, and the sites: always the same in the same order, with the same fingerprintA. */
 export class ComparedSubjects {
   readonly #before: Model;
   readonly #after: Model;
@@ -62,8 +62,8 @@ export class ComparedSubjects {
         before: isSame ? after : before,
         after,
         isDevice: false,
-        mark: markOfSubject(number),
-        otherMark: otherMarkOfSubject(number),
+        fingerprintA: subjectFingerprintA(number),
+        fingerprintB: subjectFingerprintB(number),
         gains: false,
         loses: false,
       };
@@ -92,7 +92,7 @@ export class ComparedSubjects {
   }
 
   /** @returns undefined for a user who may reach nothing */
-  #party(model: Model, { facts }: CompiledUser, key: number): Party | undefined {
+  #party(model: Model, { facts }: CompiledUser, key: number): PrincipalState | undefined {
     if (facts.status !== "active") return undefined;
     // Groups that are in neither model stand nowhere; one that is in the other model only is not this user's.
     const groupIds = this.#areGroupsSame ? facts.groups : groupsOf(facts, model);
@@ -105,8 +105,8 @@ const none: Devices = [];
 
 function named(
   subject: AccessSubject,
-  before: Party | undefined,
-  after: Party | undefined,
+  before: PrincipalState | undefined,
+  after: PrincipalState | undefined,
   number: number,
 ): NamedSubject {
   return {
@@ -114,14 +114,14 @@ function named(
     before,
     after,
     isDevice: subject.kind === "user" && subject.deviceId !== undefined,
-    mark: markOfSubject(number),
-    otherMark: otherMarkOfSubject(number),
+    fingerprintA: subjectFingerprintA(number),
+    fingerprintB: subjectFingerprintB(number),
     gains: false,
     loses: false,
   };
 }
 
-function site(model: Model): Party {
+function site(model: Model): PrincipalState {
   return { model, user: undefined, device: undefined, groupIds: [], key: -1 };
 }
 
@@ -149,7 +149,11 @@ function byId([one]: readonly [string, ...unknown[]], [other]: readonly [string,
   return one < other ? -1 : 1;
 }
 
-function withDevice(owner: Party | undefined, device: DeviceFacts | undefined, model: Model): Party | undefined {
+function withDevice(
+  owner: PrincipalState | undefined,
+  device: DeviceFacts | undefined,
+  model: Model,
+): PrincipalState | undefined {
   if (owner === undefined || device?.active !== true) return undefined;
   return { model, user: owner.user, device, groupIds: owner.groupIds, key: owner.key };
 }

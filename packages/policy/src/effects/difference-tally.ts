@@ -7,17 +7,17 @@ export interface ChangedSubjects {
   devices: number;
   sites: number;
   subjects: number;
-  /** The marks of all subjects, put together by exclusive or: 64 bits. */
-  marks: number;
-  otherMarks: number;
+  /** The fingerprintA of all subjects, put together by exclusive or: 64 bits. */
+  fingerprintA: number;
+  fingerprintB: number;
 }
 
 export function noSubjects(): ChangedSubjects {
-  return { users: 0, devices: 0, sites: 0, subjects: 0, marks: 0, otherMarks: 0 };
+  return { users: 0, devices: 0, sites: 0, subjects: 0, fingerprintA: 0, fingerprintB: 0 };
 }
 
 /** What is counted in a slot, one beside the other: slots are visited in no order. */
-const fields = { users: 0, devices: 1, subjects: 2, marks: 3, otherMarks: 4 } as const;
+const fields = { users: 0, devices: 1, subjects: 2, fingerprintA: 3, fingerprintB: 4 } as const;
 const slotLength = 5;
 
 /** For each change of level the subjects for whom it is so, of each of some places. */
@@ -29,13 +29,13 @@ export class SubjectTally {
   }
 
   /** @param times 1 to add them, -1 to take them away again */
-  add(slot: number, { subjects, devices, marks, otherMarks }: CountedSubjects, times: 1 | -1): void {
+  add(slot: number, { subjects, devices, fingerprintA, fingerprintB }: CountedSubjects, times: 1 | -1): void {
     const counts = this.#counts;
     const at = slot * slotLength;
     counts[at + fields.devices] = (counts[at + fields.devices] ?? 0) + devices * times;
     counts[at + fields.subjects] = (counts[at + fields.subjects] ?? 0) + subjects * times;
-    counts[at + fields.marks] = (counts[at + fields.marks] ?? 0) ^ marks;
-    counts[at + fields.otherMarks] = (counts[at + fields.otherMarks] ?? 0) ^ otherMarks;
+    counts[at + fields.fingerprintA] = (counts[at + fields.fingerprintA] ?? 0) ^ fingerprintA;
+    counts[at + fields.fingerprintB] = (counts[at + fields.fingerprintB] ?? 0) ^ fingerprintB;
   }
 
   addUser(slot: number, times: 1 | -1): void {
@@ -48,8 +48,8 @@ export class SubjectTally {
     sum.users += field(fields.users);
     sum.devices += field(fields.devices);
     sum.subjects += field(fields.subjects);
-    sum.marks ^= field(fields.marks);
-    sum.otherMarks ^= field(fields.otherMarks);
+    sum.fingerprintA ^= field(fields.fingerprintA);
+    sum.fingerprintB ^= field(fields.fingerprintB);
   }
 }
 
@@ -57,16 +57,16 @@ export class SubjectTally {
 export interface CountedSubjects {
   readonly subjects: number;
   readonly devices: number;
-  readonly marks: number;
-  readonly otherMarks: number;
+  readonly fingerprintA: number;
+  readonly fingerprintB: number;
 }
 
-/** Two marks of 32 bits for the subject of a number, which look like chance (finalizers of MurmurHash3). */
-export function markOfSubject(number: number): number {
+/** Two fingerprintA of 32 bits for the subject of a number, which look like chance (finalizers of MurmurHash3). */
+export function subjectFingerprintA(number: number): number {
   return mixed(Math.imul(number, 0x9e3779b1) ^ 0x2545f491);
 }
 
-export function otherMarkOfSubject(number: number): number {
+export function subjectFingerprintB(number: number): number {
   return mixed(Math.imul(number, 0x85ebca77) ^ 0x5bd1e995);
 }
 
@@ -77,7 +77,7 @@ function mixed(bits: number): number {
 }
 
 /** How many gain and lose anything at all. */
-export class PartyCounts {
+export class ChangedCounts {
   users = 0;
   devices = 0;
   sites = 0;
@@ -93,7 +93,7 @@ export interface DestinationChanges {
 /** The counts of a direction over all destinations. */
 export function countsOf(
   direction: Direction,
-  parties: PartyCounts,
+  parties: ChangedCounts,
   destinations: readonly DestinationChanges[],
 ): AccessCounts {
   let resources = 0;
@@ -129,8 +129,8 @@ export function alikeDestinations(destinations: readonly DestinationChanges[]): 
   for (const [first, { resourceId, byCode }] of destinations.entries()) {
     for (const [code, subjects] of byCode.entries()) {
       if (subjects === undefined || subjects.subjects === 0) continue;
-      const { users, devices, sites, marks, otherMarks } = subjects;
-      const key = `${code} ${users} ${devices} ${sites} ${subjects.subjects} ${marks} ${otherMarks}`;
+      const { users, devices, sites, fingerprintA, fingerprintB } = subjects;
+      const key = `${code} ${users} ${devices} ${sites} ${subjects.subjects} ${fingerprintA} ${fingerprintB}`;
       let alike = byKey.get(key);
       if (alike === undefined) {
         alike = { code, subjects, resourceIds: [], internet: false, first };

@@ -22,7 +22,7 @@ export function mergedPolicies(
 ): readonly MergedPolicy[] {
   const was = before.policies.filter(isAsked);
   const is = after === before ? was : after.policies.filter(isAsked);
-  const places = samePlaces(was, is, isRuleChanged);
+  const places = unchangedPositions(was, is, isRuleChanged);
   const runs = longestRun(places);
   const merged: MergedPolicy[] = [];
   let next = 0;
@@ -49,7 +49,7 @@ function isAsked({ facts }: CompiledPolicy): boolean {
 }
 
 /** For each policy the place of the same one among those before; -1 where it is not the same. */
-function samePlaces(
+function unchangedPositions(
   was: readonly CompiledPolicy[],
   is: readonly CompiledPolicy[],
   isRuleChanged: (ruleId: string) => boolean,

@@ -1,5 +1,5 @@
-import { formatIpAddress, type IpAddress } from "../addresses/ip-address.ts";
-import { peerAddress } from "../addresses/source-ips.ts";
+import { formatIpAddress, type IpAddress } from "@gatehouse/addresses/ip-address";
+import { peerAddress } from "@gatehouse/addresses/source-ips";
 
 /** The circumstances of requests that are not made yet. A field that is absent is open: it may have any value, or none. */
 export interface OpenCircumstances {

@@ -9,7 +9,7 @@ import type { Openness } from "./open-circumstances.ts";
 export type Certainty = "no" | "perhaps" | "yes";
 
 /** What a rule, or a part of it, reads. */
-export interface RuleReading {
+export interface RuleInputs {
   readonly sourceIp: boolean;
   readonly country: boolean;
   readonly now: boolean;
@@ -17,16 +17,16 @@ export interface RuleReading {
   readonly device: boolean;
   readonly resource: boolean;
   /** All values that it reads of these three; undefined where it reads one of them as a whole. */
-  readonly paths: readonly ReadPath[] | undefined;
+  readonly paths: readonly InputPath[] | undefined;
 }
 
 /** One value that a rule reads; "posture" is that of a device. */
-export interface ReadPath {
+export interface InputPath {
   readonly variable: "user" | "device" | "posture" | "resource";
   readonly name: string;
 }
 
-const nothing: RuleReading = {
+const nothing: RuleInputs = {
   sourceIp: false,
   country: false,
   now: false,
@@ -36,21 +36,21 @@ const nothing: RuleReading = {
   paths: [],
 };
 
-const readings = new WeakMap<CompiledRule, RuleReading>();
+const readings = new WeakMap<CompiledRule, RuleInputs>();
 const trees = new WeakMap<CompiledRule, Map<number, Possible>>();
 
 /** What a rule reads; nothing for a rule that is built in, or is no rule. */
-export function readingOf(rule: CompiledRule): RuleReading {
+export function inputsOf(rule: CompiledRule): RuleInputs {
   const known = readings.get(rule);
   if (known !== undefined) return known;
   const prepared = rule.facts.type === "CUSTOM" ? rule.prepared() : undefined;
-  const reading = prepared === undefined || prepared instanceof Error ? nothing : readingOfNode(prepared.ast);
+  const reading = prepared === undefined || prepared instanceof Error ? nothing : inputsOfNode(prepared.ast);
   readings.set(rule, reading);
   return reading;
 }
 
 /** Whether what a rule gives can depend on what is open. */
-export function isOpen(reading: RuleReading, open: Openness): boolean {
+export function isOpen(reading: RuleInputs, open: Openness): boolean {
   const isRequestRead = reading.user || reading.device || reading.resource;
   return (
     (reading.sourceIp && open.sourceIp) ||
@@ -68,7 +68,7 @@ export function isOpen(reading: RuleReading, open: Openness): boolean {
  * @param context without what is open
  */
 export function certaintyOf(rule: CompiledRule, context: RuleContext, open: Openness): Certainty {
-  if (!isOpen(readingOf(rule), open)) return rule.evaluate(context) === true ? "yes" : "no";
+  if (!isOpen(inputsOf(rule), open)) return rule.evaluate(context) === true ? "yes" : "no";
   const may = treeOf(rule, open)(context);
   if ((may & MET) === 0) return "no";
   return may === MET ? "yes" : "perhaps";
@@ -86,7 +86,7 @@ export function canBeMet(rule: CompiledRule, now: number): boolean {
   if (type !== "CUSTOM") return type === "ALLOW";
   const context = { source: {}, now: new Date(now) };
   if (certaintyOf(rule, context, everythingOpen) === "no") return false;
-  const { sourceIp, country, user, device, resource } = readingOf(rule);
+  const { sourceIp, country, user, device, resource } = inputsOf(rule);
   if (sourceIp || country || user || device || resource) return true;
   // It reads the clock alone: what was met before may be over for good.
   return rule.evaluate(context) === true || rule.horizon(context) !== Number.POSITIVE_INFINITY;
@@ -118,7 +118,7 @@ function treeOf(rule: CompiledRule, open: Openness): Possible {
 }
 
 function possible(node: ASTNode, open: Openness): Possible {
-  if (!isOpen(readingOfNode(node), open)) return closed(preparePart(node));
+  if (!isOpen(inputsOfNode(node), open)) return closed(preparePart(node));
   switch (node.op) {
     case "&&":
       return both(possible(node.args[0], open), possible(node.args[1], open), UNMET, MET);
@@ -174,9 +174,9 @@ function both(left: Possible, right: Possible, deciding: number, neutral: number
   };
 }
 
-function readingOfNode(root: ASTNode): RuleReading {
+function inputsOfNode(root: ASTNode): RuleInputs {
   const reading = { ...nothing };
-  const paths = new Map<string, ReadPath>();
+  const paths = new Map<string, InputPath>();
   let isWhole = false;
   walkRule(root, (node, bound) => {
     const variable = asFreeVariable(node, bound);

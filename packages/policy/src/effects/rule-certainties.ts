@@ -4,7 +4,7 @@ import type { DeviceFacts, UserFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
 import { contextOf } from "./access-level.ts";
 import type { KnownCircumstances } from "./open-circumstances.ts";
-import { type Certainty, certaintyOf, type ReadPath, readingOf } from "./open-rule.ts";
+import { type Certainty, certaintyOf, type InputPath, inputsOf } from "./open-rule.ts";
 
 /** Who is asked about, in one model; both are absent for a site. */
 export interface RuleSubject {
@@ -13,7 +13,7 @@ export interface RuleSubject {
 }
 
 /** Beyond so many different answers of one rule, they are not kept. */
-const mostKept = 20_000;
+const maxKept = 20_000;
 
 /**
  * What rules give, remembered by the values that they read: thousands of users have a few departments. Of one comparison, in
@@ -30,7 +30,7 @@ export class RuleCertainties {
   of(rule: CompiledRule, model: Model, subject: RuleSubject, resource: CompiledResource | undefined): Certainty {
     const { type } = rule.facts;
     if (type !== "CUSTOM") return type === "ALLOW" ? "yes" : "no";
-    const { paths } = readingOf(rule);
+    const { paths } = inputsOf(rule);
     if (paths === undefined) return this.#asked(rule, model, subject, resource);
     let kept = this.#kept.get(rule);
     if (kept === undefined) {
@@ -41,7 +41,7 @@ export class RuleCertainties {
     let certainty = kept.get(key);
     if (certainty === undefined) {
       certainty = this.#asked(rule, model, subject, resource);
-      if (kept.size < mostKept) kept.set(key, certainty);
+      if (kept.size < maxKept) kept.set(key, certainty);
     }
     return certainty;
   }
@@ -59,7 +59,7 @@ export class RuleCertainties {
 
 /** The values of all paths as one text, from which each could be read again. */
 function keyOf(
-  paths: readonly ReadPath[],
+  paths: readonly InputPath[],
   model: Model,
   { user, device }: RuleSubject,
   resource: CompiledResource | undefined,
@@ -82,7 +82,7 @@ function keyOf(
 }
 
 function valueAt(
-  { variable, name }: ReadPath,
+  { variable, name }: InputPath,
   model: Model,
   user: UserFacts | undefined,
   device: DeviceFacts | undefined,

@@ -1,20 +1,20 @@
-import { everyDevice, type Membership } from "@gatehouse/contract/gateway-link/configuration";
-import { formatIpAddress } from "../addresses/ip-address.ts";
-import { peerAddress } from "../addresses/source-ips.ts";
+import { formatIpAddress } from "@gatehouse/addresses/ip-address";
+import { peerAddress } from "@gatehouse/addresses/source-ips";
+import { everyDevice, type Membership } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
 import { ruleContext } from "../decisions/decide.ts";
-import type { Asker } from "../model/asker.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
 import type { Model } from "../model/model.ts";
+import type { Principal } from "../model/principal.ts";
 import type { PlanStep } from "./access-plan.ts";
 import type { DeviceLink } from "./links.ts";
-import { type Life, patienceForEach, readsOf, windowsOf } from "./rule-windows.ts";
+import { dependenciesOf, deviceRuleBudget, type ValidityPeriod, windowsOf } from "./rule-windows.ts";
 
 /** A device that may reach something: it is active, so is its user, and gateways can know it. */
 export interface EligibleDevice {
-  readonly asker: Asker;
+  readonly principal: Principal;
   readonly link: DeviceLink;
 }
 
@@ -28,7 +28,7 @@ export interface ClassDefinition {
   readonly rule: CompiledRule | undefined;
   readonly resource: CompiledResource | undefined;
   /** Whether it is asked where the device is, and its rule. */
-  readonly isConditioned: boolean;
+  readonly isConditional: boolean;
   /** Whether it is for denying: who cannot be told in advance to be a member is one. */
   readonly isDenying: boolean;
 }
@@ -38,24 +38,24 @@ export function isSameDefinition(one: ClassDefinition, other: ClassDefinition): 
     one.policy?.facts === other.policy?.facts &&
     one.rule === other.rule &&
     one.resource === other.resource &&
-    one.isConditioned === other.isConditioned
+    one.isConditional === other.isConditional
   );
 }
 
 /** The classes of a step; none for every device. Groups have classes that policies share, so that a policy's change moves no members. */
 export function classesOf(
-  { policy, audience, askedOfEach }: PlanStep,
+  { policy, audience, deviceRule }: PlanStep,
   action: "allow" | "deny",
 ): readonly ClassDefinition[] {
-  const plain = { policy: undefined, rule: undefined, resource: undefined, isConditioned: false, isDenying: false };
+  const plain = { policy: undefined, rule: undefined, resource: undefined, isConditional: false, isDenying: false };
   const { facts } = policy;
   if (audience.kind === "everyone") return [];
-  if (audience.kind === "conditioned") {
+  if (audience.kind === "conditional") {
     const { resource } = audience;
-    const isDenying = action === "deny" && askedOfEach !== undefined && readsOf(askedOfEach).time;
+    const isDenying = action === "deny" && deviceRule !== undefined && dependenciesOf(deviceRule).time;
     const about = resource === undefined ? facts.id : `${facts.id}/${resource.facts.id}`;
     const key = `${isDenying ? "denied" : "policy"}/${about}`;
-    return [{ key, policy, group: undefined, rule: askedOfEach, resource, isConditioned: true, isDenying }];
+    return [{ key, policy, group: undefined, rule: deviceRule, resource, isConditional: true, isDenying }];
   }
   const classes: ClassDefinition[] = facts.allGroups
     ? [{ ...plain, key: "grouped", group: "" }]
@@ -76,37 +76,39 @@ export function membershipIn(
   definition: ClassDefinition,
   model: Model,
   device: EligibleDevice,
-  life: Life,
-): { readonly membership: Membership | undefined; readonly settledUntil: number } {
-  const { policy, group, rule, resource, isConditioned, isDenying } = definition;
-  const { asker } = device;
-  const settled = (isMember: boolean) => ({ membership: isMember || undefined, settledUntil: life.until });
-  if (group !== undefined) return settled(group === "" ? asker.groupIds.length > 0 : asker.groupIds.includes(group));
+  validity: ValidityPeriod,
+): { readonly membership: Membership | undefined; readonly exactUntil: number } {
+  const { policy, group, rule, resource, isConditional, isDenying } = definition;
+  const { principal } = device;
+  const settled = (isMember: boolean) => ({ membership: isMember || undefined, exactUntil: validity.until });
+  if (group !== undefined)
+    return settled(group === "" ? principal.groupIds.length > 0 : principal.groupIds.includes(group));
   if (policy === undefined) return settled(false);
-  if (!isConditioned) {
+  if (!isConditional) {
     return settled(
-      policy.users.has(asker.userId) || (asker.deviceId !== undefined && policy.devices.has(asker.deviceId)),
+      policy.users.has(principal.userId) ||
+        (principal.deviceId !== undefined && policy.devices.has(principal.deviceId)),
     );
   }
   const sourceIp = device.link.sourceIp === null ? undefined : peerAddress(device.link.sourceIp);
-  if (!policy.appliesTo(asker) || !policy.appliesFrom(sourceIp)) return settled(false);
+  if (!policy.appliesTo(principal) || !policy.appliesToSourceIp(sourceIp)) return settled(false);
   if (rule === undefined) return settled(true);
   const contextAt = contextsOf(model, device, resource);
-  const { when, settledUntil } = windowsOf(rule, contextAt, life, patienceForEach, isDenying);
-  return { membership: when === true || when.length > 0 ? when : undefined, settledUntil };
+  const { when, exactUntil } = windowsOf(rule, contextAt, validity, deviceRuleBudget, isDenying);
+  return { membership: when === true || when.length > 0 ? when : undefined, exactUntil };
 }
 
 /** The same context as a decision would have, at any moment. */
 function contextsOf(
   model: Model,
-  { asker, link }: EligibleDevice,
+  { principal, link }: EligibleDevice,
   resource: CompiledResource | undefined,
 ): (now: number) => RuleContext {
   const sourceIp = link.sourceIp === null ? undefined : peerAddress(link.sourceIp);
   const context = ruleContext(
     {
       model,
-      asker,
+      principal,
       resource,
       request: {
         subject: { kind: "device", deviceId: link.deviceId },

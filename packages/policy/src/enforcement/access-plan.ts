@@ -3,7 +3,7 @@ import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
 import type { Model } from "../model/model.ts";
 import type { PolicyList } from "../model/policy-list.ts";
-import { readsOf } from "./rule-windows.ts";
+import { dependenciesOf } from "./rule-windows.ts";
 
 /** Whom a step is about: every device, or those of some classes. */
 export type Audience =
@@ -11,18 +11,18 @@ export type Audience =
   /** Whoever a policy applies to, with nothing asked of them but to be named. */
   | { readonly kind: "named" }
   /** The same, each on conditions of their own. */
-  | { readonly kind: "conditioned"; readonly resource: CompiledResource | undefined };
+  | { readonly kind: "conditional"; readonly resource: CompiledResource | undefined };
 
 /** A policy that may decide about a destination, in its turn. */
 export interface PlanStep {
   readonly policy: CompiledPolicy;
   readonly audience: Audience;
   /** The rule whose windows the step has: one that is asked once for everybody. */
-  readonly timedBy: CompiledRule | undefined;
+  readonly sharedRule: CompiledRule | undefined;
   /** The rule that each device is asked. */
-  readonly askedOfEach: CompiledRule | undefined;
+  readonly deviceRule: CompiledRule | undefined;
   /** Whether it cannot be told in advance when the policy decides: then it only ever denies. */
-  readonly isUnforeseeable: boolean;
+  readonly isUnpredictable: boolean;
   /** Gateways that may carry what the policy allows, whatever their status; empty: it denies, or leaves the traffic elsewhere. */
   readonly gateways: readonly string[];
 }
@@ -36,14 +36,14 @@ export function devicePlan(model: Model, resource: CompiledResource | undefined)
     if (step === undefined) continue;
     steps.push(step);
     // Nothing after it is ever asked.
-    if (step.audience.kind === "everyone" && step.timedBy === undefined) return steps;
+    if (step.audience.kind === "everyone" && step.sharedRule === undefined) return steps;
   }
   if (list.fallback === undefined) return steps;
   const gateways = gatewaysOf(list.fallback, resource);
   const audience: Audience = { kind: "everyone" };
   return [
     ...steps,
-    { policy: list.fallback, audience, timedBy: undefined, askedOfEach: undefined, isUnforeseeable: false, gateways },
+    { policy: list.fallback, audience, sharedRule: undefined, deviceRule: undefined, isUnpredictable: false, gateways },
   ];
 }
 
@@ -54,11 +54,11 @@ export function sitePlan(model: Model, resource: CompiledResource): readonly Pla
     const rule = policy.facts.action ? policy.ruleIn(model.rules) : undefined;
     if (policy.facts.action && !canBeMet(rule)) continue;
     // A gateway does not ask rules for each packet.
-    const isUnforeseeable = rule !== undefined && readsOf(rule).source;
+    const isUnpredictable = rule !== undefined && dependenciesOf(rule).source;
     const gateways = gatewaysOf(policy, resource);
-    const timedBy = rule?.facts.type === "CUSTOM" && !isUnforeseeable ? rule : undefined;
+    const sharedRule = rule?.facts.type === "CUSTOM" && !isUnpredictable ? rule : undefined;
     const audience: Audience = { kind: "everyone" };
-    steps.push({ policy, audience, timedBy, askedOfEach: undefined, isUnforeseeable, gateways });
+    steps.push({ policy, audience, sharedRule, deviceRule: undefined, isUnpredictable, gateways });
   }
   return steps;
 }
@@ -86,18 +86,18 @@ function deviceStep(
   const rule = policy.facts.action ? policy.ruleIn(model.rules) : undefined;
   if (policy.facts.action && !canBeMet(rule)) return undefined;
   const custom = rule?.facts.type === "CUSTOM" ? rule : undefined;
-  const reads = custom === undefined ? undefined : readsOf(custom);
+  const reads = custom === undefined ? undefined : dependenciesOf(custom);
   const isAskedOfEach = reads?.subject === true;
   const gateways = gatewaysOf(policy, resource);
-  if (isAskedOfEach || policy.asksSource) {
+  if (isAskedOfEach || policy.hasSourceIps) {
     // Two resources share a class unless the rule tells them apart.
     const about = reads?.resource === true ? resource : undefined;
-    const audience: Audience = { kind: "conditioned", resource: about };
-    return { policy, audience, timedBy: undefined, askedOfEach: custom, isUnforeseeable: false, gateways };
+    const audience: Audience = { kind: "conditional", resource: about };
+    return { policy, audience, sharedRule: undefined, deviceRule: custom, isUnpredictable: false, gateways };
   }
   const isForAll = policy.forAnyone || policy.facts.allDevices;
   const audience: Audience = { kind: isForAll ? "everyone" : "named" };
-  return { policy, audience, timedBy: custom, askedOfEach: undefined, isUnforeseeable: false, gateways };
+  return { policy, audience, sharedRule: custom, deviceRule: undefined, isUnpredictable: false, gateways };
 }
 
 /** A rule that there is not, or of type DENY, never is. */

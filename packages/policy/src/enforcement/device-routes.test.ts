@@ -1,4 +1,4 @@
-import type { DeviceConfiguration } from "@gatehouse/contract/device-link/device-configuration";
+import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decide } from "../decisions/decide.ts";
@@ -7,11 +7,11 @@ import { compile, type Model } from "../model/model.ts";
 import { randomLinks } from "../testing/random-links.ts";
 import { moment } from "../testing/random-request.ts";
 import { ids, randomTenant } from "../testing/random-tenant.ts";
-import { deviceConfiguration, servingGateways, type Ways } from "./device-routes.ts";
+import { addressesOf } from "./destinations.ts";
+import { deviceConfiguration, type RouteInputs, servingGateways } from "./device-routes.ts";
 import type { GatewayLink, LinkFacts } from "./links.ts";
-import { addressesOf } from "./places.ts";
 
-function waysOf(links: LinkFacts): Ways {
+function waysOf(links: LinkFacts): RouteInputs {
   return {
     devices: new Map(links.devices.map((link) => [link.deviceId, { ...link, isPeer: true }])),
     gateways: new Map(links.gateways.map((link) => [link.gatewayId, link])),
@@ -26,7 +26,7 @@ function withSortedRelays(configuration: DeviceConfiguration | undefined) {
 }
 
 /** The way to each address on its own, by the decision about the resource that was created first of those that lead anywhere. */
-function waysByDecisions(model: Model, ways: Ways, deviceId: string, now: number) {
+function waysByDecisions(model: Model, ways: RouteInputs, deviceId: string, now: number) {
   const { sourceIp = null, country = null } = ways.devices.get(deviceId) ?? {};
   const about = {
     subject: { kind: "device", deviceId } as const,
@@ -222,7 +222,7 @@ describe("a tenant of one device and three gateways", () => {
     readonly addresses?: readonly string[];
   }
 
-  const links = (isPeer = true): Ways => ({
+  const links = (isPeer = true): RouteInputs => ({
     devices: new Map([[device, { ipv4: "100.64.0.1", ipv6: "fd00::1", isPeer, sourceIp: null, country: null }]]),
     gateways: new Map(
       [one, two, three].map((gatewayId, index): [string, GatewayLink] => [

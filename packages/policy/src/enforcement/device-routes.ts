@@ -1,27 +1,27 @@
-import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/device-link/device-configuration";
-import { decideAbout } from "../decisions/decide.ts";
+import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/records/device-configuration";
+import { decideForResource } from "../decisions/decide.ts";
 import type { AccessRequest } from "../decisions/request.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
+import { addressesOf } from "./destinations.ts";
 import { relaysFor } from "./gateway-rules.ts";
 import type { DeviceLink, GatewayLink } from "./links.ts";
-import { addressesOf } from "./places.ts";
 
 /** A device as its ways are worked out. */
-export interface DeviceWay extends Pick<DeviceLink, "ipv4" | "ipv6" | "sourceIp" | "country"> {
+export interface RoutedDevice extends Pick<DeviceLink, "ipv4" | "ipv6" | "sourceIp" | "country"> {
   /** False where no gateway can take it for a peer, as its key is none of WireGuard's. */
   readonly isPeer: boolean;
 }
 
 /** What ways are worked out from beside the facts that decisions are made from. */
-export interface Ways {
-  readonly devices: ReadonlyMap<string, DeviceWay>;
+export interface RouteInputs {
+  readonly devices: ReadonlyMap<string, RoutedDevice>;
   readonly gateways: ReadonlyMap<string, GatewayLink>;
 }
 
 /** What a device was told before, and which gateways carried anything then. */
-export interface EarlierRoutes {
+export interface PreviousRoutes {
   readonly configuration: DeviceConfiguration;
   readonly serving: ReadonlySet<string>;
   /** Whether a resource was changed since, by its id: perhaps its gateways were. */
@@ -29,7 +29,7 @@ export interface EarlierRoutes {
 }
 
 /** The gateways that devices can find and that are in service. */
-export function servingGateways(model: Model, { gateways }: Pick<Ways, "gateways">): ReadonlySet<string> {
+export function servingGateways(model: Model, { gateways }: Pick<RouteInputs, "gateways">): ReadonlySet<string> {
   const serving = [...gateways.keys()].filter(
     (id) => model.gateways.get(id)?.status === "ONLINE" && canBeFound(gateways, id),
   );
@@ -46,16 +46,16 @@ export function servingGateways(model: Model, { gateways }: Pick<Ways, "gateways
  */
 export function deviceConfiguration(
   model: Model,
-  ways: Ways,
+  ways: RouteInputs,
   deviceId: string,
   now: number,
-  earlier?: EarlierRoutes,
+  earlier?: PreviousRoutes,
 ): DeviceConfiguration | undefined {
   const way = ways.devices.get(deviceId);
   if (way === undefined) return undefined;
   const { ipv4, ipv6, sourceIp, country } = way;
-  const asker = model.devices.get(deviceId)?.askerIn(model.users, model.groups);
-  if (asker?.isActive !== true || !way.isPeer) return { device: deviceId, ipv4, ipv6, gateways: [] };
+  const principal = model.devices.get(deviceId)?.principalIn(model.users, model.groups);
+  if (principal?.isActive !== true || !way.isPeer) return { device: deviceId, ipv4, ipv6, gateways: [] };
   const routes = new Routes(model, ways.gateways);
   const standing = earlier === undefined ? undefined : new Standing(earlier);
   let validUntil = Number.POSITIVE_INFINITY;
@@ -67,7 +67,7 @@ export function deviceConfiguration(
       ...(sourceIp === null ? {} : { sourceIp }),
       ...(country === null ? {} : { country }),
     };
-    const decision = decideAbout(model, request, asker, resource);
+    const decision = decideForResource(model, request, principal, resource);
     validUntil = Math.min(validUntil, decision.validUntil ?? validUntil);
     const found = decision.gateways.filter((id) => canBeFound(ways.gateways, id));
     const stays = resource === undefined ? undefined : standing?.choice(resource, routes.firstFree(resource), found);
@@ -128,10 +128,10 @@ function relaysOf(links: Iterable<GatewayLink>, target: GatewayLink): string[] {
 /** Holds a device to the gateways that it is on, so that load and distance alone move nobody (SPEC.md of the device link). */
 class Standing {
   readonly #serving: ReadonlySet<string>;
-  readonly #isChanged: EarlierRoutes["isChanged"];
+  readonly #isChanged: PreviousRoutes["isChanged"];
   readonly #gatewayOf = new Map<string, string>();
 
-  constructor({ configuration, serving, isChanged }: EarlierRoutes) {
+  constructor({ configuration, serving, isChanged }: PreviousRoutes) {
     this.#serving = serving;
     this.#isChanged = isChanged;
     for (const { gateway, allowedIps, names } of configuration.gateways) {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { contentOf, contentRoot } from "@gatehouse/contract/gateway-link/content-tree";
+import { parseAddressText } from "@gatehouse/addresses/address-text";
+import { contentOf, contentRoot } from "@gatehouse/agent-protocol/gateway/content-tree";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseAddressText } from "../addresses/address-text.ts";
 import { decide } from "../decisions/decide.ts";
 import type { AccessRequest, Destination } from "../decisions/request.ts";
 import type { TenantFacts } from "../model/facts.ts";
@@ -62,7 +62,7 @@ function requestsOf(facts: TenantFacts, links: LinkFacts, destination: Destinati
 }
 
 test(
-  "a gateway carries exactly what decisions allow through it, at every moment of a configuration's life",
+  "a gateway carries exactly what decisions allow through it, at every moment of a configuration's validity",
   () => {
     fc.assert(
       fc.property(
@@ -74,7 +74,7 @@ test(
         (facts, links, from, requests, offsets) => {
           const model = compile(facts);
           const enforcement = new TenantEnforcement(model, links, { from, until: from + 6 * hourMs });
-          const settled = enforcement.settledUntil;
+          const settled = enforcement.exactUntil;
           for (const { gatewayId } of links.gateways) {
             const tree = enforcement.contentOf(gatewayId);
             expect(tree === undefined).toBe(model.gateways.get(gatewayId) === undefined);
@@ -140,11 +140,11 @@ test(
         randomHappenings,
         fc.array(randomLinks),
         (start, links, from, batches, relinked) => {
-          const life = { from, until: from + 2 * hourMs };
+          const validity = { from, until: from + 2 * hourMs };
           let facts = start;
           let current = links;
           let model = compile(facts);
-          const enforcement = new TenantEnforcement(model, current, life);
+          const enforcement = new TenantEnforcement(model, current, validity);
           for (const [index, batch] of batches.entries()) {
             const before = new Map(enforcement.contents());
             const changes = changesIn(facts, batch);
@@ -153,7 +153,7 @@ test(
             facts = changedFacts(facts, changes);
             model = update(model, changes);
             const told = enforcement.update(model, [...changes, ...linkChanges], from);
-            const anew = new TenantEnforcement(compile(facts), current, life);
+            const anew = new TenantEnforcement(compile(facts), current, validity);
             expect(new Set(Array.from(enforcement.contents(), ([id]) => id))).toEqual(
               new Set(Array.from(anew.contents(), ([id]) => id)),
             );

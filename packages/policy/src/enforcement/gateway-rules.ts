@@ -1,9 +1,9 @@
-import type { DeviceRule, Settings, SiteRule, TimeWindows } from "@gatehouse/contract/gateway-link/configuration";
+import type { DeviceRule, Settings, SiteRule, TimeWindows } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { PlanStep } from "./access-plan.ts";
 import type { GatewayLink } from "./links.ts";
 
 /** When a step is there, and for which classes. */
-export interface Stance {
+export interface ActionScope {
   readonly keys: readonly string[];
   readonly when: true | TimeWindows;
 }
@@ -11,8 +11,8 @@ export interface Stance {
 /** A step of a plan as a rule: of gateways that may carry what it is about, and of the others. */
 export interface TimedStep {
   readonly step: PlanStep;
-  readonly allow: Stance;
-  readonly deny: Stance;
+  readonly allow: ActionScope;
+  readonly deny: ActionScope;
 }
 
 /** The steps as one gateway has to know them. */

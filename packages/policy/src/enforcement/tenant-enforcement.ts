@@ -5,9 +5,9 @@ import type {
   ResourceRules,
   Settings,
   SiteRule,
-} from "@gatehouse/contract/gateway-link/configuration";
-import type { ContentTree } from "@gatehouse/contract/gateway-link/content-tree";
-import { HashTree } from "@gatehouse/contract/gateway-link/hash-tree";
+} from "@gatehouse/agent-protocol/gateway/configuration";
+import type { ContentTree } from "@gatehouse/agent-protocol/gateway/content-tree";
+import { HashTree } from "@gatehouse/agent-protocol/link/hash-tree";
 import type { CompiledDevice } from "../model/compiled-device.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { FactChange } from "../model/facts.ts";
@@ -21,24 +21,24 @@ import {
   membershipIn,
 } from "./access-classes.ts";
 import { devicePlan, type PlanStep, sitePlan } from "./access-plan.ts";
-import { type Stance, settingsOf, siteRules, type TimedStep } from "./gateway-rules.ts";
-import { type ClassKeys, classKeysAt, type KeptPlan, rulesOf } from "./kept-plans.ts";
-import { sameContent, treeLike } from "./kept-trees.ts";
+import { type CachedPlan, type ClassKeys, classKeysAt, rulesOf } from "./cached-plans.ts";
+import { destinationsOf } from "./destinations.ts";
+import { type ActionScope, settingsOf, siteRules, type TimedStep } from "./gateway-rules.ts";
 import type { GatewayLink, LinkChange, LinkFacts } from "./links.ts";
-import { destinationsOf } from "./places.ts";
-import { type Life, patienceForAll, windowsOf } from "./rule-windows.ts";
-import { sitePeersOf } from "./sites.ts";
+import { reuseContent, reuseTree } from "./reuse-trees.ts";
+import { sharedRuleBudget, type ValidityPeriod, windowsOf } from "./rule-windows.ts";
+import { sitePeersOf } from "./site-peers.ts";
 
 /** The internet where it is no resource. */
 const internetKey = "";
 
-interface KeptClass {
+interface CachedClass {
   readonly definition: ClassDefinition;
   readonly members: HashTree<Membership>;
-  readonly settledUntil: number;
+  readonly exactUntil: number;
 }
 
-interface KeptGateway {
+interface CachedGateway {
   readonly content: ContentTree;
   readonly madeFrom: readonly unknown[];
   readonly destinationsMadeFrom: string;
@@ -48,12 +48,12 @@ interface KeptGateway {
 export type EnforcementChange = FactChange | LinkChange;
 
 /**
- * What every gateway of a tenant has to enforce. The contents are a function of the model, the links, and the life that they are for; this
+ * What every gateway of a tenant has to enforce. The contents are a function of the model, the links, and the validity that they are for; this
  * keeps what they were made from, so that a change costs what it touches.
  */
 export class TenantEnforcement {
   /** Configurations hold in it, and end with it. */
-  readonly life: Life;
+  readonly validity: ValidityPeriod;
   #model: Model;
   readonly #pools: readonly string[];
   readonly #deviceLinks = new Map<string, LinkFacts["devices"][number]>();
@@ -62,18 +62,18 @@ export class TenantEnforcement {
   readonly #ownerOf = new Map<string, string>();
   readonly #eligible = new Map<string, EligibleDevice>();
   #everyPeer: HashTree<Peer> = HashTree.empty;
-  #plans = new Map<string, KeptPlan>();
-  #classes = new Map<string, KeptClass>();
-  #gateways = new Map<string, KeptGateway>();
+  #plans = new Map<string, CachedPlan>();
+  #classes = new Map<string, CachedClass>();
+  #gateways = new Map<string, CachedGateway>();
 
-  constructor(model: Model, links: LinkFacts, life: Life) {
-    this.life = life;
+  constructor(model: Model, links: LinkFacts, validity: ValidityPeriod) {
+    this.validity = validity;
     this.#model = model;
     this.#pools = links.pools;
     for (const link of links.devices) this.#deviceLinks.set(link.deviceId, link);
     for (const link of links.gateways) this.#gatewayLinks.set(link.gatewayId, link);
     for (const device of model.devices.values()) this.#own(device.facts.id, device);
-    this.#refresh(this.#deviceLinks.keys(), life);
+    this.#refresh(this.#deviceLinks.keys(), validity);
   }
 
   /**
@@ -86,7 +86,7 @@ export class TenantEnforcement {
   update(model: Model, changes: readonly EnforcementChange[], now: number): readonly string[] {
     const before = new Map(this.contents());
     this.#model = model;
-    this.#refresh(this.#touchedBy(changes), { from: Math.max(now, this.life.from), until: this.life.until });
+    this.#refresh(this.#touchedBy(changes), { from: Math.max(now, this.validity.from), until: this.validity.until });
     return [...this.#gateways].flatMap(([id, { content }]) => (before.get(id) === content ? [] : [id]));
   }
 
@@ -98,11 +98,11 @@ export class TenantEnforcement {
     for (const [id, { content }] of this.#gateways) yield [id, content];
   }
 
-  /** Up to this moment contents say all that rules do; some rules change too often for the whole life. */
-  get settledUntil(): number {
-    let until = this.life.until;
-    for (const { settledUntil } of this.#plans.values()) until = Math.min(until, settledUntil);
-    for (const { settledUntil } of this.#classes.values()) until = Math.min(until, settledUntil);
+  /** Up to this moment contents say all that rules do; some rules change too often for the whole validity. */
+  get exactUntil(): number {
+    let until = this.validity.until;
+    for (const { exactUntil } of this.#plans.values()) until = Math.min(until, exactUntil);
+    for (const { exactUntil } of this.#classes.values()) until = Math.min(until, exactUntil);
     return until;
   }
 
@@ -167,10 +167,10 @@ export class TenantEnforcement {
     else devices.add(deviceId);
   }
 
-  #refresh(devices: Iterable<string>, life: Life): void {
+  #refresh(devices: Iterable<string>, validity: ValidityPeriod): void {
     const touched = this.#refreshDevices(devices);
-    this.#refreshPlans(life);
-    this.#refreshClasses(touched, life);
+    this.#refreshPlans(validity);
+    this.#refreshClasses(touched, validity);
     this.#refreshGateways(touched);
   }
 
@@ -189,7 +189,7 @@ export class TenantEnforcement {
     this.#everyPeer = this.#everyPeer.with(
       Array.from(touched, ([key, device]): [string, Peer | undefined] => {
         const peer = device === undefined ? undefined : devicePeer(device);
-        return [key, samePeer(this.#everyPeer.get(key), peer)];
+        return [key, reusePeer(this.#everyPeer.get(key), peer)];
       }),
     );
     return touched;
@@ -197,20 +197,20 @@ export class TenantEnforcement {
 
   #eligibleDevice(id: string): EligibleDevice | undefined {
     const link = this.#deviceLinks.get(id);
-    const asker = this.#model.devices.get(id)?.askerIn(this.#model.users, this.#model.groups);
-    return link === undefined || asker === undefined || !asker.isActive ? undefined : { asker, link };
+    const principal = this.#model.devices.get(id)?.principalIn(this.#model.users, this.#model.groups);
+    return link === undefined || principal === undefined || !principal.isActive ? undefined : { principal, link };
   }
 
-  #refreshPlans(life: Life): void {
-    const plans = new Map<string, KeptPlan>();
+  #refreshPlans(validity: ValidityPeriod): void {
+    const plans = new Map<string, CachedPlan>();
     for (const resource of this.#model.resources.values()) {
-      plans.set(resource.facts.id, this.#plan(resource, life));
+      plans.set(resource.facts.id, this.#plan(resource, validity));
     }
-    plans.set(internetKey, this.#plan(undefined, life));
+    plans.set(internetKey, this.#plan(undefined, validity));
     this.#plans = plans;
   }
 
-  #plan(resource: CompiledResource | undefined, life: Life): KeptPlan {
+  #plan(resource: CompiledResource | undefined, validity: ValidityPeriod): CachedPlan {
     const { policies, rules } = this.#model;
     const lists = resource === undefined ? [policies.INTERNET] : [policies[resource.type], policies.SITETOSITE];
     const madeFrom = [
@@ -224,54 +224,58 @@ export class TenantEnforcement {
     ];
     const kept = this.#plans.get(resource?.facts.id ?? internetKey);
     if (kept !== undefined && isSameList(kept.madeFrom, madeFrom)) return kept;
-    let settledUntil = life.until;
-    const whenOf = ({ timedBy, isUnforeseeable }: PlanStep, action: "allow" | "deny") => {
-      if (isUnforeseeable) return action === "deny" || [];
-      if (timedBy === undefined) return true;
+    let exactUntil = validity.until;
+    const whenOf = ({ sharedRule, isUnpredictable }: PlanStep, action: "allow" | "deny") => {
+      if (isUnpredictable) return action === "deny" || [];
+      if (sharedRule === undefined) return true;
       const contextAt = (now: number) => ({ source: {}, resource: resource?.forRules, now: new Date(now) });
-      const holding = windowsOf(timedBy, contextAt, life, patienceForAll, action === "deny");
-      settledUntil = Math.min(settledUntil, holding.settledUntil);
+      const holding = windowsOf(sharedRule, contextAt, validity, sharedRuleBudget, action === "deny");
+      exactUntil = Math.min(exactUntil, holding.exactUntil);
       return holding.when;
     };
-    const stance = (step: PlanStep, action: "allow" | "deny"): Stance => ({
+    const scopeOf = (step: PlanStep, action: "allow" | "deny"): ActionScope => ({
       keys: classKeysOf(step, action),
       when: whenOf(step, action),
     });
-    const timed = (step: PlanStep): TimedStep => ({ step, allow: stance(step, "allow"), deny: stance(step, "deny") });
+    const timed = (step: PlanStep): TimedStep => ({ step, allow: scopeOf(step, "allow"), deny: scopeOf(step, "deny") });
     const deviceSteps = devicePlan(this.#model, resource).map(timed);
     const siteSteps = resource === undefined ? [] : sitePlan(this.#model, resource).map(timed);
     const gateways = new Set([...deviceSteps, ...siteSteps].flatMap(({ step }) => step.gateways));
     // What no gateway carries needs no classes.
     const steps = gateways.size === 0 ? [] : deviceSteps.map(({ step }) => step);
     const definitions = steps.flatMap((step) => [...classesOf(step, "allow"), ...classesOf(step, "deny")]);
-    return { madeFrom, resource, deviceSteps, siteSteps, gateways, definitions, rulesAt: new Map(), settledUntil };
+    return { madeFrom, resource, deviceSteps, siteSteps, gateways, definitions, rulesAt: new Map(), exactUntil };
   }
 
-  #refreshClasses(touched: ReadonlyMap<string, EligibleDevice | undefined>, life: Life): void {
-    const classes = new Map<string, KeptClass>();
+  #refreshClasses(touched: ReadonlyMap<string, EligibleDevice | undefined>, validity: ValidityPeriod): void {
+    const classes = new Map<string, CachedClass>();
     for (const { definitions } of this.#plans.values()) {
       for (const definition of definitions) {
-        if (!classes.has(definition.key)) classes.set(definition.key, this.#class(definition, touched, life));
+        if (!classes.has(definition.key)) classes.set(definition.key, this.#class(definition, touched, validity));
       }
     }
     this.#classes = classes;
   }
 
-  #class(definition: ClassDefinition, touched: ReadonlyMap<string, EligibleDevice | undefined>, life: Life): KeptClass {
+  #class(
+    definition: ClassDefinition,
+    touched: ReadonlyMap<string, EligibleDevice | undefined>,
+    validity: ValidityPeriod,
+  ): CachedClass {
     const kept = this.#classes.get(definition.key);
     const isKnown = kept !== undefined && isSameDefinition(kept.definition, definition);
     const members = kept?.members ?? HashTree.empty;
     if (isKnown && touched.size === 0) return { ...kept, definition };
     const devices = isKnown ? touched : this.#candidates(definition, members);
-    let settledUntil = isKnown ? kept.settledUntil : life.until;
+    let exactUntil = isKnown ? kept.exactUntil : validity.until;
     const changes: [string, Membership | undefined][] = [];
     for (const [key, device] of devices) {
       const before = members.get(key);
-      const found = device === undefined ? undefined : membershipIn(definition, this.#model, device, life);
-      if (found !== undefined) settledUntil = Math.min(settledUntil, found.settledUntil);
+      const found = device === undefined ? undefined : membershipIn(definition, this.#model, device, validity);
+      if (found !== undefined) exactUntil = Math.min(exactUntil, found.exactUntil);
       if (!isSameMembership(before, found?.membership)) changes.push([key, found?.membership]);
     }
-    return { definition, members: members.with(changes), settledUntil };
+    return { definition, members: members.with(changes), exactUntil };
   }
 
   /** Whoever may be a member of a class, by key, and whoever was. */
@@ -306,7 +310,7 @@ export class TenantEnforcement {
     if (this.#byGroup === undefined) {
       this.#byGroup = new Map();
       for (const device of this.#eligible.values()) {
-        for (const group of device.asker.groupIds) {
+        for (const group of device.principal.groupIds) {
           const devices = this.#byGroup.get(group);
           if (devices === undefined) this.#byGroup.set(group, [device]);
           else devices.push(device);
@@ -319,7 +323,7 @@ export class TenantEnforcement {
   // Gateways ----------------------------------------------------------------------------------------------------------
 
   #refreshGateways(touched: ReadonlyMap<string, EligibleDevice | undefined>): void {
-    const carried = new Map<string, KeptPlan[]>();
+    const carried = new Map<string, CachedPlan[]>();
     for (const plan of this.#plans.values()) {
       for (const id of plan.gateways) {
         const plans = carried.get(id);
@@ -333,7 +337,7 @@ export class TenantEnforcement {
     const sites = policies.SITETOSITE.policies.length === 0 ? [] : [policies.SITETOSITE.generation, rules.generation];
     const everywhere = [resources.generation, this.#linksGeneration, ...sites];
     this.#siteRules.clear();
-    const gateways = new Map<string, KeptGateway>();
+    const gateways = new Map<string, CachedGateway>();
     const unions = new Map<string, HashTree<Peer>>();
     for (const [id, link] of this.#knownLinks) {
       const plans = carried.get(id) ?? [];
@@ -368,9 +372,9 @@ export class TenantEnforcement {
 
   #content(
     { id, link, plans, keys }: GatewayParts,
-    kept: KeptGateway | undefined,
+    kept: CachedGateway | undefined,
     unions: Map<string, HashTree<Peer>>,
-  ): Pick<KeptGateway, "content" | "destinationsMadeFrom"> {
+  ): Pick<CachedGateway, "content" | "destinationsMadeFrom"> {
     const before = kept?.content;
     const resources = new Map<string, ResourceRules>();
     let internet: Settings["internet"];
@@ -389,7 +393,7 @@ export class TenantEnforcement {
     const destinations =
       before !== undefined && kept?.destinationsMadeFrom === destinationsMadeFrom
         ? before.destinations
-        : treeLike(before?.destinations, destinationsOf(this.#model, isCarried, internet !== undefined));
+        : reuseTree(before?.destinations, destinationsOf(this.#model, isCarried, internet !== undefined));
     const sites = sitePeersOf(this.#model, this.#knownLinks, id, (gatewayId) => this.#siteRulesAt(gatewayId));
     const devicePeers = this.#devicePeers(keys, before?.peers, unions);
     const classes = keys.named.flatMap((key): [string, HashTree<Membership>][] => {
@@ -398,12 +402,12 @@ export class TenantEnforcement {
     });
     const content = {
       settings: settingsOf(link, this.#pools, internet, [...this.#knownLinks.values()]),
-      peers: sites.length === 0 ? devicePeers : treeLike(before?.peers, [...devicePeers.entries(), ...sites]),
-      classes: treeLike(before?.classes, classes),
-      resources: treeLike(before?.resources, resources),
+      peers: sites.length === 0 ? devicePeers : reuseTree(before?.peers, [...devicePeers.entries(), ...sites]),
+      classes: reuseTree(before?.classes, classes),
+      resources: reuseTree(before?.resources, resources),
       destinations,
     };
-    return { content: sameContent(before, content), destinationsMadeFrom };
+    return { content: reuseContent(before, content), destinationsMadeFrom };
   }
 
   readonly #siteRules = new Map<string, readonly SiteRule[]>();
@@ -436,7 +440,7 @@ export class TenantEnforcement {
         if (peer !== undefined) wanted.set(peerKey, peer);
       }
     }
-    const peers = treeLike(before, wanted);
+    const peers = reuseTree(before, wanted);
     unions.set(name, peers);
     return peers;
   }
@@ -450,7 +454,7 @@ interface GatewayParts {
   readonly id: string;
   readonly link: GatewayLink;
   /** Of what it may carry. */
-  readonly plans: readonly KeptPlan[];
+  readonly plans: readonly CachedPlan[];
   readonly keys: ClassKeys;
 }
 
@@ -459,7 +463,7 @@ function devicePeer({ link }: EligibleDevice): DevicePeer {
 }
 
 /** The one before where nothing of it changed, so that whoever compares by identity sees that. */
-function samePeer(before: Peer | undefined, after: Peer | undefined): Peer | undefined {
+function reusePeer(before: Peer | undefined, after: Peer | undefined): Peer | undefined {
   const isSame = before?.kind === after?.kind && before?.publicKey === after?.publicKey && before?.ipv6 === after?.ipv6;
   return isSame ? before : after;
 }

@@ -4,7 +4,7 @@ import { canBeMet } from "../effects/open-rule.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { ResourceFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
-import { coversSources, type LiveSources, type PossibleSources } from "./possible-sources.ts";
+import { type ActiveSources, coversSources, type PossibleSources } from "./possible-sources.ts";
 
 /** An active policy that decides about nobody, or lets nobody through. */
 export interface IdlePolicy {
@@ -15,7 +15,7 @@ export interface IdlePolicy {
 }
 
 /** Earlier policies that are compared with one, for each source by which they are found. */
-const mostCompared = 100;
+const maxCompared = 100;
 
 /**
  * Active policies that never decide anything, in the order of their types and of evaluation. What is found is certain, as the tenant is
@@ -60,7 +60,7 @@ interface Asked {
 
 function reasonOf(
   policy: CompiledPolicy,
-  live: LiveSources | undefined,
+  live: ActiveSources | undefined,
   named: readonly ResourceFacts[],
   { model, now, hasResource, gateways }: Asked,
 ): IdleReason | undefined {
@@ -95,7 +95,7 @@ function gatewaysOf(resources: readonly ResourceFacts[]): ReadonlySet<string> {
 
 /** Whether nothing is left to later policies of what a policy applies to. */
 export function decidesAlways(policy: CompiledPolicy, model: Model): boolean {
-  if (policy.asksSource) return false;
+  if (policy.hasSourceIps) return false;
   return !policy.facts.action || policy.ruleIn(model.rules)?.facts.type === "ALLOW";
 }
 
@@ -112,12 +112,12 @@ class EarlierPolicies {
     for (const key of keysOf(policy)) {
       const list = this.#bySource.get(key);
       if (list === undefined) this.#bySource.set(key, [{ policy, resources }]);
-      else if (list.length < mostCompared) list.push({ policy, resources });
+      else if (list.length < maxCompared) list.push({ policy, resources });
     }
   }
 
   /** An earlier policy that applies wherever this one does. */
-  hiding(policy: CompiledPolicy, live: LiveSources, named: readonly ResourceFacts[]): CompiledPolicy | undefined {
+  hiding(policy: CompiledPolicy, live: ActiveSources, named: readonly ResourceFacts[]): CompiledPolicy | undefined {
     for (const key of ["everyone", ...keysThatCover(live)]) {
       for (const { policy: earlier, resources } of this.#bySource.get(key) ?? []) {
         const { allResources } = earlier.facts;
@@ -136,7 +136,7 @@ function keysOf({ forAnyone, facts, users, groups, devices }: CompiledPolicy): r
 }
 
 /** Whoever covers all sources covers the first of them, so it is found under one of these. */
-function keysThatCover({ everyone, anyGroup, anyDevice, users, groups, devices }: LiveSources): readonly string[] {
+function keysThatCover({ everyone, anyGroup, anyDevice, users, groups, devices }: ActiveSources): readonly string[] {
   const [user, group, device] = [users[0], groups[0], devices[0]];
   if (everyone) return [];
   if (anyGroup) return ["groups"];

@@ -3,7 +3,7 @@ import { usersByGroup } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
 
 /** What of a policy's sources leads to somebody who can ask at all: active users, and active devices of such users. */
-export interface LiveSources {
+export interface ActiveSources {
   /** Whoever asks: all users, or any site. */
   readonly everyone: boolean;
   readonly anyGroup: boolean;
@@ -21,7 +21,7 @@ export class PossibleSources {
   readonly #hasDevice: boolean;
   readonly #hasSite: boolean;
   readonly #groups = new Map<string, boolean>();
-  readonly #known = new Map<CompiledPolicy, LiveSources | undefined>();
+  readonly #known = new Map<CompiledPolicy, ActiveSources | undefined>();
 
   constructor(model: Model) {
     this.#model = model;
@@ -35,15 +35,15 @@ export class PossibleSources {
   }
 
   /** @returns undefined where nobody who can ask is meant */
-  of(policy: CompiledPolicy): LiveSources | undefined {
+  of(policy: CompiledPolicy): ActiveSources | undefined {
     if (!this.#known.has(policy)) this.#known.set(policy, this.#of(policy));
     return this.#known.get(policy);
   }
 
-  #of({ facts, users, groups, devices }: CompiledPolicy): LiveSources | undefined {
+  #of({ facts, users, groups, devices }: CompiledPolicy): ActiveSources | undefined {
     const { type, allUsers, allGroups, allDevices, isDefault } = facts;
     if (type === "SITETOSITE") return this.#hasSite ? { ...nobody, everyone: true } : undefined;
-    const sources: LiveSources = {
+    const sources: ActiveSources = {
       everyone: (allUsers || isDefault) && this.#hasUser,
       anyGroup: allGroups && this.#hasMember,
       anyDevice: allDevices && this.#hasDevice,
@@ -76,7 +76,7 @@ export class PossibleSources {
   }
 }
 
-const nobody: LiveSources = {
+const nobody: ActiveSources = {
   everyone: false,
   anyGroup: false,
   anyDevice: false,
@@ -92,7 +92,7 @@ const nobody: LiveSources = {
  */
 export function coversSources(
   { forAnyone, facts, users, groups, devices }: CompiledPolicy,
-  sources: LiveSources,
+  sources: ActiveSources,
 ): boolean {
   if (forAnyone) return true;
   const { allGroups, allDevices } = facts;

@@ -13,7 +13,7 @@ export interface UnreachableResource {
 }
 
 /** Earlier policies that a later one is compared with. */
-const mostCompared = 50;
+const maxCompared = 50;
 
 /**
  * Private and SaaS resources that no user, no device and no site reaches, in the order of their ids. What is found is certain, as the
@@ -92,7 +92,7 @@ function* isReached(
       const live = sources.of(policy);
       if (live !== undefined && !earlier.some((before) => coversSources(before, live))) return true;
     }
-    if (earlier.length < mostCompared && decidesAlways(policy, model)) {
+    if (earlier.length < maxCompared && decidesAlways(policy, model)) {
       if (policy.forAnyone) return false;
       earlier.push(policy);
     }

@@ -1,8 +1,7 @@
+import { parseAddressText } from "@gatehouse/addresses/address-text";
+import { addressWidth, type IpAddress, type IpVersion } from "@gatehouse/addresses/ip-address";
 import type { NetworkProtocol } from "@gatehouse/contract/records/protocol";
-import { parseAddressText } from "../addresses/address-text.ts";
-import { addressWidth, type IpAddress, type IpVersion } from "../addresses/ip-address.ts";
-import type { TransportProtocol } from "../decisions/request.ts";
-import type { ResourceFacts } from "./facts.ts";
+import type { ResourceFacts, TransportProtocol } from "./facts.ts";
 import { Table } from "./table.ts";
 
 /** That a resource has an address, and what it offers there. */
@@ -24,7 +23,7 @@ type Directory = Table<Entries>;
 const none: Entries = [];
 
 /** Where an address is written down. */
-type Place =
+type AddressKey =
   | { readonly kind: "host" | "wildcard"; readonly key: string }
   | { readonly kind: "range"; readonly version: IpVersion; readonly prefixLength: number; readonly key: string };
 
@@ -57,12 +56,12 @@ export class AddressDirectory {
   with(before: Iterable<ResourceFacts>, after: Iterable<ResourceFacts>): AddressDirectory {
     const changed = new Changes(this.#directories);
     for (const resource of before) {
-      for (const place of placesOf(resource)) changed.remove(place, resource.id);
+      for (const key of addressKeysOf(resource)) changed.remove(key, resource.id);
     }
     for (const resource of after) {
       for (const { address, protocols } of resource.addresses) {
-        const place = placeOf(address);
-        if (place !== undefined) changed.add(place, { resourceId: resource.id, offers: protocols.map(offerOf) });
+        const key = addressKeyOf(address);
+        if (key !== undefined) changed.add(key, { resourceId: resource.id, offers: protocols.map(offerOf) });
       }
     }
     return new AddressDirectory(changed.applied());
@@ -127,8 +126,8 @@ class Changes {
     this.#directories = directories;
   }
 
-  add(place: Place, entry: AddressEntry): void {
-    this.#change(place, (entries) => {
+  add(key: AddressKey, entry: AddressEntry): void {
+    this.#change(key, (entries) => {
       const { resourceId } = entry;
       // A resource may have one address in two spellings: 192.0.2.1 and 192.0.2.1/32.
       const same = entries.find((other) => other.resourceId === resourceId);
@@ -139,8 +138,8 @@ class Changes {
     });
   }
 
-  remove(place: Place, id: string): void {
-    this.#change(place, (entries) => entries.filter(({ resourceId }) => resourceId !== id));
+  remove(key: AddressKey, id: string): void {
+    this.#change(key, (entries) => entries.filter(({ resourceId }) => resourceId !== id));
   }
 
   applied(): Directories {
@@ -162,17 +161,17 @@ class Changes {
     return changed;
   }
 
-  #change(place: Place, change: (entries: Entries) => Entries): void {
-    const [changes, directory] = this.#at(place);
-    changes.set(place.key, change(changes.get(place.key) ?? directory?.get(place.key) ?? none));
+  #change(key: AddressKey, change: (entries: Entries) => Entries): void {
+    const [changes, directory] = this.#at(key);
+    changes.set(key.key, change(changes.get(key.key) ?? directory?.get(key.key) ?? none));
   }
 
-  #at(place: Place): [changes: Map<string, Entries>, directory: Directory | undefined] {
-    if (place.kind !== "range") {
+  #at(key: AddressKey): [changes: Map<string, Entries>, directory: Directory | undefined] {
+    if (key.kind !== "range") {
       const { host, wildcard } = this.#directories;
-      return place.kind === "host" ? [this.#hosts, host] : [this.#wildcards, wildcard];
+      return key.kind === "host" ? [this.#hosts, host] : [this.#wildcards, wildcard];
     }
-    const { version, prefixLength } = place;
+    const { version, prefixLength } = key;
     const directories = version === 4 ? this.#directories.v4 : this.#directories.v6;
     let changes = this.#ranges[version].get(prefixLength);
     if (changes === undefined) {
@@ -187,15 +186,15 @@ function* withoutEmpty(changes: ReadonlyMap<string, Entries>): Iterable<readonly
   for (const [key, entries] of changes) yield [key, entries.length === 0 ? undefined : entries];
 }
 
-function* placesOf({ addresses }: ResourceFacts): Iterable<Place> {
+function* addressKeysOf({ addresses }: ResourceFacts): Iterable<AddressKey> {
   for (const { address } of addresses) {
-    const place = placeOf(address);
-    if (place !== undefined) yield place;
+    const key = addressKeyOf(address);
+    if (key !== undefined) yield key;
   }
 }
 
 /** @returns undefined for a text that is no address: none is stored */
-function placeOf(text: string): Place | undefined {
+function addressKeyOf(text: string): AddressKey | undefined {
   const reading = parseAddressText(text);
   if (!reading.ok) return undefined;
   const { value } = reading;

@@ -1,6 +1,6 @@
-import type { Asker } from "./asker.ts";
 import type { CompiledUser } from "./compiled-user.ts";
 import type { DeviceFacts, GroupFacts, Properties } from "./facts.ts";
+import type { Principal } from "./principal.ts";
 import type { Table } from "./table.ts";
 
 /** A device, ready to ask for access for its user. */
@@ -9,7 +9,7 @@ export class CompiledDevice {
   readonly userId: string | null;
   #users = 0;
   #groups = 0;
-  #asker: Asker | undefined;
+  #principal: Principal | undefined;
   #forRules: object | undefined;
 
   constructor(facts: DeviceFacts) {
@@ -18,15 +18,15 @@ export class CompiledDevice {
   }
 
   /** The device's user with the device; undefined where there is no such user. */
-  askerIn(users: Table<CompiledUser>, groups: Table<GroupFacts>): Asker | undefined {
-    if (this.#users === users.generation && this.#groups === groups.generation) return this.#asker;
+  principalIn(users: Table<CompiledUser>, groups: Table<GroupFacts>): Principal | undefined {
+    if (this.#users === users.generation && this.#groups === groups.generation) return this.#principal;
     const user = this.userId === null ? undefined : users.get(this.userId);
     // Other users change all the time.
-    const isSame = this.#groups === groups.generation && this.#asker?.user === user?.facts;
-    if (!isSame) this.#asker = user?.askerIn(groups).with(this.facts);
+    const isSame = this.#groups === groups.generation && this.#principal?.user === user?.facts;
+    if (!isSame) this.#principal = user?.principalIn(groups).with(this.facts);
     this.#users = users.generation;
     this.#groups = groups.generation;
-    return this.#asker;
+    return this.#principal;
   }
 
   /** The variable `device` of admission rules. */

@@ -1,8 +1,8 @@
-import type { IpAddress } from "../addresses/ip-address.ts";
-import { compileSourceIps, type SourceIps, sourceIpsContainAddress } from "../addresses/source-ips.ts";
+import type { IpAddress } from "@gatehouse/addresses/ip-address";
+import { compileSourceIps, type SourceIps, sourceIpsContainAddress } from "@gatehouse/addresses/source-ips";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { PolicyFacts } from "./facts.ts";
-import { anyonesHash, hashOf, type Source } from "./source.ts";
+import { anyoneHash, hashOf, type Source } from "./source.ts";
 import type { Table } from "./table.ts";
 
 /** A policy, ready to be asked. */
@@ -34,7 +34,7 @@ export class CompiledPolicy {
     this.forAnyone = facts.allUsers || facts.type === "SITETOSITE" || facts.isDefault;
     this.hashes =
       this.forAnyone || facts.allGroups || facts.allDevices
-        ? [anyonesHash]
+        ? [anyoneHash]
         : [...facts.users, ...facts.groups, ...facts.devices].map(hashOf);
     this.#sourceIps = facts.sourceIps.length === 0 ? undefined : compileSourceIps(facts.sourceIps);
   }
@@ -54,7 +54,7 @@ export class CompiledPolicy {
   }
 
   /** Whether it has a list of source addresses at all. */
-  get asksSource(): boolean {
+  get hasSourceIps(): boolean {
     return this.#sourceIps !== undefined;
   }
 
@@ -62,7 +62,7 @@ export class CompiledPolicy {
    * Whether the policy applies to where a request comes from. One without a source address does not meet the list of a
    * policy that allows, but does meet that of one that denies: never fail open.
    */
-  appliesFrom(sourceIp: IpAddress | undefined): boolean {
+  appliesToSourceIp(sourceIp: IpAddress | undefined): boolean {
     if (this.#sourceIps === undefined) return true;
     return sourceIp === undefined ? !this.facts.action : sourceIpsContainAddress(this.#sourceIps, sourceIp);
   }
@@ -78,7 +78,7 @@ export class CompiledPolicy {
 }
 
 /** Where in policies ordered by rank one of this rank stands, or would stand. */
-export function placeOfRank(policies: readonly CompiledPolicy[], rank: number): number {
+export function indexOfRank(policies: readonly CompiledPolicy[], rank: number): number {
   let low = 0;
   let high = policies.length;
   while (low < high) {
@@ -97,9 +97,9 @@ export function replaced(
 ): readonly CompiledPolicy[] {
   const changed = [...policies];
   if (before !== undefined) {
-    const place = placeOfRank(changed, before.rank);
+    const place = indexOfRank(changed, before.rank);
     if (changed[place]?.rank === before.rank) changed.splice(place, 1);
   }
-  if (after !== undefined) changed.splice(placeOfRank(changed, after.rank), 0, after);
+  if (after !== undefined) changed.splice(indexOfRank(changed, after.rank), 0, after);
   return changed;
 }

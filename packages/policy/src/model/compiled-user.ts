@@ -1,13 +1,13 @@
-import { Asker } from "./asker.ts";
 import { byCodePoint } from "./by-code-point.ts";
 import type { GroupFacts, Properties, UserFacts } from "./facts.ts";
+import { Principal } from "./principal.ts";
 import type { Table } from "./table.ts";
 
 /** A user, ready to ask for access. What depends on the groups is derived once and kept while they stay the same. */
 export class CompiledUser {
   readonly facts: UserFacts;
   #groups = 0;
-  #asker: Asker | undefined;
+  #principal: Principal | undefined;
   #forRules: object | undefined;
 
   constructor(facts: UserFacts) {
@@ -15,26 +15,26 @@ export class CompiledUser {
   }
 
   /** The user without any device. */
-  askerIn(groups: Table<GroupFacts>): Asker {
-    if (this.#asker === undefined || this.#groups !== groups.generation) {
+  principalIn(groups: Table<GroupFacts>): Principal {
+    if (this.#principal === undefined || this.#groups !== groups.generation) {
       const groupIds = [...new Set(this.facts.groups)].filter((id) => groups.get(id) !== undefined);
-      this.#asker = Asker.user(this.facts, groupIds);
+      this.#principal = Principal.user(this.facts, groupIds);
       this.#groups = groups.generation;
       this.#forRules = undefined;
     }
-    return this.#asker;
+    return this.#principal;
   }
 
   /** The variable `user` of admission rules: the fields, and for anything else the attributes, which may have any name. */
   forRulesIn(groups: Table<GroupFacts>): object {
-    const { groupIds } = this.askerIn(groups);
+    const { groupIds } = this.principalIn(groups);
     this.#forRules ??= this.#variable(this.facts.attributes, groupIds, groups);
     return this.#forRules;
   }
 
   /** The same with attributes that a request gives in place of the stored ones. */
   forRulesWith(attributes: Properties, groups: Table<GroupFacts>): object {
-    return this.#variable(attributes, this.askerIn(groups).groupIds, groups);
+    return this.#variable(attributes, this.principalIn(groups).groupIds, groups);
   }
 
   #variable(attributes: Properties, groupIds: readonly string[], groups: Table<GroupFacts>): object {

@@ -6,9 +6,11 @@ import type { ResourceType } from "@gatehouse/contract/records/address";
 import type { AdmissionRule } from "@gatehouse/contract/records/admission-rule";
 import type { GatewayStatus } from "@gatehouse/contract/records/gateway";
 import type { PolicyMode, PolicyType } from "@gatehouse/contract/records/policy";
-import type { NetworkProtocol } from "@gatehouse/contract/records/protocol";
+import type { NetworkProtocol, transportProtocols } from "@gatehouse/contract/records/protocol";
 import type { LoadBalancingMode } from "@gatehouse/contract/records/resource";
 import type { UserStatus } from "@gatehouse/contract/records/user";
+
+export type TransportProtocol = (typeof transportProtocols)[number];
 
 /** A user's attributes, or a device's posture: a flat object. */
 export type Properties = Readonly<Record<string, string | number | boolean>>;

@@ -1,5 +1,5 @@
 import type { PolicyType } from "@gatehouse/contract/records/policy";
-import { CompiledPolicy, placeOfRank, replaced } from "./compiled-policy.ts";
+import { CompiledPolicy, indexOfRank, replaced } from "./compiled-policy.ts";
 import type { PolicyFacts } from "./facts.ts";
 import { nextGeneration } from "./generation.ts";
 import { SourceIndex } from "./source-index.ts";
@@ -9,7 +9,7 @@ import { Table } from "./table.ts";
 const lastRank = Number.POSITIVE_INFINITY;
 
 /** A new order that moves more policies than this is made anew rather than step by step. */
-const mostMoved = 100;
+const maxMoved = 100;
 
 /** The policies of one type, found by destination and source. Immutable. */
 export class PolicyList {
@@ -94,7 +94,7 @@ export class PolicyList {
       return policy === undefined || policy.facts.isDefault ? [] : [policy];
     });
     const kept = longestRun(wanted);
-    if (wanted.length - kept.size > mostMoved) return this.#reordered(wanted);
+    if (wanted.length - kept.size > maxMoved) return this.#reordered(wanted);
     const moved = wanted.filter((policy) => !kept.has(policy));
     // All of them out before the first goes in, so that no two policies ever have one rank.
     let list = moved.reduce<PolicyList>((rest, policy) => rest.#replaced(policy, undefined), this);
@@ -206,7 +206,7 @@ function longestRun(wanted: readonly CompiledPolicy[]): ReadonlySet<CompiledPoli
   const ends: CompiledPolicy[] = [];
   const follows = new Map<CompiledPolicy, CompiledPolicy | undefined>();
   for (const policy of wanted) {
-    const length = placeOfRank(ends, policy.rank);
+    const length = indexOfRank(ends, policy.rank);
     ends[length] = policy;
     follows.set(policy, length === 0 ? undefined : ends[length - 1]);
   }

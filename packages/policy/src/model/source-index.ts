@@ -1,6 +1,6 @@
 import { type CompiledPolicy, replaced } from "./compiled-policy.ts";
 import { nextGeneration } from "./generation.ts";
-import { anyonesHash, hasHash, type Source } from "./source.ts";
+import { anyoneHash, hasHash, type Source } from "./source.ts";
 import { Table } from "./table.ts";
 
 type Policies = readonly CompiledPolicy[];
@@ -8,8 +8,8 @@ type Policies = readonly CompiledPolicy[];
 const none: Policies = [];
 
 /** Up to so many policies, which name so many sources together, are asked one by one; others are looked up by who is named in them. */
-const mostAskedInTurn = 12;
-const mostSourcesInTurn = 64;
+const maxAskedInTurn = 12;
+const maxSourcesInTurn = 64;
 
 /** Policies by what in a source makes them apply, each list in order of rank. A policy stands wherever one of its sources leads. */
 interface Parts {
@@ -71,8 +71,8 @@ export class SourceIndex {
     const hashes = this.#hashes;
     let naming: CompiledPolicy[] | undefined;
     for (let index = 0; index < hashes.length; index += 1) {
-      const hash = hashes[index] ?? anyonesHash;
-      if (hash !== anyonesHash && !hasHash(source, hash)) continue;
+      const hash = hashes[index] ?? anyoneHash;
+      if (hash !== anyoneHash && !hasHash(source, hash)) continue;
       const policy = this.policies[this.#places[index] ?? 0];
       // One that names the source twice was found before.
       if (policy === undefined || policy === naming?.at(-1) || !policy.appliesTo(source)) continue;
@@ -84,8 +84,8 @@ export class SourceIndex {
 }
 
 function areFew(policies: Policies): boolean {
-  if (policies.length > mostAskedInTurn) return false;
-  return policies.reduce((sum, { hashes }) => sum + hashes.length, 0) <= mostSourcesInTurn;
+  if (policies.length > maxAskedInTurn) return false;
+  return policies.reduce((sum, { hashes }) => sum + hashes.length, 0) <= maxSourcesInTurn;
 }
 
 function lookedUp(parts: Parts, { userId, groupIds, deviceId }: Source): Policies {

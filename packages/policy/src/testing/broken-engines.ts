@@ -1,5 +1,5 @@
-import { parseAddressText } from "../addresses/address-text.ts";
-import { type IpRange, parseIpRange, rangeContains } from "../addresses/ip-ranges.ts";
+import { parseAddressText } from "@gatehouse/addresses/address-text";
+import { type IpRange, parseIpRange, rangeContains } from "@gatehouse/addresses/ip-ranges";
 import type { Decision } from "../decisions/decision.ts";
 import type { AccessRequest } from "../decisions/request.ts";
 import type { FactChange, PolicyFacts, ResourceFacts, TenantFacts } from "../model/facts.ts";

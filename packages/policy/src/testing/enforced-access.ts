@@ -1,12 +1,12 @@
+import { addressWidth, parseIpAddress } from "@gatehouse/addresses/ip-address";
+import { type IpRange, parseIpRange, rangeContains } from "@gatehouse/addresses/ip-ranges";
 import type {
   ConfigurationContent,
   Destination,
   DeviceRule,
   SiteRule,
-} from "@gatehouse/contract/gateway-link/configuration";
-import { addressWidth, parseIpAddress } from "../addresses/ip-address.ts";
-import { type IpRange, parseIpRange, rangeContains } from "../addresses/ip-ranges.ts";
-import type { TransportProtocol } from "../decisions/request.ts";
+} from "@gatehouse/agent-protocol/gateway/configuration";
+import type { TransportProtocol } from "../model/facts.ts";
 
 /** What arrives at a gateway out of its tunnel. */
 export interface Packet {

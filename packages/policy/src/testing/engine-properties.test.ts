@@ -1,6 +1,6 @@
+import { parseAddressText } from "@gatehouse/addresses/address-text";
 import { decisionReasons } from "@gatehouse/contract/records/decision";
 import { describe, expect, test } from "vitest";
-import { parseAddressText } from "../addresses/address-text.ts";
 import { checkRuleText } from "../admission-rules/check-rule.ts";
 import { brokenEngines, brokenUpdates, referenceEngine } from "./broken-engines.ts";
 import { checkDecisions, checkUpdates } from "./engine-properties.ts";

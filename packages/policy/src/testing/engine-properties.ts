@@ -34,7 +34,7 @@ export interface Tally {
   bounded: number;
 }
 
-const MOST_REQUESTS_OF_A_TENANT = 80;
+const MAX_REQUESTS_OF_A_TENANT = 80;
 
 interface Shares {
   readonly one: number;
@@ -65,7 +65,7 @@ function askedUpTo(maxLength: number) {
  */
 export function checkDecisions<Model>(engine: Engine<Model>, run: PropertyRun): Tally {
   const tally: Tally = { requests: 0, reasons: new Map(), allowedWithGateways: 0, readingNow: 0, bounded: 0 };
-  const values = fc.tuple(randomTenant, askedUpTo(MOST_REQUESTS_OF_A_TENANT));
+  const values = fc.tuple(randomTenant, askedUpTo(MAX_REQUESTS_OF_A_TENANT));
   const predicate = (facts: TenantFacts, questions: readonly Asked[]) => {
     const model = engine.compile(frozen(facts));
     for (const question of questions) {
@@ -130,7 +130,7 @@ function assertUntil<Values extends unknown[]>(
   const property = fc.property(values, (each) => predicate(...each));
   for (let round = 0; requestsMade() < run.requests; round += 1) {
     const { failed, counterexample, errorInstance, seed } = fc.check(property, {
-      numRuns: Math.min(200, Math.max(5, Math.ceil((run.requests - requestsMade()) / (MOST_REQUESTS_OF_A_TENANT / 2)))),
+      numRuns: Math.min(200, Math.max(5, Math.ceil((run.requests - requestsMade()) / (MAX_REQUESTS_OF_A_TENANT / 2)))),
       // The pools are what makes values meet; smaller ones first would only make them fewer.
       unbiased: true,
       endOnFailure: run.unshrunk ?? false,

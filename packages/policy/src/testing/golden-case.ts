@@ -337,13 +337,18 @@ function requestOf(request: GoldenRequest, names: Names): AccessRequest {
 
 function subjectOf({ user, device, site, attributes, posture }: GoldenRequest, names: Names): Subject {
   if (site !== undefined) return { kind: "site", gatewayId: names.idOf("gateway", site) };
-  const standIns = { ...(attributes && { attributes }), ...(posture && { posture }) };
+  const overrides = { ...(attributes && { attributes }), ...(posture && { posture }) };
   const deviceId = device === undefined ? undefined : names.idOf("device", device);
   if (user !== undefined) {
-    return { kind: "user", userId: names.idOf("user", user), ...(deviceId !== undefined && { deviceId }), ...standIns };
+    return {
+      kind: "user",
+      userId: names.idOf("user", user),
+      ...(deviceId !== undefined && { deviceId }),
+      ...overrides,
+    };
   }
   if (deviceId === undefined) throw new Error("The request has no subject.");
-  return { kind: "device", deviceId, ...standIns };
+  return { kind: "device", deviceId, ...overrides };
 }
 
 function destinationOf({ resource, to, protocol }: GoldenRequest, names: Names): Destination {

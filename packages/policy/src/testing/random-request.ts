@@ -139,7 +139,7 @@ function withStandIns(subject: Exclude<Subject, { kind: "site" }>): fc.Arbitrary
     {
       arbitrary: fc
         .record({ attributes: userProperties, posture: devicePosture }, { requiredKeys: [] })
-        .map((standIns): Subject => ({ ...subject, ...standIns })),
+        .map((overrides): Subject => ({ ...subject, ...overrides })),
       weight: 1,
     },
   );

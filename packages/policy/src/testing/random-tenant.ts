@@ -198,13 +198,13 @@ const sourceRanges = [
 /** A whole tenant; it need not have everything that its records name. */
 export const randomTenant: fc.Arbitrary<TenantFacts> = fc
   .record({
-    users: mostOf(ids.users, factsOf.user),
-    groups: mostOf(ids.groups, factsOf.group),
-    devices: mostOf(ids.devices, factsOf.device),
-    gateways: mostOf(ids.gateways, factsOf.gateway),
-    resources: mostOf(ids.resources, factsOf.resource),
-    rules: mostOf(ids.rules, factsOf.rule),
-    policies: mostOf(ids.policies, factsOf.policy),
+    users: maxOf(ids.users, factsOf.user),
+    groups: maxOf(ids.groups, factsOf.group),
+    devices: maxOf(ids.devices, factsOf.device),
+    gateways: maxOf(ids.gateways, factsOf.gateway),
+    resources: maxOf(ids.resources, factsOf.resource),
+    rules: maxOf(ids.rules, factsOf.rule),
+    policies: maxOf(ids.policies, factsOf.policy),
     defaults: fc.array(factsOf.policy(ids.defaultPolicy), { maxLength: 1 }),
   })
   .map(({ policies, defaults, ...others }) => ({ ...others, policies: [...policies, ...defaults] }));
@@ -215,7 +215,7 @@ export function policiesOfType(facts: TenantFacts, type: (typeof policyTypes)[nu
 }
 
 /** Most of a pool's records, in any order; shrinking leaves them out, and puts them into the order of their ids. */
-function mostOf<Facts>(pool: readonly string[], arbitrary: (id: string) => fc.Arbitrary<Facts>): fc.Arbitrary<Facts[]> {
+function maxOf<Facts>(pool: readonly string[], arbitrary: (id: string) => fc.Arbitrary<Facts>): fc.Arbitrary<Facts[]> {
   const records = pool.map((id) => fc.record({ presence: fc.nat(10), place: fc.nat(50), facts: arbitrary(id) }));
   return fc.tuple(...records).map((all) =>
     all

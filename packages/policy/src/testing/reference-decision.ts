@@ -1,8 +1,8 @@
+import { parseAddressText } from "@gatehouse/addresses/address-text";
+import { formatIpAddress, parseIpAddress } from "@gatehouse/addresses/ip-address";
+import { parseIpRange, rangeContains } from "@gatehouse/addresses/ip-ranges";
 import type { PolicyType } from "@gatehouse/contract/records/policy";
 import type { NetworkProtocol } from "@gatehouse/contract/records/protocol";
-import { parseAddressText } from "../addresses/address-text.ts";
-import { formatIpAddress, parseIpAddress } from "../addresses/ip-address.ts";
-import { parseIpRange, rangeContains } from "../addresses/ip-ranges.ts";
 import type { Decision, DecisionReason } from "../decisions/decision.ts";
 import type { AccessRequest, Destination, Subject } from "../decisions/request.ts";
 import type {
@@ -69,14 +69,14 @@ export function decideByContract(facts: TenantFacts, request: AccessRequest): Re
   return denied("no_policy_allows", { resource, readsNow });
 }
 
-interface Asking {
+interface TestedPrincipal {
   /** Absent for a site. */
   readonly user?: UserFacts;
   readonly device?: DeviceFacts;
   readonly isSite: boolean;
 }
 
-function whoAsks(facts: TenantFacts, subject: Subject): Asking | DecisionReason {
+function whoAsks(facts: TenantFacts, subject: Subject): TestedPrincipal | DecisionReason {
   if (subject.kind === "site") {
     return facts.gateways.some(({ id }) => id === subject.gatewayId) ? { isSite: true } : "unknown_gateway";
   }
@@ -172,7 +172,7 @@ function firstCreated(resources: readonly ResourceFacts[]): ResourceFacts | unde
 }
 
 /** "The resource's type picks the list of policies: PRIVATE or SAAS; INTERNET for a resource of that type and when none matches." */
-function listOfPolicies(asking: Asking, resource: ResourceFacts | undefined): PolicyType {
+function listOfPolicies(asking: TestedPrincipal, resource: ResourceFacts | undefined): PolicyType {
   if (asking.isSite) return "SITETOSITE";
   return resource === undefined ? "INTERNET" : resource.type;
 }
@@ -185,7 +185,7 @@ function isDefaultOfInternet(policy: PolicyFacts): boolean {
  * "source (allUsers, or the user in `users`; allGroups and the user is in some group, or in one of `groups`; allDevices and
  * a device asks, or the device in `devices`; any one of these suffices; SITETOSITE has none of these)".
  */
-function sourceApplies(facts: TenantFacts, policy: PolicyFacts, { user, device }: Asking): boolean {
+function sourceApplies(facts: TenantFacts, policy: PolicyFacts, { user, device }: TestedPrincipal): boolean {
   if (policy.type === "SITETOSITE") return true;
   if (user === undefined) return false;
   if (policy.allUsers || policy.users.includes(user.id)) return true;
@@ -234,7 +234,7 @@ function evaluateRule(
  */
 function variablesOf(
   facts: TenantFacts,
-  { user, device }: Asking,
+  { user, device }: TestedPrincipal,
   resource: ResourceFacts | undefined,
   request: AccessRequest,
 ): RuleVariables {

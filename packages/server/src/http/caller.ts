@@ -2,8 +2,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Permission } from "@gatehouse/contract/permissions";
 import { AppError } from "../platform/app-error.ts";
-import type { Actor } from "../platform/audit/change.ts";
 import type { KeyLimits } from "../platform/call.ts";
+import type { Actor } from "../platform/change.ts";
 import { sessionTokenOf } from "./session-cookie.ts";
 
 /** A caller who proved who they are. */

@@ -1,4 +1,4 @@
-/** The documentation of every error code, from the contract's one table of them: as HTML and as Markdown. */
+/** The documentation of every error code as HTML and as Markdown, generated from the table in the contract. */
 import { type ErrorCode, errorCodes, errorDefinitions } from "@gatehouse/contract/errors";
 
 const introduction = "Every error is `application/problem+json` (RFC 9457) with a stable `code`.";
@@ -24,7 +24,7 @@ ${body}
 `;
 }
 
-/** The declarations mark code with backticks and contain no markup of their own. */
+/** The text as HTML. Backticks mark code; the definitions contain no other markup. */
 function html(text: string): string {
   return text
     .replaceAll("&", "&amp;")
@@ -47,7 +47,7 @@ export function errorPage(code: ErrorCode): string {
   );
 }
 
-/** The page at `/errors`: every code. */
+/** The page at `/errors`, which lists every code. */
 export function errorIndex(): string {
   const rows = errorCodes.map((code) => {
     const { status, title } = errorDefinitions[code];
@@ -63,33 +63,32 @@ ${rows.join("\n")}
   );
 }
 
-/** The same page for readers of the repository: `docs/errors/{code}.md`. */
-export function errorMarkdown(code: ErrorCode): string {
-  const { status, title, explanation, remedy } = errorDefinitions[code];
-  return `# ${title}
+/** `docs/errors.md`: a table of every code, then a section for each. A section's anchor is its code. */
+export function errorsMarkdown(): string {
+  const rows = errorCodes.map((code) => {
+    const { status, title } = errorDefinitions[code];
+    return `| ${status} | [\`${code}\`](#${code}) | ${title} |`;
+  });
+  const sections = errorCodes.map((code) => {
+    const { status, title, explanation, remedy } = errorDefinitions[code];
+    return `## ${code}
 
-\`${code}\`, status ${status}
-
-## When it happens
+**${title}.** Status ${status}.
 
 ${explanation}
 
-## What to do
-
-${remedy}
+What to do: ${remedy}
 `;
-}
-
-/** `docs/errors/README.md`: every code. */
-export function errorIndexMarkdown(): string {
-  const rows = errorCodes.map((code) => {
-    const { status, title } = errorDefinitions[code];
-    return `- ${status} [${code}](${code}.md): ${title}`;
   });
   return `# Errors
 
-${introduction}
+<!-- Generated from packages/contract/src/errors. Do not edit. -->
 
+${introduction} A Gatehouse server documents each code at the path in \`type\`, such as \`/errors/not_found\`.
+
+| Status | Code | Title |
+|---|---|---|
 ${rows.join("\n")}
-`;
+
+${sections.join("\n")}`;
 }

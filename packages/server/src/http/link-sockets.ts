@@ -2,8 +2,8 @@
 import type { IncomingMessage, Server } from "node:http";
 import { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { longestPart } from "@gatehouse/agent-protocol/link/frames";
 import type { ErrorCode } from "@gatehouse/contract/errors";
-import { longestPart } from "@gatehouse/contract/gateway-link/frames";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type WebSocket, WebSocketServer } from "ws";
 import { AppError } from "../platform/app-error.ts";

@@ -5,8 +5,8 @@ import {
   changesEnforcement,
   defaultBodyLimitBytes,
   defaultWaitSeconds,
-  longestWaitSeconds,
-  mostReasonCharacters,
+  maxReasonLength,
+  maxWaitSeconds,
   type Operation,
   type QueryParameter,
   takesOverrideReason,
@@ -133,8 +133,8 @@ function requireWait(
   const { wait, timeout = String(defaultWaitSeconds), ...rest } = parameters;
   if (wait !== "applied") throw invalidParameter("wait", "must be applied, or absent");
   const seconds = typeof timeout === "string" && /^\d{1,3}$/.test(timeout) ? Number(timeout) : Number.NaN;
-  if (!(seconds >= 1 && seconds <= longestWaitSeconds)) {
-    throw invalidParameter("timeout", `must be a whole number of seconds from 1 to ${longestWaitSeconds}`);
+  if (!(seconds >= 1 && seconds <= maxWaitSeconds)) {
+    throw invalidParameter("timeout", `must be a whole number of seconds from 1 to ${maxWaitSeconds}`);
   }
   return { waitMs: seconds * 1_000, rest };
 }
@@ -265,8 +265,8 @@ function overrideReasonOf(operation: Operation, request: FastifyRequest): string
   if (!takesOverrideReason(operation) || given === undefined) return undefined;
   const text = typeof given === "string" ? headerInUtf8(given).trim() : "";
   const length = [...text].length;
-  if (length === 0 || length > mostReasonCharacters) {
-    throw invalidParameter(reasonHeader, `must have 1 to ${mostReasonCharacters} characters, not ${length}`);
+  if (length === 0 || length > maxReasonLength) {
+    throw invalidParameter(reasonHeader, `must have 1 to ${maxReasonLength} characters, not ${length}`);
   }
   // It is read in terminals, where control characters do things, and marks of direction show another text than was sent.
   if (/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u.test(text)) {

@@ -5,7 +5,7 @@ import {
   changesEnforcement,
   defaultWaitSeconds,
   errorsOf,
-  longestWaitSeconds,
+  maxWaitSeconds,
   type Operation,
   type StreamSuccess,
   takesIfMatch,
@@ -215,7 +215,7 @@ const waitParameters = [
     name: "timeout",
     in: "query",
     description: "How long `wait` may take, in seconds.",
-    schema: { type: "integer", minimum: 1, maximum: longestWaitSeconds, default: defaultWaitSeconds },
+    schema: { type: "integer", minimum: 1, maximum: maxWaitSeconds, default: defaultWaitSeconds },
   },
 ];
 

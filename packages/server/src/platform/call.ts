@@ -2,8 +2,8 @@
 import type { BodyOf, FlagsOf, Operation, ParametersOf } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
 import { AppError } from "./app-error.ts";
-import type { Actor, Origin } from "./audit/change.ts";
 import { authorize, type Granted } from "./authorization/granted.ts";
+import type { Actor, Origin } from "./change.ts";
 import { type CommandRunner, type CommandScope, runCommand, type Secrets } from "./command.ts";
 import type { Scope, Transaction } from "./db/database.ts";
 import type { IdempotencyRequest } from "./idempotency.queries.ts";
@@ -11,6 +11,7 @@ import type { ListQuery } from "./list-query.ts";
 import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
 import type { Outcome, RecordOutcome } from "./outcome.ts";
 import type { KeptRecord } from "./record-cache.ts";
+import type { RecordReferences } from "./record-references.ts";
 import { type Rehearsal, rehearse } from "./rehearsal.ts";
 import type { LedgerPage } from "./tenancy/access-ledger.ts";
 import { readGeneration } from "./tenancy/generation.queries.ts";
@@ -196,6 +197,11 @@ export class Call<O extends Operation> {
     const { tenantId, operation } = this.#options;
     if (tenantId === undefined) throw new Error(`${operation.id} is not an operation inside a tenant`);
     return tenantId;
+  }
+
+  /** References between records. */
+  get references(): RecordReferences {
+    return this.#options.runner.references;
   }
 
   get secrets(): Secrets {

@@ -1,9 +1,9 @@
 /** The one way to change something: a transaction with its audit entry, its outbox entry and its stored reply. */
 import { appendToRecord } from "./audit/audit.queries.ts";
-import type { Change, Origin } from "./audit/change.ts";
 import { type Entry, newEntry } from "./audit/entry.ts";
 import type { EventStreams } from "./audit/event-streams.ts";
 import type { AuditSigner } from "./audit/signatures.ts";
+import type { Change, Origin } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import type { Database, Scope, Transaction } from "./db/database.ts";
 import { claimReply, type IdempotencyRequest, storeReply } from "./idempotency.queries.ts";
@@ -11,6 +11,7 @@ import { newId } from "./ids.ts";
 import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
 import type { Outcome } from "./outcome.ts";
 import type { RecordCache } from "./record-cache.ts";
+import type { RecordReferences } from "./record-references.ts";
 import type { SecretBox } from "./secrets/master-key.ts";
 import { type AccessLedger, concernsAccess, type WeighedEffect } from "./tenancy/access-ledger.ts";
 import type { GenerationReader } from "./tenancy/generation-reader.ts";
@@ -40,6 +41,8 @@ export interface CommandRunner {
   readonly models: TenantModels;
   /** What commands do to access. */
   readonly ledger: AccessLedger;
+  /** References between records. */
+  readonly references: RecordReferences;
   readonly audit: { readonly signer: AuditSigner; readonly streams: EventStreams };
   /** Where webhooks may lead besides the internet. */
   readonly webhookNetworks: AllowedNetworks;

@@ -5,9 +5,9 @@ import {
   type FilterOperator,
   filterOperators,
   type ListDeclaration,
-  maximumFilterValues,
-  maximumPageLimit,
-  maximumPageOffset,
+  maxFilterValues,
+  maxPageLimit,
+  maxPageOffset,
   operatorsFor,
 } from "@gatehouse/contract/list";
 import { isUuid } from "./ids.ts";
@@ -70,8 +70,8 @@ export function parseListQuery(declaration: ListDeclaration, parameters: QueryPa
   if (!limit.ok) return limit;
   const offset = parsePaging(parameters, "offset", 0, 0);
   if (!offset.ok) return offset;
-  if (offset.value > maximumPageOffset) return wrong("offset", `is over ${maximumPageOffset}`);
-  return fine({ limit: Math.min(limit.value, maximumPageLimit), offset: offset.value, sort: sort.value, filters });
+  if (offset.value > maxPageOffset) return wrong("offset", `is over ${maxPageOffset}`);
+  return fine({ limit: Math.min(limit.value, maxPageLimit), offset: offset.value, sort: sort.value, filters });
 }
 
 const paging = new Set(["limit", "offset", "page[limit]", "page[offset]"]);
@@ -143,7 +143,7 @@ function parseFilter(
     return wrong(name, `${shown(operator)} is no operator for ${field}. Operators: ${allowed.join(", ")}`);
   }
   const values = operator === "in" || operator === "nin" ? text.split(",") : [text];
-  if (values.length > maximumFilterValues) return wrong(name, `takes ${maximumFilterValues} values at most`);
+  if (values.length > maxFilterValues) return wrong(name, `takes ${maxFilterValues} values at most`);
   for (const value of values) {
     const problem = operator === "ilike" ? textProblem(value) : valueProblem(kind, value);
     if (problem !== undefined) return wrong(name, `${problem}, not ${shown(value)}`);

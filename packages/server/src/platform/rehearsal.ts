@@ -1,6 +1,6 @@
 /** Commands that are performed and then undone, to see what they would do. */
 import { AppError } from "./app-error.ts";
-import type { Change } from "./audit/change.ts";
+import type { Change } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import type { Database } from "./db/database.ts";
 import { checkDeferredConstraints } from "./db/deferred-constraints.queries.ts";

@@ -1,6 +1,6 @@
+import { formatIpAddress } from "@gatehouse/addresses/ip-address";
+import { formatIpRange, parseIpRange } from "@gatehouse/addresses/ip-ranges";
 import type { ProblemField } from "@gatehouse/contract/problem";
-import { formatIpAddress } from "@gatehouse/policy/addresses/ip-address";
-import { formatIpRange, parseIpRange } from "@gatehouse/policy/addresses/ip-ranges";
 
 export type SourceIpsReading =
   | { readonly ok: true; readonly value: string[] }

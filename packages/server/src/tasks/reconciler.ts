@@ -1,8 +1,8 @@
-/** Background work that is done again and again, and never twice at a time. Each run must be safe to repeat. */
+import { CoalescedTask } from "../platform/concurrency/coalesced-task.ts";
 import type { Log } from "../platform/log.ts";
 
-/** What happens within this time of a call to `wake` shares one run, in milliseconds. */
-const gatherMs = 20;
+/** Calls to `wake` within this time share a run, in milliseconds. */
+const wakeDelayMs = 20;
 
 export interface ReconcilerOptions {
   readonly name: string;
@@ -10,69 +10,44 @@ export interface ReconcilerOptions {
   readonly intervalMs: number;
   readonly run: () => Promise<void>;
   readonly log: Log;
-  /** Told of each run that ends with an error. */
+  /** Called after each run that fails. */
   readonly failed?: ((name: string) => void) | undefined;
 }
 
+/** Background work that repeats, and never runs twice at a time. Each run must be safe to repeat. */
 export class Reconciler {
-  readonly #options: ReconcilerOptions;
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
-  #stopped = false;
-  /** Whether the next run is one that somebody asked for. */
-  #woken = false;
+  readonly name: string;
+  readonly #task: CoalescedTask;
 
-  constructor(options: ReconcilerOptions) {
-    this.#options = options;
-  }
-
-  get name(): string {
-    return this.#options.name;
+  constructor({ name, intervalMs, run, log, failed }: ReconcilerOptions) {
+    this.name = name;
+    this.#task = new CoalescedTask({
+      run,
+      delayMs: wakeDelayMs,
+      intervalMs,
+      failed: (error) => {
+        log.warn({ err: error, task: name }, "background task failed; will run again");
+        failed?.(name);
+      },
+    });
   }
 
   start(): void {
-    this.#schedule(this.#options.intervalMs);
+    this.#task.start();
   }
 
-  /** There may be something to do: runs soon, and once more where a run is under way. */
+  /** Runs soon, and once more if a run is in progress. */
   wake(): void {
-    if (this.#woken) return;
-    this.#woken = true;
-    if (this.#running === undefined) this.#schedule(gatherMs);
+    this.#task.request();
   }
 
-  /** Runs now, or waits for the run that is under way. Failures are logged and left to the next run. */
+  /** Runs now, or waits for the run that is in progress. Failures are logged and left to the next run. */
   runNow(): Promise<void> {
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-    });
-    return this.#running;
+    return this.#task.runNow().catch(() => undefined);
   }
 
-  /** Ends after the run that is under way. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#running;
-  }
-
-  #schedule(afterMs: number): void {
-    if (this.#stopped) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.#woken = false;
-      void this.runNow().then(() => this.#schedule(this.#woken ? gatherMs : this.#options.intervalMs));
-    }, afterMs);
-    this.#timer.unref();
-  }
-
-  async #run(): Promise<void> {
-    const { name, run, log, failed } = this.#options;
-    try {
-      await run();
-    } catch (error) {
-      log.warn({ err: error, task: name }, "a background task failed; it will run again");
-      failed?.(name);
-    }
+  /** Stops after the run that is in progress. */
+  stop(): Promise<void> {
+    return this.#task.stop();
   }
 }

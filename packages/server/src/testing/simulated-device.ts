@@ -1,11 +1,7 @@
 /** A device's agent over a real socket, without WireGuard: what it is sent it verifies and holds, or refuses as it is told to. */
 import { createHash, createPublicKey, verify } from "node:crypto";
-import {
-  type DeviceConfiguration as Configuration,
-  DeviceConfiguration,
-  type SignedDeviceConfiguration,
-} from "@gatehouse/contract/device-link/device-configuration";
-import { deviceConfigurationFault, deviceConfigurationName } from "@gatehouse/contract/device-link/device-envelope";
+import type { SignedDeviceConfiguration } from "@gatehouse/agent-protocol/device/configuration";
+import { deviceConfigurationFault } from "@gatehouse/agent-protocol/device/envelope";
 import {
   type DeviceFailureReason,
   type DeviceGoodbye,
@@ -16,8 +12,13 @@ import {
   type DeviceWelcome,
   deviceLinkPath,
   deviceLinkSubprotocol,
-} from "@gatehouse/contract/device-link/frames";
-import type { ConfigurationName } from "@gatehouse/contract/gateway-link/frames";
+} from "@gatehouse/agent-protocol/device/frames";
+import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import {
+  type DeviceConfiguration as Configuration,
+  DeviceConfiguration,
+} from "@gatehouse/contract/records/device-configuration";
 import { WebSocket } from "ws";
 import { compileCheck } from "../http/validation.ts";
 
@@ -151,7 +152,7 @@ export class SimulatedDevice {
 
   #configured(signed: SignedDeviceConfiguration): void {
     this.sent += 1;
-    const configuration = deviceConfigurationName(signed.header, sha256);
+    const configuration = configurationName(signed.header, sha256);
     const verdict = this.verdict(configuration);
     if (verdict === undefined) return;
     const reason = verdict === "apply" ? this.#apply(signed, configuration) : verdict;

@@ -1,16 +1,15 @@
 /** A gateway's agent over a real socket, without a kernel: what it is sent it verifies and holds, or refuses as it is told to. */
 import { createHash, createPublicKey, type KeyObject, randomBytes, verify } from "node:crypto";
-import type { ConfigurationEnvelope } from "@gatehouse/contract/gateway-link/configuration";
+import type { ConfigurationEnvelope } from "@gatehouse/agent-protocol/gateway/configuration";
 import {
   type ContentTree,
   contentRoot,
   contentTreeOf,
   withDifference,
-} from "@gatehouse/contract/gateway-link/content-tree";
-import { envelopeFault, nameOf } from "@gatehouse/contract/gateway-link/envelope";
+} from "@gatehouse/agent-protocol/gateway/content-tree";
+import { envelopeFault } from "@gatehouse/agent-protocol/gateway/envelope";
 import {
   type AgentMessage,
-  type ConfigurationName,
   type Difference,
   type FailureReason,
   gatewayLinkPath,
@@ -19,7 +18,8 @@ import {
   type ServerFrame,
   type ServerMessage,
   type Whole,
-} from "@gatehouse/contract/gateway-link/frames";
+} from "@gatehouse/agent-protocol/gateway/frames";
+import { type ConfigurationName, configurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { WebSocket } from "ws";
 
 /** Of an Ed25519 key's DER form (RFC 8410). */
@@ -179,7 +179,7 @@ export class SimulatedGateway {
     const { seen } = this;
     this.seen =
       message.type === "whole" ? { ...seen, wholes: seen.wholes + 1 } : { ...seen, differences: seen.differences + 1 };
-    const configuration = nameOf(message.envelope.header, sha256);
+    const configuration = configurationName(message.envelope.header, sha256);
     const verdict = this.verdict(configuration);
     if (verdict === undefined) return;
     const reason = verdict === "apply" ? this.#apply(message, configuration) : verdict;

@@ -89,7 +89,7 @@ export const records = {
     history: "History",
   },
   permissions: {
-    events: "Read the audit log",
+    events: "Read the audit record",
     gatewayTokens: "View gateway tokens",
     nouns: {
       addresses: "Addresses",
@@ -133,7 +133,7 @@ export const records = {
     notPermitted: "Your key cannot query access, so the effect of this change is not shown.",
     override: "Override and save",
     overrideReason: "Reason for the override",
-    overrideReasonHelp: "The change is saved even though these tests fail. The reason is stored in the audit log.",
+    overrideReasonHelp: "The change is saved even though these tests fail. The reason is stored in the audit record.",
     region: "Effect of this change",
     withoutPreview: "{{action}} without preview",
   },

@@ -1,6 +1,6 @@
 /** Lets no change through that breaks an enforced test, unless it only takes access away, or the caller says why. */
-import { reachedBy } from "@gatehouse/policy/decisions/destination";
-import { mayGainUnseen } from "@gatehouse/policy/effects/unseen-gains";
+import { resolveDestination } from "@gatehouse/policy/decisions/resolve-destination";
+import { mayHaveHiddenGains } from "@gatehouse/policy/effects/hidden-gains";
 import type { Model } from "@gatehouse/policy/model/model";
 import { AppError } from "../../platform/app-error.ts";
 import type { AccessGuard, EffectToJudge } from "../access/access.api.ts";
@@ -31,7 +31,7 @@ export const accessTestGuard: AccessGuard = {
 function givesAccess({ difference, before, after, changes }: EffectToJudge, broken: readonly BrokenTest[]): boolean {
   return (
     difference.gained.pairs > 0 ||
-    mayGainUnseen(before.model, after.model, changes) ||
+    mayHaveHiddenGains(before.model, after.model, changes) ||
     broken.some(({ test }) => {
       if (test.expected !== "denied") return false;
       if (test.resource_type === "resource") return true;
@@ -42,7 +42,7 @@ function givesAccess({ difference, before, after, changes }: EffectToJudge, brok
 
 function resourceBehind(test: BrokenTest["test"], model: Model): string | undefined {
   const { destination } = expectationOf(test);
-  return reachedBy(model, destination).resource?.facts.id;
+  return resolveDestination(model, destination).resource?.facts.id;
 }
 
 function refusal(broken: readonly BrokenTest[], model: Model): AppError {

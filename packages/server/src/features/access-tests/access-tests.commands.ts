@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type * as operations from "@gatehouse/contract/operations/access-tests.operations";
-import { mostAccessTests } from "@gatehouse/contract/records/access-test";
+import { maxAccessTests } from "@gatehouse/contract/records/access-test";
 import { checkExpectation } from "@gatehouse/policy/effects/check-expectation";
 import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
@@ -33,9 +33,9 @@ export async function createAccessTest(call: Call<typeof operations.createAccess
   return call.command(async (tx) => {
     const settings = { name, description, enforced, ...soundQuestion(question, await findRecords(tx, question)) };
     const row = await queries.insertAccessTest(tx, call.granted, newId(), settings, call.now);
-    if ((await queries.countAccessTests(tx)) > mostAccessTests) {
+    if ((await queries.countAccessTests(tx)) > maxAccessTests) {
       throw new AppError("access_test_limit_reached", {
-        detail: `The tenant has ${mostAccessTests} access tests already.`,
+        detail: `The tenant has ${maxAccessTests} access tests already.`,
       });
     }
     if (ledger !== undefined) await requireHolding(call, tx, ledger, row);

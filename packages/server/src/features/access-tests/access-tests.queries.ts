@@ -2,11 +2,11 @@ import type { AccessTest, TestExpectation, TestSubjectType } from "@gatehouse/co
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import { withConstraints } from "../../platform/db/database-errors.ts";
-import { listPage } from "../../platform/db/list-page.queries.ts";
 import type { ListSource } from "../../platform/db/list-statement.ts";
 import { statement } from "../../platform/db/statement.ts";
 import { isUuid } from "../../platform/ids.ts";
 import type { ListQuery } from "../../platform/list-query.ts";
+import { listPage } from "../../platform/tenancy/list-page.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
 /** What a test asks, as it is stored. */

@@ -1,8 +1,9 @@
 /** What makes an access test sound, where its schema cannot tell. */
+
+import { parseAddressText } from "@gatehouse/addresses/address-text";
+import { peerAddress } from "@gatehouse/addresses/source-ips";
 import type { ErrorCode } from "@gatehouse/contract/errors";
 import type { AccessTest, AccessTestContext } from "@gatehouse/contract/records/access-test";
-import { parseAddressText } from "@gatehouse/policy/addresses/address-text";
-import { peerAddress } from "@gatehouse/policy/addresses/source-ips";
 import { canonicalTimestamp } from "../../platform/timestamps.ts";
 
 /** What is wrong with a test. */

@@ -1,4 +1,4 @@
-import { type AccessTest, type AccessTestState, mostBrokenShown } from "@gatehouse/contract/records/access-test";
+import { type AccessTest, type AccessTestState, maxBrokenShown } from "@gatehouse/contract/records/access-test";
 import type { CheckedExpectation } from "@gatehouse/policy/effects/check-expectation";
 import type { Model } from "@gatehouse/policy/model/model";
 import type { AccessTestRow, TestQuestion } from "./access-tests.queries.ts";
@@ -45,7 +45,7 @@ export function accessTestStateView(result: CheckedExpectation, model: Model): A
     ...(missing === undefined ? {} : { missing: missing === "subject" ? missing : ("resource" as const) }),
     asked,
     brokenCount,
-    broken: broken.slice(0, mostBrokenShown).map(({ userId: user, deviceId: device, level, decidedBy }) => ({
+    broken: broken.slice(0, maxBrokenShown).map(({ userId: user, deviceId: device, level, decidedBy }) => ({
       user: { id: user, name: model.users.get(user)?.facts.email ?? "" },
       ...(device === undefined ? {} : { device: { id: device, name: model.devices.get(device)?.facts.name ?? "" } }),
       level,

@@ -4,8 +4,8 @@ import type { AccessTestReport, AccessTestResult, AccessTestState } from "@gateh
 import { authorize } from "../../platform/authorization/granted.ts";
 import type { Call } from "../../platform/call.ts";
 import { type Outcome, report } from "../../platform/outcome.ts";
-import { requireKnown } from "../../platform/references.ts";
 import type { TenantModel } from "../../platform/tenancy/tenant-models.ts";
+import { requireIds } from "../references/references.api.ts";
 import * as queries from "./access-tests.queries.ts";
 import { accessTestView, questionView } from "./access-tests.view.ts";
 import { findRecords, readQuestion, soundQuestion } from "./sound-test.ts";
@@ -45,7 +45,7 @@ async function storedTests(
   const rows = await call.read((tx) => queries.readAccessTests(tx, wanted));
   if (ids === undefined || wanted === undefined) return rows;
   const byId = new Map(rows.map((row) => [row.id, row]));
-  requireKnown({ pointer: "/ids", noun: "access test", ids }, new Set(byId.keys()));
+  requireIds({ pointer: "/ids", noun: "access test", ids }, new Set(byId.keys()));
   return wanted.map((id) => byId.get(id) as queries.AccessTestRow); // all are known
 }
 

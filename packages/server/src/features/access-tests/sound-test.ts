@@ -4,8 +4,8 @@ import type { BodyOf } from "@gatehouse/contract/operation";
 import type { createAccessTest, updateAccessTest } from "@gatehouse/contract/operations/access-tests.operations";
 import type { AccessTestContext } from "@gatehouse/contract/records/access-test";
 import { AppError, bodyField } from "../../platform/app-error.ts";
-import { refuseUnknown } from "../../platform/references.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { refuseMissing } from "../references/references.api.ts";
 import { findNamed, type TestQuestion } from "./access-tests.queries.ts";
 import { combinationProblem, readTestAddress, readTestContext, type TestProblem } from "./access-tests.rules.ts";
 
@@ -80,7 +80,7 @@ export function soundQuestion(
 ): TestQuestion {
   const { subject, device = "any", resource, expected } = asked;
   const isMissing = subject.type !== "everyone" && found.subjectId === undefined && kept.subject !== true;
-  refuseUnknown([
+  refuseMissing([
     ...(isMissing ? [unknown(`${pointer}/subject/id`, subject.type, subject.id)] : []),
     ...(found.resourceId === undefined && kept.resource !== true
       ? [unknown(`${pointer}/resource/id`, "resource", resource.id)]

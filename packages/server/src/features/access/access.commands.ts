@@ -1,5 +1,5 @@
 import type * as operations from "@gatehouse/contract/operations/access.operations";
-import { mostExplanations } from "@gatehouse/contract/operations/access.operations";
+import { maxExplanations } from "@gatehouse/contract/operations/access.operations";
 import type { AccessDecision, FoundAccess } from "@gatehouse/contract/records/decision";
 import { decide } from "@gatehouse/policy/decisions/decide";
 import { explain } from "@gatehouse/policy/decisions/explain";
@@ -51,8 +51,8 @@ export async function evaluateAccessBatch(call: Call<typeof operations.evaluateA
     const pointer = `/evaluations/${index}`;
     return prepared(whole(evaluation, defaults, pointer), pointer, call.now, tenant);
   });
-  if (questions.filter(({ explain: isExplained }) => isExplained).length > mostExplanations) {
-    throw invalid("/context/explain", `may be asked for ${mostExplanations} evaluations at most`);
+  if (questions.filter(({ explain: isExplained }) => isExplained).length > maxExplanations) {
+    throw invalid("/context/explain", `may be asked for ${maxExplanations} evaluations at most`);
   }
   const last = lastOf[options?.evaluations_semantic ?? "execute_all"];
   const decisions: AccessDecision[] = [];

@@ -8,7 +8,7 @@ import type {
 import type { Explanation } from "@gatehouse/policy/decisions/explain";
 import type { MissingFact } from "@gatehouse/policy/decisions/missing-facts";
 import type { PolicyTrace, SourceMatch } from "@gatehouse/policy/decisions/policy-trace";
-import type { ConditionTrace, SeenValue } from "@gatehouse/policy/decisions/rule-trace";
+import type { ConditionTrace, ObservedValue } from "@gatehouse/policy/decisions/rule-trace";
 import type { Model } from "@gatehouse/policy/model/model";
 
 /** The most policies that an explanation shows, and entries of a list in it. */
@@ -84,7 +84,7 @@ function conditionView({ text, met, error, operator, values = [] }: ConditionTra
   };
 }
 
-function valueView({ name, value, error }: SeenValue): RuleCondition["values"][number] {
+function valueView({ name, value, error }: ObservedValue): RuleCondition["values"][number] {
   if (error !== undefined) return { name, error };
   return value === undefined ? { name } : { name, value: valueText(value) };
 }

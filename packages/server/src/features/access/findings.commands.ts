@@ -3,7 +3,7 @@ import type * as operations from "@gatehouse/contract/operations/access.operatio
 import {
   type AccessFindings,
   type IdlePolicyFinding,
-  mostFindings,
+  maxFindings,
   type UnreachableResourceFinding,
 } from "@gatehouse/contract/records/access-findings";
 import { idlePolicies } from "@gatehouse/policy/findings/idle-policies";
@@ -54,7 +54,7 @@ async function neverMatchingPolicies(
       idle.add(policy.facts.id);
       const { type } = policy.facts;
       const hiddenBy = by === undefined ? {} : { hiddenBy: by.named };
-      if (first.length < mostFindings) first.push({ ...policy.named, type, reason, ...hiddenBy });
+      if (first.length < maxFindings) first.push({ ...policy.named, type, reason, ...hiddenBy });
     }
     if (!(await step())) break;
   }
@@ -80,11 +80,11 @@ async function unreachableOf(
     if (typeof found === "object") {
       count += 1;
       const list = found.reason === "gateways_offline" ? offline : first;
-      if (list.length < mostFindings) list.push({ ...found.resource.named, reason: found.reason });
+      if (list.length < maxFindings) list.push({ ...found.resource.named, reason: found.reason });
     }
     if (!(await step())) break;
   }
   let total = 0;
   for (const { type } of model.resources.values()) if (type !== "INTERNET") total += 1;
-  return { first: [...first, ...offline].slice(0, mostFindings), count, lookedAt, total };
+  return { first: [...first, ...offline].slice(0, maxFindings), count, lookedAt, total };
 }

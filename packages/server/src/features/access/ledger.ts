@@ -3,7 +3,7 @@ import type { PolicyType } from "@gatehouse/contract/records/policy";
 import { compareAccess } from "@gatehouse/policy/effects/compare-access";
 import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
 import type { FactChange, FactsByKind } from "@gatehouse/policy/model/facts";
-import type { Change } from "../../platform/audit/change.ts";
+import type { Change } from "../../platform/change.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { AccessChange, AccessLedger, LedgerPage, WeighedEffect } from "../../platform/tenancy/access-ledger.ts";
 import { lockGeneration } from "../../platform/tenancy/generation.queries.ts";

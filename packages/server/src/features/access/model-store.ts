@@ -1,5 +1,6 @@
 import type { FactChange } from "@gatehouse/policy/model/facts";
 import type { Clock } from "../../platform/clock.ts";
+import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { OutboxSubscriber } from "../../platform/outbox/outbox-follower.ts";
@@ -27,7 +28,7 @@ export interface ModelStoreOptions {
 interface Entry {
   /** Undefined until the first loading ends. */
   kept: KeptModel | undefined;
-  loading: Promise<void> | undefined;
+  readonly loading: CoalescedTask;
   /** By `clock.elapsedMs()`. */
   usedAt: number;
 }
@@ -62,10 +63,7 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
     const entry = this.#use(tenantId);
     // A loading that began before the request came may not show what was committed since; then there is another.
     while (entry.kept === undefined || entry.kept.generation < generation) {
-      entry.loading ??= this.#load(tenantId, entry).finally(() => {
-        entry.loading = undefined;
-      });
-      await entry.loading;
+      await entry.loading.runNow();
     }
     return entry.kept;
   }
@@ -121,10 +119,19 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
   }
 
   #use(tenantId: string): Entry {
-    const entry = this.#entries.get(tenantId) ?? { kept: undefined, loading: undefined, usedAt: 0 };
+    const entry = this.#entries.get(tenantId) ?? this.#newEntry(tenantId);
     entry.usedAt = this.#options.clock.elapsedMs();
     this.#entries.delete(tenantId);
     this.#entries.set(tenantId, entry);
+    return entry;
+  }
+
+  #newEntry(tenantId: string): Entry {
+    const entry: Entry = {
+      kept: undefined,
+      loading: new CoalescedTask({ run: () => this.#load(tenantId, entry) }),
+      usedAt: 0,
+    };
     return entry;
   }
 

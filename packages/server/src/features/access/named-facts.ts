@@ -1,5 +1,5 @@
 /** Which facts a command's changes may have changed. Pure. */
-import type { Change } from "../../platform/audit/change.ts";
+import type { Change } from "../../platform/change.ts";
 import type { FactRows, NamedFacts } from "./facts.queries.ts";
 import { mostChanges } from "./kept-model.ts";
 

@@ -1,6 +1,6 @@
 /** Pages of searches: opaque tokens that say where a page begins, and which request they belong to. */
 import { createHash } from "node:crypto";
-import { largestPage, usualPage } from "@gatehouse/contract/operations/access.operations";
+import { defaultSearchPage, maxSearchPage } from "@gatehouse/contract/operations/access.operations";
 import canonicalize from "canonicalize";
 
 /** Decisions that one page may take: a search that finds little gives short pages rather than slow ones. */
@@ -30,11 +30,11 @@ export function readPage({ token, limit }: PageRequest, asked: object): PageStar
     .update(canonicalize(JSON.parse(JSON.stringify(asked))) ?? "")
     .digest("base64url")
     .slice(0, 22);
-  const wanted = limit === undefined ? undefined : Math.min(limit, largestPage);
-  if (token === undefined || token === "") return { after: "", limit: wanted ?? usualPage, digest };
+  const wanted = limit === undefined ? undefined : Math.min(limit, maxSearchPage);
+  if (token === undefined || token === "") return { after: "", limit: wanted ?? defaultSearchPage, digest };
   const [after, of, size, ...rest] = Buffer.from(token, "base64url").toString("utf8").split(" ");
   const before = /^\d{1,4}$/.test(size ?? "") ? Number(size) : undefined;
-  if (after === undefined || of !== digest || before === undefined || before > largestPage || rest.length > 0) {
+  if (after === undefined || of !== digest || before === undefined || before > maxSearchPage || rest.length > 0) {
     return undefined;
   }
   if (wanted !== undefined && wanted !== before) return undefined;

@@ -1,16 +1,17 @@
 /** What requests of the AuthZEN API ask, in the terms of the policy engine. */
+
+import { peerAddress } from "@gatehouse/addresses/source-ips";
 import type {
   AccessAction,
   AccessContext,
   AccessResource,
   AccessSubject,
 } from "@gatehouse/contract/operations/access.operations";
-import type { questionReasons } from "@gatehouse/contract/records/decision";
+import type { requestReasons } from "@gatehouse/contract/records/decision";
 import { transportProtocols } from "@gatehouse/contract/records/protocol";
-import { peerAddress } from "@gatehouse/policy/addresses/source-ips";
-import type { Destination, Subject, TransportProtocol } from "@gatehouse/policy/decisions/request";
+import type { Destination, Subject } from "@gatehouse/policy/decisions/request";
 import type { SearchCircumstances } from "@gatehouse/policy/decisions/search";
-import type { Properties } from "@gatehouse/policy/model/facts";
+import type { Properties, TransportProtocol } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
 import type { Static } from "typebox";
 import { isUuid } from "../../platform/ids.ts";
@@ -26,7 +27,7 @@ export type ContextEntity = Static<typeof AccessContext>;
 export const connect = "connect";
 
 /** A denial before any policy is asked. */
-export type QuestionReason = (typeof questionReasons)[number];
+export type QuestionReason = (typeof requestReasons)[number];
 
 /** What is wrong with a request, where a schema cannot tell. */
 export interface QuestionProblem {

@@ -3,10 +3,9 @@ import type * as operations from "@gatehouse/contract/operations/addresses.opera
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { empty, type Outcome, record, streamed, wholeArray } from "../../platform/outcome.ts";
-import { askable, requireKnown } from "../../platform/references.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { gatewaysOfAddress, gatewayView, tokenViewer } from "../gateways/gateways.api.ts";
-import { knownProtocols } from "../protocols/protocols.api.ts";
+import { canonicalIds, existingRecords, requireIds } from "../references/references.api.ts";
 import * as queries from "./addresses.queries.ts";
 import { checkAddress } from "./addresses.rules.ts";
 import { addressView, auditedAddress } from "./addresses.view.ts";
@@ -31,8 +30,8 @@ export async function updateAddress(call: Call<typeof operations.updateAddress>)
     const row = await lockForChange(call, tx, id);
     const check = checkAddress(address, row.resource_type);
     if (!check.ok) throw new AppError("invalid_address", { errors: [bodyField("/address", check.message)] });
-    const ids = askable(protocols);
-    requireKnown({ pointer: "/protocols", noun: "protocol", ids: protocols }, await knownProtocols(tx, ids));
+    const ids = canonicalIds(protocols);
+    requireIds({ pointer: "/protocols", noun: "protocol", ids: protocols }, await existingRecords(tx, "protocol", ids));
     const before = await requireAddress(tx, id);
     const current = (before.whole.protocols ?? []).map((protocol) => protocol.id);
     if (check.value.text === before.whole.address && isDeepStrictEqual(ids, current)) {

@@ -4,6 +4,7 @@ import type { Granted } from "../../platform/authorization/granted.ts";
 import { withConstraints } from "../../platform/db/database-errors.ts";
 import { statement } from "../../platform/db/statement.ts";
 import { newId } from "../../platform/ids.ts";
+import type { NamedRecord } from "../../platform/record-references.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { type CanonicalAddress, repetition } from "./addresses.rules.ts";
 import { type AddressJson, addressJson } from "./addresses.view.ts";
@@ -97,6 +98,19 @@ const insertProtocols = statement<
    SELECT $1, used.address_id, used.protocol_id, used.position
    FROM unnest($2::uuid[], $3::uuid[], $4::smallint[]) AS used (address_id, protocol_id, position)`,
 );
+
+const selectWithProtocol = statement<NamedRecord, [tenantId: string, protocolId: string]>(
+  "addresses.with_protocol",
+  `SELECT item.id, item.address AS name
+   FROM address_protocols AS used
+   JOIN addresses AS item ON item.tenant_id = used.tenant_id AND item.id = used.address_id
+   WHERE used.tenant_id = $1 AND used.protocol_id = $2 ORDER BY item.id LIMIT 50`,
+);
+
+/** Addresses that use the protocol, the first 50. */
+export function addressesWithProtocol(tx: TenantTx, protocolId: string): Promise<NamedRecord[]> {
+  return tx.query(selectWithProtocol, tx.tenantId, protocolId);
+}
 
 /** Addresses of all resources with an id above `afterId`, in order of id. */
 export function listAddresses(tx: TenantTx, afterId: string, limit: number): Promise<WholeAddressRow[]> {

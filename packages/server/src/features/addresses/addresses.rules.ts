@@ -1,7 +1,7 @@
+import { parseAddressText } from "@gatehouse/addresses/address-text";
+import { privateAddressProblem } from "@gatehouse/addresses/special-purpose";
 import type { ProblemField } from "@gatehouse/contract/problem";
 import type { ResourceType } from "@gatehouse/contract/records/address";
-import { parseAddressText } from "@gatehouse/policy/addresses/address-text";
-import { privateAddressProblem } from "@gatehouse/policy/addresses/special-purpose";
 
 /** An address in the form that is stored. */
 export interface CanonicalAddress {

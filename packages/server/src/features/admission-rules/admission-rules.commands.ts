@@ -4,7 +4,7 @@ import type { Call } from "../../platform/call.ts";
 import { newId } from "../../platform/ids.ts";
 import { created, empty, type Outcome, record, report, streamed } from "../../platform/outcome.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { policiesUsingRule } from "../policies/policies.api.ts";
+import { requireUnused } from "../references/references.api.ts";
 import * as queries from "./admission-rules.queries.ts";
 import { checkRuleContent, type RuleContent, ruleReport } from "./admission-rules.rules.ts";
 import { admissionRuleView } from "./admission-rules.view.ts";
@@ -54,13 +54,8 @@ export async function updateAdmissionRule(call: Call<typeof operations.updateAdm
 export async function deleteAdmissionRule(call: Call<typeof operations.deleteAdmissionRule>): Promise<Outcome> {
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, call.parameters.id);
-    const policies = await policiesUsingRule(tx, row.id);
-    if (policies.length > 0) {
-      throw new AppError("admission_rule_in_use", {
-        detail: `Policies use the admission rule ${row.name}: ${policies.map(({ name }) => name).join(", ")}.`,
-        errors: policies.map((policy) => ({ pointer: `/tenants/policies/${policy.id}`, message: policy.name })),
-      });
-    }
+    const { id, name } = row;
+    await requireUnused(call.references, tx, { noun: "admission-rule", id, name }, "admission_rule_in_use");
     await queries.deleteAdmissionRule(tx, call.granted, row.id);
     tx.record({ type: "admission-rule", id: row.id, name: row.name, before: admissionRuleView(row) });
     return empty();

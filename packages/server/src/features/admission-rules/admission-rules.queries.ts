@@ -53,9 +53,9 @@ const remove = statement<never, [tenantId: string, id: string]>(
   "admission_rules.delete",
   "DELETE FROM admission_rules WHERE tenant_id = $1 AND id = $2",
 );
-const selectKnown = statement<Pick<AdmissionRuleRow, "id" | "type">, [tenantId: string, ids: readonly string[]]>(
-  "admission_rules.known",
-  // FOR KEY SHARE: what was found cannot be deleted before the transaction that refers to it ends.
+const selectTypes = statement<Pick<AdmissionRuleRow, "id" | "type">, [tenantId: string, ids: readonly string[]]>(
+  "admission_rules.types",
+  // FOR KEY SHARE keeps the rules from being deleted before the transaction that refers to them ends.
   "SELECT id, type FROM admission_rules WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) FOR KEY SHARE",
 );
 const selectAllow = statement<{ id: string }, [tenantId: string]>(
@@ -132,13 +132,13 @@ export async function deleteAdmissionRule(
   await withConstraints({ policies_rule_fkey: inUse }, tx.query(remove, tx.tenantId, id));
 }
 
-/** The types of those of the ids that are rules of the tenant. They cannot be deleted before the transaction ends. */
-export async function knownAdmissionRules(
+/** The types of the rules that exist, by id. These rules cannot be deleted before the transaction ends. */
+export async function existingRuleTypes(
   tx: TenantTx,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, AdmissionRule["type"]>> {
   if (ids.length === 0) return new Map();
-  return new Map((await tx.query(selectKnown, tx.tenantId, ids)).map(({ id, type }) => [id, type]));
+  return new Map((await tx.query(selectTypes, tx.tenantId, ids)).map(({ id, type }) => [id, type]));
 }
 
 /** The id of the built-in rule ALLOW, which a policy has that names none. */

@@ -1,6 +1,7 @@
 /** What the rest of the server may ask of API keys. */
+
+import { compileSourceIps, type SourceIps, sourceIpsContain } from "@gatehouse/addresses/source-ips";
 import type { Permission } from "@gatehouse/contract/permissions";
-import { compileSourceIps, type SourceIps, sourceIpsContain } from "@gatehouse/policy/addresses/source-ips";
 import type { Caller } from "../../http/caller.ts";
 import { AppError } from "../../platform/app-error.ts";
 import type { Clock } from "../../platform/clock.ts";

@@ -1,6 +1,6 @@
-import { formatIpAddress } from "@gatehouse/policy/addresses/ip-address";
-import { lastAddressOf, parseIpRange } from "@gatehouse/policy/addresses/ip-ranges";
-import { compileSourceIps, sourceIpsContain } from "@gatehouse/policy/addresses/source-ips";
+import { formatIpAddress } from "@gatehouse/addresses/ip-address";
+import { lastAddressOf, parseIpRange } from "@gatehouse/addresses/ip-ranges";
+import { compileSourceIps, sourceIpsContain } from "@gatehouse/addresses/source-ips";
 import { describe, expect, test } from "vitest";
 import { grantsBeyond } from "./api-keys.rules.ts";
 

@@ -1,6 +1,6 @@
+import { type IpRange, parseIpRange, rangeContains } from "@gatehouse/addresses/ip-ranges";
 import { type Permission, permissions, type RoleType, rolePermissions } from "@gatehouse/contract/permissions";
 import type { ProblemField } from "@gatehouse/contract/problem";
-import { type IpRange, parseIpRange, rangeContains } from "@gatehouse/policy/addresses/ip-ranges";
 import type { KeyLimits } from "../../platform/call.ts";
 
 /** Everything that a key lets its holder do, and until when and from where. */

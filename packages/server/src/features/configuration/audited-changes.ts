@@ -1,6 +1,6 @@
 /** What the audit record keeps of an applied document: records as documents write them, with their ids. */
 import type { ConfiguredKind } from "@gatehouse/contract/records/configuration";
-import type { Change } from "../../platform/audit/change.ts";
+import type { Change } from "../../platform/change.ts";
 import { documentEntry, type EntryContext } from "./document-entries.ts";
 import type { RecordChange } from "./plan-changes.ts";
 import type { SettingsOf } from "./settings.ts";

@@ -1,22 +1,22 @@
-import { configurationBounds } from "@gatehouse/contract/records/configuration";
+import { configurationLimits } from "@gatehouse/contract/records/configuration";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
 /** How many rows of each table the tenant has; counted no further than one beyond what a document holds. */
 export type SizesRow = Readonly<Record<string, number>>;
 
-const { references } = configurationBounds;
+const { references } = configurationLimits;
 
 const counted: Readonly<Record<string, readonly [table: string, most: number]>> = {
-  groups: ["groups", configurationBounds.groups],
-  users: ["users", configurationBounds.users],
+  groups: ["groups", configurationLimits.groups],
+  users: ["users", configurationLimits.users],
   // The predefined ones are read too.
-  protocols: ["protocols", configurationBounds.protocols],
-  gateways: ["gateways", configurationBounds.gateways],
-  resources: ["resources", configurationBounds.resources],
-  addresses: ["addresses", configurationBounds.addresses],
-  admissionRules: ["admission_rules", configurationBounds.admissionRules],
-  policies: ["policies", configurationBounds.policies],
+  protocols: ["protocols", configurationLimits.protocols],
+  gateways: ["gateways", configurationLimits.gateways],
+  resources: ["resources", configurationLimits.resources],
+  addresses: ["addresses", configurationLimits.addresses],
+  admissionRules: ["admission_rules", configurationLimits.admissionRules],
+  policies: ["policies", configurationLimits.policies],
   group_members: ["group_members", references],
   address_protocols: ["address_protocols", references],
   resource_gateways: ["resource_gateways", references],

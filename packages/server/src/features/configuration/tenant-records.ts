@@ -1,5 +1,5 @@
 /** Everything of a tenant that a configuration speaks of, in memory: read with one statement for each kind of record. */
-import { type ConfiguredKind, configurationBounds } from "@gatehouse/contract/records/configuration";
+import { type ConfiguredKind, configurationLimits } from "@gatehouse/contract/records/configuration";
 import { AppError } from "../../platform/app-error.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { readAllAdmissionRules } from "../admission-rules/admission-rules.api.ts";
@@ -35,8 +35,8 @@ export type TenantRecords = { readonly [K in ConfiguredKind]: ReadonlyMap<string
 export function requireReadable(sizes: SizesRow): void {
   for (const [kind, count] of Object.entries(sizes)) {
     const most =
-      kind in configurationBounds ? configurationBounds[kind as keyof typeof configurationBounds] : undefined;
-    const limit = most ?? configurationBounds.references;
+      kind in configurationLimits ? configurationLimits[kind as keyof typeof configurationLimits] : undefined;
+    const limit = most ?? configurationLimits.references;
     if (Number(count) <= limit) continue;
     const what = most === undefined ? "references between records" : kind;
     throw new AppError("configuration_too_large", {

@@ -12,7 +12,7 @@ import {
   insertAdmissionRules,
   updateAdmissionRules,
 } from "../admission-rules/admission-rules.api.ts";
-import { disownDevicesOfUsers } from "../devices/devices.api.ts";
+import { orphanDevices } from "../devices/devices.api.ts";
 import { deleteGateways, insertGateways, updateGateways } from "../gateways/gateways.api.ts";
 import { deleteGroups, insertGroups, moveSamlMark, updateGroups } from "../groups/groups.api.ts";
 import {
@@ -222,7 +222,7 @@ class ChangeWriter {
     if (resources.length > 0) await deleteResources(tx, authorize(permissions, "resources:write"), resources);
     if (users.length > 0) {
       const granted = authorize(permissions, "users:write");
-      await disownDevicesOfUsers(tx, granted, users, at);
+      await orphanDevices(tx, granted, users, at);
       await deleteUsersInBulk(tx, granted, users);
     }
     if (groups.length > 0) await deleteGroups(tx, authorize(permissions, "groups:write"), groups);

@@ -1,7 +1,7 @@
 import type * as operations from "@gatehouse/contract/operations/devices.operations";
 import { deviceConfiguration } from "@gatehouse/policy/enforcement/device-routes";
-import { giveTunnelAddresses, readDeviceLinkRows } from "../../links/link-facts.queries.ts";
-import { deviceWaysOf } from "../../links/link-facts.ts";
+import { giveTunnelAddresses, readDeviceLinkRows } from "../../agents/tunnels/link-facts.queries.ts";
+import { deviceWaysOf } from "../../agents/tunnels/link-facts.ts";
 import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { empty, type Outcome, report } from "../../platform/outcome.ts";

@@ -1,7 +1,8 @@
 /** What other features may ask of devices. */
 
 export { findPresentedDevice, identitiesOfDevices } from "./device-token.queries.ts";
-export { knownDevices } from "./devices.queries.ts";
+export { countDevicesOfUser, insertDevice, readDevices } from "./devices.queries.ts";
+export { deviceLimit } from "./devices.rules.ts";
 export {
   type DeviceJson,
   deviceJson,
@@ -10,4 +11,4 @@ export {
   policyDeviceJson,
   policyDeviceView,
 } from "./devices.view.ts";
-export { disownDevices, disownDevicesOfUsers } from "./disown-devices.ts";
+export { deviceReferences, orphanDevices } from "./orphan-devices.ts";

@@ -2,10 +2,10 @@ import type { Device } from "@gatehouse/contract/records/device";
 import { AppError } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import { withConstraints } from "../../platform/db/database-errors.ts";
-import { listPage } from "../../platform/db/list-page.queries.ts";
 import type { ListSource } from "../../platform/db/list-statement.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { ListQuery } from "../../platform/list-query.ts";
+import { listPage } from "../../platform/tenancy/list-page.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { type DeviceJson, deviceJson } from "./devices.view.ts";
 
@@ -45,11 +45,6 @@ const selectMany = statement<DeviceRow, [tenantId: string, ids: readonly string[
   "devices.read",
   `SELECT ${wholeDevice} FROM devices AS item
    WHERE item.tenant_id = $1 AND item.id = ANY ($2::uuid[]) ORDER BY item.id`,
-);
-const selectOfUser = statement<DeviceRow, [tenantId: string, userId: string]>(
-  "devices.lock_of_user",
-  `SELECT ${wholeDevice} FROM devices AS item
-   WHERE item.tenant_id = $1 AND item.user_id = $2 ORDER BY item.id FOR UPDATE OF item`,
 );
 const selectOfUsers = statement<DeviceRow, [tenantId: string, userIds: readonly string[]]>(
   "devices.lock_of_users",
@@ -98,15 +93,10 @@ const insert = statement<
                         os_version, posture)
    VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 );
-const disown = statement<never, [tenantId: string, ids: readonly string[], at: Date]>(
-  "devices.disown",
+const orphan = statement<never, [tenantId: string, ids: readonly string[], at: Date]>(
+  "devices.orphan",
   `UPDATE devices SET active = false, user_id = NULL, updated_at = $3, version = version + 1
    WHERE tenant_id = $1 AND id = ANY ($2::uuid[])`,
-);
-const selectKnown = statement<{ id: string }, [tenantId: string, ids: readonly string[]]>(
-  "devices.known",
-  // FOR KEY SHARE: what was found cannot be deleted before the transaction that refers to it ends.
-  "SELECT id FROM devices WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) FOR KEY SHARE",
 );
 
 export function listDevices(
@@ -126,12 +116,7 @@ export async function lockDevice(tx: TenantTx, id: string): Promise<LockedDevice
   return (await tx.query(selectForChange, tx.tenantId, id))[0];
 }
 
-/** The user's devices, kept from changing until the transaction ends. */
-export function lockDevicesOfUser(tx: TenantTx, userId: string): Promise<DeviceRow[]> {
-  return tx.query(selectOfUser, tx.tenantId, userId);
-}
-
-/** As `lockDevicesOfUser`, of many users. */
+/** Devices of the users. Nobody else can change them before the transaction ends. */
 export function lockDevicesOfUsers(tx: TenantTx, userIds: readonly string[]): Promise<DeviceRow[]> {
   return tx.query(selectOfUsers, tx.tenantId, userIds);
 }
@@ -198,18 +183,12 @@ export async function deleteDevice(tx: TenantTx, _granted: Granted<"devices:writ
   await tx.query(remove, tx.tenantId, id);
 }
 
-/** Deactivates devices and takes their users off them. */
-export async function disownDevices(
+/** Deactivates devices and removes their users. */
+export async function orphanDevices(
   tx: TenantTx,
   _granted: Granted<"users:write">,
   ids: readonly string[],
   at: Date,
 ): Promise<void> {
-  await tx.query(disown, tx.tenantId, ids, at);
-}
-
-/** Which of the ids are devices of the tenant. They cannot be deleted before the transaction ends. */
-export async function knownDevices(tx: TenantTx, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  if (ids.length === 0) return new Set();
-  return new Set((await tx.query(selectKnown, tx.tenantId, ids)).map(({ id }) => id));
+  await tx.query(orphan, tx.tenantId, ids, at);
 }

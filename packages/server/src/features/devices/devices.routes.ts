@@ -6,7 +6,6 @@ import * as commands from "./devices.commands.ts";
 
 export const deviceRoutes: readonly Route[] = [
   route(operations.listDevices, commands.listDevices),
-  route(operations.enrolDevice, commands.enrolDevice),
   route(operations.readDevice, commands.readDevice),
   route(operations.deleteDevice, commands.deleteDevice),
   route(operations.deactivateDevice, commands.deactivateDevice),

@@ -1,14 +1,15 @@
 /** What a gateway's site needs: the form of it, and what two gateways cannot both have. */
-import type { ProblemField } from "@gatehouse/contract/problem";
-import { parseAddressText } from "@gatehouse/policy/addresses/address-text";
+
+import { parseAddressText } from "@gatehouse/addresses/address-text";
 import {
   formatIpRange,
   type IpRange,
   lastAddressOf,
   parseIpRange,
   rangesOverlap,
-} from "@gatehouse/policy/addresses/ip-ranges";
-import { privateAddressProblem } from "@gatehouse/policy/addresses/special-purpose";
+} from "@gatehouse/addresses/ip-ranges";
+import { privateAddressProblem } from "@gatehouse/addresses/special-purpose";
+import type { ProblemField } from "@gatehouse/contract/problem";
 
 export interface SiteDomain {
   readonly domain: string;

@@ -1,4 +1,4 @@
-import { heartbeatTimeoutMs } from "@gatehouse/contract/gateway-link/frames";
+import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import type { GatewaySync, SyncState } from "@gatehouse/contract/records/gateway-sync";
 import type { SyncRow } from "./gateway-sync.queries.ts";
 

@@ -3,7 +3,7 @@
 export { AppliedWaiting } from "./await-applied.ts";
 export { type GatewayReport, storeGatewayReports } from "./gateway-reports.ts";
 export { canonicalSiteSettings, noSiteSettings, siteConflicts } from "./gateway-settings.rules.ts";
-export { gatewaysOfAddress, knownGateways } from "./gateways.queries.ts";
+export { gatewaysOfAddress } from "./gateways.queries.ts";
 export { checkEndpoint, nextStatus } from "./gateways.rules.ts";
 export {
   embeddedGatewayView,

@@ -5,7 +5,7 @@ import type { Call } from "../../platform/call.ts";
 import { newId } from "../../platform/ids.ts";
 import { created, empty, type Outcome, record, streamed } from "../../platform/outcome.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
-import { policiesNamingGateway } from "../policies/policies.api.ts";
+import { requireUnused } from "../references/references.api.ts";
 import { changeGateway, lockForChange, requireGateway } from "./change-gateway.ts";
 import * as queries from "./gateways.queries.ts";
 import { checkEndpoint } from "./gateways.rules.ts";
@@ -62,14 +62,8 @@ export async function deleteGateway(call: Call<typeof operations.deleteGateway>)
   const { id } = call.parameters;
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, id);
-    const policies = await policiesNamingGateway(tx, id);
-    if (policies.length > 0) {
-      throw new AppError("gateway_in_use", {
-        detail: `Policies name the gateway ${row.name}: ${policies.map(({ name }) => name).join(", ")}.`,
-        errors: policies.map((policy) => ({ pointer: `/tenants/policies/${policy.id}`, message: policy.name })),
-      });
-    }
-    // Names the resources that lose the gateway. Their own versions stay: no command was given on them.
+    await requireUnused(call.references, tx, { noun: "gateway", id, name: row.name }, "gateway_in_use");
+    // The entry lists the resources that lose the gateway. They keep their versions, because no command addressed them.
     const before = gatewayView(await requireGateway(tx, id), noTokens);
     await queries.deleteGateway(tx, call.granted, id);
     tx.record({ type: "gateway", id, name: row.name, before });

@@ -109,12 +109,6 @@ const remove = statement<never, [tenantId: string, id: string]>(
   "gateways.delete",
   "DELETE FROM gateways WHERE tenant_id = $1 AND id = $2",
 );
-const selectKnown = statement<{ id: string }, [tenantId: string, ids: readonly string[]]>(
-  "gateways.known",
-  // FOR KEY SHARE: what was found cannot be deleted before the transaction that refers to it ends.
-  "SELECT id FROM gateways WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) FOR KEY SHARE",
-);
-
 export function listGateways(
   tx: TenantTx,
   afterId: string,
@@ -197,10 +191,4 @@ export async function updateGatewayState(
 /** Deletes the gateway with its former tokens and its connections to resources. No policy may name it any more. */
 export async function deleteGateway(tx: TenantTx, _granted: Granted<"gateways:write">, id: string): Promise<void> {
   await tx.query(remove, tx.tenantId, id);
-}
-
-/** Which of the ids are gateways of the tenant. They cannot be deleted before the transaction ends. */
-export async function knownGateways(tx: TenantTx, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  if (ids.length === 0) return new Set();
-  return new Set((await tx.query(selectKnown, tx.tenantId, ids)).map(({ id }) => id));
 }

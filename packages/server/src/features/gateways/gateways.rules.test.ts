@@ -1,4 +1,4 @@
-import { conditionAfter, type GatewayCondition, gatewayEvents } from "@gatehouse/contract/gateway-link/gateway-status";
+import { conditionAfter, type GatewayCondition, gatewayEvents } from "@gatehouse/agent-protocol/gateway/gateway-status";
 import type { GatewayStatus } from "@gatehouse/contract/records/gateway";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

@@ -1,7 +1,7 @@
-import { heartbeatTimeoutMs } from "@gatehouse/contract/gateway-link/frames";
-import { type GatewayCondition, gatewayStatus } from "@gatehouse/contract/gateway-link/gateway-status";
+import { parseAddressText } from "@gatehouse/addresses/address-text";
+import { type GatewayCondition, gatewayStatus } from "@gatehouse/agent-protocol/gateway/gateway-status";
+import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import type { GatewayStatus, GatewayTest } from "@gatehouse/contract/records/gateway";
-import { parseAddressText } from "@gatehouse/policy/addresses/address-text";
 
 export type EndpointCheck =
   | {

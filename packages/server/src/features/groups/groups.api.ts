@@ -2,7 +2,7 @@
 
 export { refuseGroupsBeyond } from "./group-grants.ts";
 export { createDefaultGroup } from "./groups.built-in.ts";
-export { defaultGroupId, knownGroups, largestDeviceLimit } from "./groups.queries.ts";
+export { defaultGroupId, largestDeviceLimit } from "./groups.queries.ts";
 export { type PolicyGroupJson, policyGroupJson, policyGroupView } from "./groups.view.ts";
 export {
   deleteGroups,

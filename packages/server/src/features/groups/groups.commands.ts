@@ -7,11 +7,9 @@ import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { newId } from "../../platform/ids.ts";
 import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
-import { askable } from "../../platform/references.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { takeGroupOutOfPolicies } from "../policies/policies.api.ts";
+import { canonicalIds } from "../references/references.api.ts";
 import { refuseGrantsBeyond, requireAssignable } from "../roles/roles.api.ts";
-import { takeMembersOutOfGroup } from "../users/users.api.ts";
 import * as queries from "./groups.queries.ts";
 import { auditedGroup, groupView } from "./groups.view.ts";
 
@@ -45,7 +43,7 @@ export async function createGroup(call: Call<typeof operations.createGroup>): Pr
     await queries.insertGroup(
       tx,
       call.granted,
-      { id, name, description, maxDevices, isSamlDefaultGroup, idpMapping, roleIds: askable(roles) },
+      { id, name, description, maxDevices, isSamlDefaultGroup, idpMapping, roleIds: canonicalIds(roles) },
       call.now,
     );
     const row = await requireGroup(tx, id);
@@ -66,7 +64,7 @@ export async function updateGroup(call: Call<typeof operations.updateGroup>): Pr
     const before = await requireGroup(tx, id);
     const current = storedGroup(before);
     const { roles, ...settings } = body;
-    const wanted = { ...current, ...settings, ...(roles === undefined ? {} : { roleIds: askable(roles).sort() }) };
+    const wanted = { ...current, ...settings, ...(roles === undefined ? {} : { roleIds: canonicalIds(roles).sort() }) };
     const present = new Set(current.roleIds);
     if (roles !== undefined)
       await requireAssignable(tx, [{ pointer: "/roles", ids: roles, present }], call.permissions);
@@ -93,8 +91,7 @@ export async function deleteGroup(call: Call<typeof operations.deleteGroup>): Pr
       const which = before.is_default ? "tenant's default group" : "tenant's SAML default group";
       throw new AppError("group_is_default", { detail: `${name} is the ${which}.` });
     }
-    await takeMembersOutOfGroup(tx, { id, name });
-    await takeGroupOutOfPolicies(tx, call.granted, { id, name });
+    await call.references.remove(tx, call.granted, { noun: "group", id, name }, call.now);
     await queries.deleteGroup(tx, call.granted, id);
     tx.record({ type: "group", id, name, before: auditedGroup(before) });
     return empty();

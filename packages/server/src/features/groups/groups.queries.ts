@@ -2,10 +2,10 @@ import type { RoleType } from "@gatehouse/contract/permissions";
 import { AppError } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import { withConstraints } from "../../platform/db/database-errors.ts";
-import { listPage } from "../../platform/db/list-page.queries.ts";
 import type { ListSource } from "../../platform/db/list-statement.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { ListQuery } from "../../platform/list-query.ts";
+import { listPage } from "../../platform/tenancy/list-page.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { roleJson } from "../roles/roles.api.ts";
 import { groupMemberJson, policyGroupJson, type WholeGroup } from "./groups.view.ts";
@@ -137,11 +137,6 @@ const selectLargestLimit = statement<{ limit: number | null }, [tenantId: string
    JOIN groups ON groups.tenant_id = joined.tenant_id AND groups.id = joined.group_id
    WHERE joined.tenant_id = $1 AND joined.user_id = $2`,
 );
-const selectKnown = statement<{ id: string }, [tenantId: string, ids: readonly string[]]>(
-  "groups.known",
-  // FOR KEY SHARE: what was found cannot be deleted before the transaction that refers to it ends.
-  "SELECT id FROM groups WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) FOR KEY SHARE",
-);
 
 export function listGroups(
   tx: TenantTx,
@@ -264,10 +259,4 @@ export async function defaultGroupId(tx: TenantTx): Promise<string> {
 /** The largest `maxDevices` of the user's groups; null for a user without groups. */
 export async function largestDeviceLimit(tx: TenantTx, userId: string): Promise<number | null> {
   return (await tx.query(selectLargestLimit, tx.tenantId, userId))[0]?.limit ?? null;
-}
-
-/** Which of the ids are groups of the tenant. They cannot be deleted before the transaction ends. */
-export async function knownGroups(tx: TenantTx, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  if (ids.length === 0) return new Set();
-  return new Set((await tx.query(selectKnown, tx.tenantId, ids)).map(({ id }) => id));
 }

@@ -22,7 +22,7 @@ import {
 import { policyView } from "./policies.view.ts";
 import { closeOrderGap, lockPolicyOrder } from "./policy-order.queries.ts";
 import * as writes from "./policy-writes.queries.ts";
-import { requireSoundSettings } from "./sound-settings.ts";
+import { validatePolicySettings } from "./validate-policy-settings.ts";
 
 export async function listPolicies(call: Call<typeof operations.listPolicies>): Promise<Outcome> {
   const tokens = tokenViewer(call);
@@ -46,7 +46,7 @@ export async function createPolicy(call: Call<typeof operations.createPolicy>): 
     const id = newId();
     const initial = initialSettings(name, action, requested.rule ?? (await allowRuleId(tx)));
     const settings = mergeSettings(type, initial, requested);
-    await requireSoundSettings(tx, { type, settings, requested, ruleType: "ALLOW" });
+    await validatePolicySettings(tx, { type, settings, requested, ruleType: "ALLOW" });
     await lockPolicyOrder(tx);
     await writes.insertPolicy(tx, call.granted, { id, type, settings }, call.now);
     const row = await requirePolicy(tx, id, tokens.maySee);
@@ -66,7 +66,7 @@ export async function updatePolicy(call: Call<typeof operations.updatePolicy>): 
     const current = settingsOf(row);
     const settings = mergeSettings(type, current, requested);
     if (row.is_default) refuseFixedFields(current, settings);
-    await requireSoundSettings(tx, { type, settings, requested, ruleType: row.rule.type });
+    await validatePolicySettings(tx, { type, settings, requested, ruleType: row.rule.type });
     const changed = new Set(changedFields(current, settings));
     if (changed.size === 0) return record(policyView(row, tokens, call.now), row.version);
     const changedLists = policyLists.filter((list) => changed.has(list));

@@ -1,8 +1,8 @@
 import type { PolicyMode, PolicyType } from "@gatehouse/contract/records/policy";
-import { listPage } from "../../platform/db/list-page.queries.ts";
 import type { ListSource } from "../../platform/db/list-statement.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { ListQuery } from "../../platform/list-query.ts";
+import { listPage } from "../../platform/tenancy/list-page.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { type AdmissionRuleJson, admissionRuleJson } from "../admission-rules/admission-rules.api.ts";
 import { type PolicyDeviceJson, policyDeviceJson } from "../devices/devices.api.ts";

@@ -3,7 +3,7 @@ import type { updatePolicy } from "@gatehouse/contract/operations/policies.opera
 import type { ProblemField } from "@gatehouse/contract/problem";
 import type { AdmissionRule } from "@gatehouse/contract/records/admission-rule";
 import type { PolicyMode, PolicyType } from "@gatehouse/contract/records/policy";
-import { askable } from "../../platform/references.ts";
+import { canonicalIds } from "../references/references.api.ts";
 
 /** The fields of a policy that list other records. */
 export const policyLists = ["groups", "users", "devices", "resources", "gateways"] as const;
@@ -67,11 +67,11 @@ export function mergeSettings(
     allUsers: requested.allUsers ?? settings.allUsers,
     allDevices: requested.allDevices ?? settings.allDevices,
     allResources: requested.allResources ?? settings.allResources,
-    groups: groups === undefined ? settings.groups : askable(groups).sort(),
-    users: users === undefined ? settings.users : askable(users).sort(),
-    devices: devices === undefined ? settings.devices : askable(devices).sort(),
-    resources: resources === undefined ? settings.resources : askable(resources).sort(),
-    gateways: gateways === undefined ? settings.gateways : askable(gateways),
+    groups: groups === undefined ? settings.groups : canonicalIds(groups).sort(),
+    users: users === undefined ? settings.users : canonicalIds(users).sort(),
+    devices: devices === undefined ? settings.devices : canonicalIds(devices).sort(),
+    resources: resources === undefined ? settings.resources : canonicalIds(resources).sort(),
+    gateways: gateways === undefined ? settings.gateways : canonicalIds(gateways),
     sourceIps: requested.sourceIps ?? settings.sourceIps,
     ruleId: requested.rule?.toLowerCase() ?? settings.ruleId,
     description: requested.description ?? settings.description,

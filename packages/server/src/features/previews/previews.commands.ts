@@ -1,5 +1,5 @@
 import type * as operations from "@gatehouse/contract/operations/previews.operations";
-import { usualRows } from "@gatehouse/contract/operations/previews.operations";
+import { defaultPreviewRows } from "@gatehouse/contract/operations/previews.operations";
 import type { AccessPreview, PreviewedTest } from "@gatehouse/contract/records/preview";
 import { compareAccess } from "@gatehouse/policy/effects/compare-access";
 import type { OpenCircumstances } from "@gatehouse/policy/effects/open-circumstances";
@@ -18,7 +18,7 @@ import {
 import { performChange, preparedChanges } from "./previewed-changes.ts";
 
 export async function previewAccess(call: Call<typeof operations.previewAccess>): Promise<Outcome> {
-  const { context = {}, page: { limit = usualRows, offset = 0 } = {} } = call.body;
+  const { context = {}, page: { limit = defaultPreviewRows, offset = 0 } = {} } = call.body;
   const changes = preparedChanges(call);
   const circumstances: OpenCircumstances = circumstancesOf(readCircumstances(context));
   // Nobody else may change the tenant meanwhile, so that it is over as soon as everything was read.

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { isPreviewable } from "@gatehouse/contract/operation";
 import { operations } from "@gatehouse/contract/operations/all";
-import { mostPreviewedChanges, previewableOperations } from "@gatehouse/contract/operations/previews.operations";
+import { maxPreviewedChanges, previewableOperations } from "@gatehouse/contract/operations/previews.operations";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../platform/clock.ts";
 import { createAccessNetwork } from "../../testing/access-network.ts";
@@ -255,7 +255,7 @@ describe("a change is refused", () => {
   });
 
   test("past so many", async () => {
-    const many = Array.from({ length: mostPreviewedChanges + 1 }, first);
+    const many = Array.from({ length: maxPreviewedChanges + 1 }, first);
     expect((await preview(many)).status).toBe(400);
     expect((await preview(many.slice(1))).status).toBe(200);
     expect((await preview([])).status).toBe(400);

@@ -5,6 +5,7 @@ import type { Call } from "../../platform/call.ts";
 import { newId } from "../../platform/ids.ts";
 import { created, empty, type Outcome, record, streamed } from "../../platform/outcome.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { requireUnused } from "../references/references.api.ts";
 import * as queries from "./protocols.queries.ts";
 import { canonicalNetworkProtocols, nameFromContent, numberedName, stemOf } from "./protocols.rules.ts";
 import { protocolView } from "./protocols.view.ts";
@@ -61,13 +62,7 @@ export async function deleteProtocol(call: Call<typeof operations.deleteProtocol
     if (row.type !== "CUSTOM") {
       throw new AppError("predefined_record", { detail: `The protocol ${row.name} is predefined.` });
     }
-    const users = await queries.addressesUsing(tx, row.id);
-    if (users.length > 0) {
-      throw new AppError("protocol_in_use", {
-        detail: `Addresses use the protocol ${row.name}.`,
-        errors: users.map(({ id, address }) => ({ pointer: `/tenants/addresses/${id}`, message: address })),
-      });
-    }
+    await requireUnused(call.references, tx, { noun: "protocol", id: row.id, name: row.name }, "protocol_in_use");
     await queries.deleteProtocol(tx, call.granted, row.id);
     tx.record({ type: "protocol", id: row.id, name: row.name, before: protocolView(row) });
     return empty();

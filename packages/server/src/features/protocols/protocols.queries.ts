@@ -44,21 +44,9 @@ const selectNames = statement<{ name: string }, [tenantId: string, stem: string]
   "protocols.names_from_stem",
   "SELECT name FROM protocols WHERE tenant_id = $1 AND starts_with(name, $2)",
 );
-const selectUsers = statement<{ id: string; address: string }, [tenantId: string, id: string]>(
-  "protocols.used_by",
-  `SELECT addresses.id, addresses.address
-   FROM address_protocols AS used
-   JOIN addresses ON addresses.tenant_id = used.tenant_id AND addresses.id = used.address_id
-   WHERE used.tenant_id = $1 AND used.protocol_id = $2 ORDER BY addresses.id LIMIT 50`,
-);
 const remove = statement<never, [tenantId: string, id: string]>(
   "protocols.delete",
   "DELETE FROM protocols WHERE tenant_id = $1 AND id = $2",
-);
-const selectKnown = statement<{ id: string }, [tenantId: string, ids: readonly string[]]>(
-  "protocols.known",
-  // FOR KEY SHARE: what was found cannot be deleted before the transaction that refers to it ends.
-  "SELECT id FROM protocols WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) FOR KEY SHARE",
 );
 
 export function listProtocols(tx: TenantTx, afterId: string, limit: number): Promise<ProtocolRow[]> {
@@ -115,17 +103,6 @@ export async function namesStartingWith(tx: TenantTx, stem: string): Promise<Rea
   return new Set((await tx.query(selectNames, tx.tenantId, stem)).map(({ name }) => name));
 }
 
-/** Addresses that use the protocol, the first 50. */
-export function addressesUsing(tx: TenantTx, id: string): Promise<{ id: string; address: string }[]> {
-  return tx.query(selectUsers, tx.tenantId, id);
-}
-
 export async function deleteProtocol(tx: TenantTx, _granted: Granted<"protocols:write">, id: string): Promise<void> {
   await tx.query(remove, tx.tenantId, id);
-}
-
-/** Which of the ids are protocols of the tenant. They cannot be deleted before the transaction ends. */
-export async function knownProtocols(tx: TenantTx, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  if (ids.length === 0) return new Set();
-  return new Set((await tx.query(selectKnown, tx.tenantId, ids)).map(({ id }) => id));
 }

@@ -1,10 +1,9 @@
 /** Addresses and gateways of a resource, one at a time. Each is a change of the resource, whose version rises. */
 import type * as operations from "@gatehouse/contract/operations/resources.operations";
-import { resourceBounds } from "@gatehouse/contract/operations/resources.operations";
+import { resourceLimits } from "@gatehouse/contract/operations/resources.operations";
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { created, empty, type Outcome } from "../../platform/outcome.ts";
-import { askable, requireKnown } from "../../platform/references.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import {
   addressView,
@@ -15,8 +14,8 @@ import {
   lockAddress,
   readAddress,
 } from "../addresses/addresses.api.ts";
-import { knownGateways, noTokens } from "../gateways/gateways.api.ts";
-import { knownProtocols } from "../protocols/protocols.api.ts";
+import { noTokens } from "../gateways/gateways.api.ts";
+import { canonicalIds, existingRecords, requireIds } from "../references/references.api.ts";
 import * as queries from "./resources.queries.ts";
 import { resourceView } from "./resources.view.ts";
 
@@ -28,9 +27,9 @@ export async function addResourceAddress(call: Call<typeof operations.addResourc
     call.requireVersion(row.version);
     const check = checkAddress(address, row.type);
     if (!check.ok) throw new AppError("invalid_address", { errors: [bodyField("/address", check.message)] });
-    const protocolIds = askable(protocols);
-    const known = await knownProtocols(tx, protocolIds);
-    requireKnown({ pointer: "/protocols", noun: "protocol", ids: protocols }, known);
+    const protocolIds = canonicalIds(protocols);
+    const known = await existingRecords(tx, "protocol", protocolIds);
+    requireIds({ pointer: "/protocols", noun: "protocol", ids: protocols }, known);
     const before = await requireResource(tx, id);
     refuseBeyond("addresses", row, before.addresses);
     const owned = { ...check.value, protocols: protocolIds };
@@ -62,7 +61,7 @@ export async function connectGateway(call: Call<typeof operations.connectGateway
   const { id, gatewayId } = call.parameters;
   return call.command(async (tx) => {
     const row = await lockResource(tx, id);
-    if (!(await knownGateways(tx, [gatewayId])).has(gatewayId)) throw new AppError("not_found");
+    if (!(await existingRecords(tx, "gateway", [gatewayId])).has(gatewayId)) throw new AppError("not_found");
     call.requireVersion(row.version);
     const before = await requireResource(tx, id);
     if (isConnected(before, gatewayId)) return empty(row.version);
@@ -93,11 +92,11 @@ function isConnected({ gateways }: queries.WholeResourceRow, gatewayId: string):
 
 /** @throws AppError resource_full */
 function refuseBeyond(
-  kind: keyof typeof resourceBounds,
+  kind: keyof typeof resourceLimits,
   { name }: queries.ResourceRow,
   present: readonly unknown[] | null,
 ): void {
-  const bound = resourceBounds[kind];
+  const bound = resourceLimits[kind];
   if (present === null || present.length < bound) return;
   throw new AppError("resource_full", {
     detail: `The resource ${name} has ${present.length} ${kind}; it may have ${bound}.`,

@@ -1,5 +1,4 @@
 /** What other features may ask of resources. */
-export { knownResources } from "./resources.queries.ts";
 export { type PolicyResourceJson, policyResourceJson, policyResourceView } from "./resources.view.ts";
 export {
   type BulkResource,

@@ -6,12 +6,10 @@ import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { newId } from "../../platform/ids.ts";
 import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
-import { askable, requireKnown } from "../../platform/references.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { type CanonicalAddress, checkAddress, insertAddresses, repeatedAddresses } from "../addresses/addresses.api.ts";
-import { knownGateways, noTokens, tokenViewer } from "../gateways/gateways.api.ts";
-import { activePoliciesNaming, takeResourceOutOfPolicies } from "../policies/policies.api.ts";
-import { knownProtocols } from "../protocols/protocols.api.ts";
+import { noTokens, tokenViewer } from "../gateways/gateways.api.ts";
+import { canonicalIds, existingRecords, requireIds, requireUnused } from "../references/references.api.ts";
 import * as queries from "./resources.queries.ts";
 import { resourceView } from "./resources.view.ts";
 
@@ -37,14 +35,14 @@ export async function createResource(call: Call<typeof operations.createResource
   const tokens = tokenViewer(call);
   return call.command(async (tx) => {
     const id = newId();
-    const known = await knownProtocols(tx, askable(requested.flatMap(({ protocols }) => protocols)));
+    const known = await existingRecords(tx, "protocol", canonicalIds(requested.flatMap(({ protocols }) => protocols)));
     for (const [index, { protocols: ids }] of requested.entries()) {
-      requireKnown({ pointer: `/addresses/${index}/protocols`, noun: "protocol", ids }, known);
+      requireIds({ pointer: `/addresses/${index}/protocols`, noun: "protocol", ids }, known);
     }
     await queries.insertResource(tx, call.granted, { id, name, type, description }, call.now);
     const owned = addresses.map((address, index) => ({
       ...address,
-      protocols: askable(requested[index]?.protocols ?? []),
+      protocols: canonicalIds(requested[index]?.protocols ?? []),
     }));
     await insertAddresses(tx, call.granted, id, owned, call.now);
     const row = await requireResource(tx, id, tokens.maySee);
@@ -90,15 +88,10 @@ export async function deleteResource(call: Call<typeof operations.deleteResource
   const { id } = call.parameters;
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, id);
-    const policies = await activePoliciesNaming(tx, id);
-    if (policies.length > 0) {
-      throw new AppError("resource_in_use", {
-        detail: `Active policies name the resource ${row.name}: ${policies.map(({ name }) => name).join(", ")}.`,
-        errors: policies.map((policy) => ({ pointer: `/tenants/policies/${policy.id}`, message: policy.name })),
-      });
-    }
+    const resource = { noun: "resource", id, name: row.name } as const;
+    await requireUnused(call.references, tx, resource, "resource_in_use");
     const before = resourceView(await requireResource(tx, id), noTokens);
-    await takeResourceOutOfPolicies(tx, call.granted, row);
+    await call.references.remove(tx, call.granted, resource, call.now);
     await queries.deleteResource(tx, call.granted, id);
     tx.record({ type: "resource", id, name: row.name, before });
     return empty();
@@ -110,8 +103,11 @@ export async function configureLoadBalancing(call: Call<typeof operations.config
   const { loadBalancingMode, gateways } = call.body;
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, id);
-    const gatewayIds = askable(gateways);
-    requireKnown({ pointer: "/gateways", noun: "gateway", ids: gateways }, await knownGateways(tx, gatewayIds));
+    const gatewayIds = canonicalIds(gateways);
+    requireIds(
+      { pointer: "/gateways", noun: "gateway", ids: gateways },
+      await existingRecords(tx, "gateway", gatewayIds),
+    );
     const before = resourceView(await requireResource(tx, id), noTokens);
     const current = before.gateways.map((gateway) => gateway.id);
     if (loadBalancingMode === row.load_balancing_mode && isDeepStrictEqual(gatewayIds, current)) {

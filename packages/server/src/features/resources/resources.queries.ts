@@ -137,11 +137,6 @@ const selectKeptCount = statement<{ count: number }, [tenantId: string, kinds: r
   "resources.kept_count",
   "SELECT coalesce(sum(count), 0)::bigint AS count FROM record_counts WHERE tenant_id = $1 AND kind = ANY ($2)",
 );
-const selectKnown = statement<{ id: string }, [tenantId: string, ids: readonly string[]]>(
-  "resources.known",
-  // FOR KEY SHARE: what was found cannot be deleted before the transaction that refers to it ends.
-  "SELECT id FROM resources WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) FOR KEY SHARE",
-);
 
 export async function readResource(
   tx: TenantTx,
@@ -248,10 +243,4 @@ export async function disconnectGateway(
   gatewayId: string,
 ): Promise<boolean> {
   return (await tx.query(disconnect, tx.tenantId, id, gatewayId)).length > 0;
-}
-
-/** Which of the ids are resources of the tenant. They cannot be deleted before the transaction ends. */
-export async function knownResources(tx: TenantTx, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  if (ids.length === 0) return new Set();
-  return new Set((await tx.query(selectKnown, tx.tenantId, ids)).map(({ id }) => id));
 }

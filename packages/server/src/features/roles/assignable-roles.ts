@@ -1,9 +1,9 @@
 /** Who may give whom which role: nobody gives rights that they do not hold, and nobody assigns the owner's role. */
 import type { Permission, RoleType } from "@gatehouse/contract/permissions";
 import { AppError, bodyField } from "../../platform/app-error.ts";
-import { askable, refuseUnknown, unknownReferences } from "../../platform/references.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { knownRoles } from "./roles.queries.ts";
+import { canonicalIds, missingIds, refuseMissing } from "../references/references.api.ts";
+import { existingRoleTypes } from "./roles.queries.ts";
 import { permissionsBeyond } from "./roles.rules.ts";
 
 /**
@@ -37,10 +37,10 @@ export async function requireAssignable(
   asked: readonly AskedRoles[],
   held: ReadonlySet<Permission>,
 ): Promise<void> {
-  const types = await knownRoles(tx, askable(asked.flatMap(({ ids }) => ids)));
-  const known = new Set(types.keys());
-  refuseUnknown(asked.flatMap(({ pointer, ids }) => unknownReferences({ pointer, noun: "role", ids }, known)));
-  const typeOf = (id: string) => types.get(id.toLowerCase()) ?? "OWNER"; // all are known by now
+  const types = await existingRoleTypes(tx, canonicalIds(asked.flatMap(({ ids }) => ids)));
+  const existing = new Set(types.keys());
+  refuseMissing(asked.flatMap(({ pointer, ids }) => missingIds({ pointer, noun: "role", ids }, existing)));
+  const typeOf = (id: string) => types.get(id.toLowerCase()) ?? "OWNER"; // all exist, as checked above
   for (const { ids, present } of asked) {
     for (const id of ids) {
       if (!present.has(id.toLowerCase())) refuseGrantsBeyond(`The role ${typeOf(id)}`, [typeOf(id)], held);

@@ -18,9 +18,9 @@ const selectOne = statement<RoleRow, [tenantId: string, id: string]>(
   "roles.read",
   `SELECT ${columns} FROM roles WHERE tenant_id = $1 AND id = $2`,
 );
-const selectKnown = statement<{ id: string; type: RoleType }, [tenantId: string, ids: readonly string[]]>(
-  "roles.known",
-  // FOR KEY SHARE: what was found cannot be deleted before the transaction that refers to it ends.
+const selectTypes = statement<{ id: string; type: RoleType }, [tenantId: string, ids: readonly string[]]>(
+  "roles.types",
+  // FOR KEY SHARE keeps the roles from being deleted before the transaction that refers to them ends.
   "SELECT id, type FROM roles WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) FOR KEY SHARE",
 );
 
@@ -32,8 +32,8 @@ export async function readRole(tx: TenantTx, id: string): Promise<RoleRow | unde
   return (await tx.query(selectOne, tx.tenantId, id))[0];
 }
 
-/** Which of the ids are roles of the tenant, and of which type. They cannot be deleted before the transaction ends. */
-export async function knownRoles(tx: TenantTx, ids: readonly string[]): Promise<ReadonlyMap<string, RoleType>> {
+/** The types of the roles that exist, by id. These roles cannot be deleted before the transaction ends. */
+export async function existingRoleTypes(tx: TenantTx, ids: readonly string[]): Promise<ReadonlyMap<string, RoleType>> {
   if (ids.length === 0) return new Map();
-  return new Map((await tx.query(selectKnown, tx.tenantId, ids)).map(({ id, type }) => [id, type]));
+  return new Map((await tx.query(selectTypes, tx.tenantId, ids)).map(({ id, type }) => [id, type]));
 }

@@ -1,7 +1,7 @@
 /** Lets the first tenant be filled with example records once, through the API, with a key that lives only that long. */
 import { permissions } from "@gatehouse/contract/permissions";
-import type { Origin } from "../../platform/audit/change.ts";
 import { grantedToSystem } from "../../platform/authorization/granted.ts";
+import type { Origin } from "../../platform/change.ts";
 import { type CommandRunner, runCommand } from "../../platform/command.ts";
 import { newId } from "../../platform/ids.ts";
 import { empty } from "../../platform/outcome.ts";

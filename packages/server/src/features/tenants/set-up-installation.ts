@@ -1,5 +1,5 @@
 /** What the first start on an empty database makes: the operator's key, the first tenant, its key. */
-import type { Origin } from "../../platform/audit/change.ts";
+import type { Origin } from "../../platform/change.ts";
 import { type CommandRunner, runCommand } from "../../platform/command.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";

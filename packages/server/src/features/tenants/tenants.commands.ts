@@ -1,8 +1,8 @@
 import type * as operations from "@gatehouse/contract/operations/tenants.operations";
 import type { NewTenant } from "@gatehouse/contract/records/tenant";
 import { AppError } from "../../platform/app-error.ts";
-import type { Origin } from "../../platform/audit/change.ts";
 import type { Call } from "../../platform/call.ts";
+import type { Origin } from "../../platform/change.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { newId } from "../../platform/ids.ts";

@@ -1,5 +1,5 @@
 import { AppError } from "../../platform/app-error.ts";
-import type { Actor, Origin } from "../../platform/audit/change.ts";
+import type { Actor, Origin } from "../../platform/change.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { withConstraints } from "../../platform/db/database-errors.ts";
 import { countStatement, type ListSource, pageStatement } from "../../platform/db/list-statement.ts";

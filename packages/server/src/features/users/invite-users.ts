@@ -4,9 +4,9 @@ import type { ProblemField } from "@gatehouse/contract/problem";
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import { newId } from "../../platform/ids.ts";
-import { askable } from "../../platform/references.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { defaultGroupId, knownGroups, refuseGroupsBeyond } from "../groups/groups.api.ts";
+import { defaultGroupId, refuseGroupsBeyond } from "../groups/groups.api.ts";
+import { canonicalIds, existingRecords } from "../references/references.api.ts";
 import * as queries from "./users.queries.ts";
 import { invitationLifetimeMs } from "./users.rules.ts";
 
@@ -38,14 +38,14 @@ export async function inviteUsers(
   invitations: readonly Invitation[],
 ): Promise<queries.WholeUserRow[]> {
   const [known, defaultGroup] = await Promise.all([
-    knownGroups(tx, askable(invitations.flatMap(({ groupIds }) => groupIds))),
+    existingRecords(tx, "group", canonicalIds(invitations.flatMap(({ groupIds }) => groupIds))),
     defaultGroupId(tx),
   ]);
   requireKnownGroups(invitations, known);
   const users = invitations.map(({ email, groupIds }) => ({
     id: newId(),
     email,
-    groupIds: groupIds.length === 0 ? [defaultGroup] : askable(groupIds),
+    groupIds: groupIds.length === 0 ? [defaultGroup] : canonicalIds(groupIds),
   }));
   await refuseGroupsBeyond(tx, [...new Set(users.flatMap((user) => user.groupIds))], call.permissions);
   const { granted, now: at } = call;

@@ -2,7 +2,8 @@ import type * as operations from "@gatehouse/contract/operations/users.operation
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { empty, type Outcome, record } from "../../platform/outcome.ts";
-import { knownGroups, refuseGroupsBeyond } from "../groups/groups.api.ts";
+import { refuseGroupsBeyond } from "../groups/groups.api.ts";
+import { existingRecords } from "../references/references.api.ts";
 import { changeLockedUser, changeUser, lockUser } from "./changing-users.ts";
 import * as queries from "./user-groups.queries.ts";
 import { touchUser } from "./users.queries.ts";
@@ -11,7 +12,7 @@ export async function addUserToGroup(call: Call<typeof operations.addUserToGroup
   const groupId = call.body.groupId.toLowerCase();
   return call.command(async (tx) => {
     // The group before the user: whoever deletes the group locks in this order.
-    const known = await knownGroups(tx, [groupId]);
+    const known = await existingRecords(tx, "group", [groupId]);
     const { view, version } = await changeUser(call, tx, call.parameters.id, async ({ id }) => {
       if (!known.has(groupId)) {
         const errors = [bodyField("/groupId", `no group has the id ${JSON.stringify(call.body.groupId)}`)];

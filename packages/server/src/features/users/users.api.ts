@@ -1,14 +1,13 @@
 /** What other features may ask of users. */
 
+export { membershipReferences } from "./membership-references.ts";
 export {
   activateUser,
   type EnrollingUser,
   lockUserForEnrolment,
   requireEnrollable,
-} from "./enrolling-user.ts";
-export { takeMembersOutOfGroup } from "./leave-group.ts";
+} from "./user-enrolment.ts";
 export { createOwner } from "./users.built-in.ts";
-export { knownUsers } from "./users.queries.ts";
 export { type PolicyUserJson, policyUserJson, policyUserView } from "./users.view.ts";
 export {
   type BulkUser,

@@ -5,8 +5,6 @@ import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { disownDevices } from "../devices/devices.api.ts";
-import { takeUserOutOfPolicies } from "../policies/policies.api.ts";
 import { changeUser, lockForChange, requireUser } from "./changing-users.ts";
 import { type Invitation, inviteUsers } from "./invite-users.ts";
 import * as queries from "./users.queries.ts";
@@ -95,8 +93,7 @@ export async function deleteUser(call: Call<typeof operations.deleteUser>): Prom
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, call.parameters.id);
     const before = await requireUser(tx, row.id);
-    await disownDevices(tx, call.granted, row.id, call.now);
-    await takeUserOutOfPolicies(tx, call.granted, row);
+    await call.references.remove(tx, call.granted, { noun: "user", id: row.id, name: row.email }, call.now);
     await queries.deleteUser(tx, call.granted, row.id);
     tx.record({ type: "user", id: row.id, name: row.email, before: userView(before, call.now) });
     return empty();

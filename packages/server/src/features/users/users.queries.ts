@@ -1,9 +1,9 @@
 import type { User, UserStatus } from "@gatehouse/contract/records/user";
 import type { Granted } from "../../platform/authorization/granted.ts";
-import { listPage } from "../../platform/db/list-page.queries.ts";
 import type { ListSource } from "../../platform/db/list-statement.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { ListQuery } from "../../platform/list-query.ts";
+import { listPage } from "../../platform/tenancy/list-page.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { deviceJson } from "../devices/devices.api.ts";
 import { roleJson } from "../roles/roles.api.ts";
@@ -146,11 +146,6 @@ const remove = statement<never, [tenantId: string, id: string]>(
   "users.delete",
   "DELETE FROM users WHERE tenant_id = $1 AND id = $2",
 );
-const selectKnown = statement<{ id: string }, [tenantId: string, ids: readonly string[]]>(
-  "users.known",
-  // FOR KEY SHARE: what was found cannot be deleted before the transaction that refers to it ends.
-  "SELECT id FROM users WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) FOR KEY SHARE",
-);
 
 export function listUsers(
   tx: TenantTx,
@@ -250,10 +245,4 @@ export async function touchUser(
 /** Deletes the user, with memberships, roles, and mentions in policies. The user's devices stay. */
 export async function deleteUser(tx: TenantTx, _granted: Granted<"users:write">, id: string): Promise<void> {
   await tx.query(remove, tx.tenantId, id);
-}
-
-/** Which of the ids are users of the tenant. They cannot be deleted before the transaction ends. */
-export async function knownUsers(tx: TenantTx, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  if (ids.length === 0) return new Set();
-  return new Set((await tx.query(selectKnown, tx.tenantId, ids)).map(({ id }) => id));
 }

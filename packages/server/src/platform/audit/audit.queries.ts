@@ -1,7 +1,7 @@
+import type { Origin } from "../change.ts";
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import { entryHash } from "./chain.ts";
-import type { Origin } from "./change.ts";
 import type { Entry } from "./entry.ts";
 
 type Texts = readonly (string | null)[];

@@ -1,6 +1,6 @@
 /** An entry of the audit record: how it is stored, and how the API shows it. The second form is what seals cover. */
 import type { ActorType, Event } from "@gatehouse/contract/records/event";
-import type { Change, Origin } from "./change.ts";
+import type { Change, Origin } from "../change.ts";
 
 export interface EntryRow {
   readonly id: string;

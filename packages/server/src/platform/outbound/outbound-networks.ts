@@ -1,8 +1,8 @@
 /** Which addresses Gatehouse itself may send requests to, on behalf of a tenant that names the URL. */
 import { isIP } from "node:net";
-import { addressWidth, parseIpAddress } from "@gatehouse/policy/addresses/ip-address";
-import { type IpRange, parseIpRange, rangeContains } from "@gatehouse/policy/addresses/ip-ranges";
-import { isReachableUnicast } from "@gatehouse/policy/addresses/reachable-unicast";
+import { addressWidth, parseIpAddress } from "@gatehouse/addresses/ip-address";
+import { type IpRange, parseIpRange, rangeContains } from "@gatehouse/addresses/ip-ranges";
+import { isReachableUnicast } from "@gatehouse/addresses/reachable-unicast";
 
 /** Networks that requests may go to besides the internet, and without TLS: those that configuration names. */
 export type AllowedNetworks = readonly IpRange[];

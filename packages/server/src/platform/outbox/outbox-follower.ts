@@ -1,13 +1,14 @@
 import type { Clock } from "../clock.ts";
+import { CoalescedTask } from "../concurrency/coalesced-task.ts";
 import type { Database } from "../db/database.ts";
 import type { Log } from "../log.ts";
 import { type OutboxEntry, type OutboxPosition, outboxKeptForMs, readOutbox } from "./outbox.queries.ts";
 
-/** How often the outbox is read when nobody says that there is news, in milliseconds. */
+/** The longest time between two reads, in milliseconds, if no notification arrives. */
 const intervalMs = 250;
-/** Commands that finish within this time share one reading, in milliseconds. */
-const gatherMs = 5;
-/** A follower that could not read for longer than this may find entries cleared away, in milliseconds. */
+/** Notifications within this time share a read, in milliseconds. */
+const wakeDelayMs = 5;
+/** After a longer absence than this, in milliseconds, entries may have been deleted before this replica read them. */
 const longestAbsenceMs = outboxKeptForMs / 2;
 
 export interface OutboxFollowerOptions {
@@ -17,27 +18,22 @@ export interface OutboxFollowerOptions {
 }
 
 export interface OutboxSubscriber {
-  /** Somebody changed something. Entries of one tenant come in order. */
+  /** A command changed records. Entries of one tenant arrive in order. */
   changed(entry: OutboxEntry): void;
-  /** Entries were missed, nobody knows which: whatever was concluded from earlier ones may be wrong by now. */
+  /** An unknown number of entries was missed: everything that was derived from earlier ones may be wrong. */
   missed(): void;
 }
 
-/**
- * Tells this replica what every replica changed: at once when it is told that there is news, and by a timer in any case.
- */
+/** Notifies the subscribers of this replica of the changes of every replica: on notification, and by a timer. */
 export class OutboxFollower {
   readonly #options: OutboxFollowerOptions;
   readonly #subscribers: OutboxSubscriber[] = [];
+  readonly #reading = new CoalescedTask({ run: () => this.#read(), delayMs: wakeDelayMs, intervalMs });
   #position: OutboxPosition | undefined;
   #currentAsOf = Number.NEGATIVE_INFINITY;
-  /** The same moment by the calendar, which also counts while the machine sleeps. */
+  /** The same time by the calendar, which advances also while the machine sleeps. */
   #currentAsOfTime = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #reading: Promise<void> | undefined;
-  #again = false;
-  #failing = false;
-  #stopped = false;
+  #isFailing = false;
 
   constructor(options: OutboxFollowerOptions) {
     this.#options = options;
@@ -47,40 +43,24 @@ export class OutboxFollower {
     this.#subscribers.push(subscriber);
   }
 
-  /** The moment, by `clock.elapsedMs()`, up to which every committed change has been told to the subscribers. */
+  /** The time, by `clock.elapsedMs()`, up to which the subscribers were notified of every committed change. */
   get currentAsOf(): number {
     return this.#currentAsOf;
   }
 
-  /** Reads the position to follow from. Call before serving. */
+  /** Reads the position to follow from. Call it before the server accepts requests. */
   async start(): Promise<void> {
-    await this.#read();
-    this.#schedule(intervalMs);
+    await this.#reading.runNow();
+    this.#reading.start();
   }
 
-  /** There may be news: read soon. */
+  /** Reads soon: there may be new entries. */
   wake(): void {
-    if (this.#reading !== undefined) this.#again = true;
-    else this.#schedule(gatherMs);
+    this.#reading.request();
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#reading;
-  }
-
-  #schedule(afterMs: number): void {
-    if (this.#stopped) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.#reading = this.#read().finally(() => {
-        this.#reading = undefined;
-        this.#schedule(this.#again ? gatherMs : intervalMs);
-        this.#again = false;
-      });
-    }, afterMs);
-    this.#timer.unref();
+  stop(): Promise<void> {
+    return this.#reading.stop();
   }
 
   async #read(): Promise<void> {
@@ -91,7 +71,7 @@ export class OutboxFollower {
       const { entries, position, complete } = await readOutbox(database, this.#position);
       const absentMs = Math.max(startedAt - this.#currentAsOf, startedAtTime - this.#currentAsOfTime);
       if (!complete || absentMs > longestAbsenceMs) {
-        if (this.#position !== undefined) log.warn("entries of the outbox were missed; starting anew from the present");
+        if (this.#position !== undefined) log.warn("missed outbox entries; continuing from the present");
         for (const subscriber of this.#subscribers) subscriber.missed();
       }
       for (const entry of entries) {
@@ -100,11 +80,11 @@ export class OutboxFollower {
       this.#position = position;
       this.#currentAsOf = startedAt;
       this.#currentAsOfTime = startedAtTime;
-      if (this.#failing) log.info("the outbox can be read again");
-      this.#failing = false;
+      if (this.#isFailing) log.info("outbox is readable again");
+      this.#isFailing = false;
     } catch (error) {
-      if (!this.#failing) log.warn({ err: error }, "the outbox cannot be read; cached keys are checked each time");
-      this.#failing = true;
+      if (!this.#isFailing) log.warn({ err: error }, "failed to read the outbox; every request checks its API key");
+      this.#isFailing = true;
     }
   }
 }

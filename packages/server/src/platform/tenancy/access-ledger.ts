@@ -1,7 +1,7 @@
 /** What commands do to access, as far as the platform has to know: it is worked out and stored in their transactions. */
 import type { TargetType } from "@gatehouse/contract/event-types";
 import type { FactChange } from "@gatehouse/policy/model/facts";
-import type { Change } from "../audit/change.ts";
+import type { Change } from "../change.ts";
 import type { TenantModel } from "./tenant-models.ts";
 import type { TenantTx } from "./tenant-tx.ts";
 

@@ -1,4 +1,4 @@
-import { contentOf } from "@gatehouse/contract/gateway-link/content-tree";
+import { contentOf } from "@gatehouse/agent-protocol/gateway/content-tree";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { createDatabase } from "../../testing/database-setup.ts";

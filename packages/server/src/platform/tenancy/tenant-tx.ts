@@ -1,4 +1,4 @@
-import type { Change } from "../audit/change.ts";
+import type { Change } from "../change.ts";
 import type { Transaction } from "../db/database.ts";
 
 /** A transaction inside one tenant: row-level security shows it that tenant's rows and no others. */

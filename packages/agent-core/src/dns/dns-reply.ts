@@ -1,0 +1,104 @@
+/** Answers of DNS: which records of a resolver's answer belong to a question, and how an answer is written. */
+import { isIP } from "node:net";
+import { parseIpBlock } from "@gatehouse/addresses/ip-block";
+import packet, { type Answer } from "dns-packet";
+import type { DnsMessage } from "./dns-message.ts";
+
+/** What is passed on. Others, such as HTTPS, get an empty answer: they can hold addresses that the filters do not know. */
+export const addressTypes: ReadonlySet<string> = new Set(["A", "AAAA"]);
+export const otherTypes: ReadonlySet<string> = new Set(["CNAME", "MX", "SRV", "TXT", "NS", "SOA", "CAA"]);
+
+export const shortestTtlS = 10;
+const longestTtlS = 300;
+/** What an answer over UDP has at most, where the question allows more than 512 bytes. */
+const udpPayloadBytes = 1232;
+const plainUdpBytes = 512;
+
+/** Never the address of something at the site: machines themselves, links, groups of machines. */
+export const senselessBlocks = [
+  "0.0.0.0/8",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "224.0.0.0/3",
+  "::/127",
+  "::ffff:0:0/96",
+  "fe80::/10",
+  "ff00::/8",
+]
+  .map(parseIpBlock)
+  .filter((block) => block !== undefined);
+
+export interface Reply {
+  readonly rcode: "NOERROR" | "NXDOMAIN" | "SERVFAIL" | "REFUSED" | "FORMERR" | "NOTIMP";
+  readonly answers: readonly Answer[];
+}
+
+const rcodes = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 } as const;
+
+export interface DecodedQuestion {
+  readonly query: DnsMessage;
+  readonly reply: Reply;
+}
+
+/** An answer as bytes; over UDP without its records where they are more than the question has room for, and marked so. */
+export function replyBytes(done: DecodedQuestion, over: "udp" | "tcp"): Buffer {
+  const bytes = encodeReply(done);
+  const size = Math.min(udpPayloadBytes, Math.max(plainUdpBytes, askedSize(done.query)));
+  if (over === "tcp" || bytes.length <= size) return bytes;
+  return encodeReply({ ...done, reply: { ...done.reply, answers: [] } }, true);
+}
+
+function encodeReply({ query, reply }: DecodedQuestion, isTruncated = false): Buffer {
+  return packet.encode({
+    type: "response",
+    id: query.id ?? 0,
+    flags:
+      packet.RECURSION_AVAILABLE |
+      (query.flag_rd ? packet.RECURSION_DESIRED : 0) |
+      (isTruncated ? packet.TRUNCATED_RESPONSE : 0) |
+      rcodes[reply.rcode],
+    questions: (query.questions ?? []).slice(0, 1),
+    answers: [...reply.answers],
+  });
+}
+
+function askedSize(query: DnsMessage): number {
+  const option = query.additionals?.find((one) => one.type === "OPT");
+  return option !== undefined && "udpPayloadSize" in option ? Number(option.udpPayloadSize) : plainUdpBytes;
+}
+
+/** The records that answer the question: those of the name, and of what it is an alias of. Whatever else came along is left out. */
+export function answersTo(name: string, type: string, { answers = [] }: DnsMessage): readonly Answer[] {
+  const kept: Answer[] = [];
+  const names = new Set([name]);
+  // Aliases may stand in any order; a chain is no longer than the list.
+  for (let round = 0; round <= answers.length; round++) {
+    const size = names.size;
+    for (const answer of answers) {
+      if (answer.type === "CNAME" && names.has(answer.name.toLowerCase())) names.add(String(answer.data).toLowerCase());
+    }
+    if (names.size === size) break;
+  }
+  for (const answer of answers) {
+    if (!("ttl" in answer) || (answer.type !== type && answer.type !== "CNAME")) continue;
+    if (!names.has(answer.name.toLowerCase())) continue;
+    const ttl = Math.min(longestTtlS, Math.max(shortestTtlS, Number(answer.ttl ?? 0)));
+    kept.push({ ...answer, ttl } as Answer); // the same record but for its time to live
+  }
+  return kept;
+}
+
+export function addressesOf(answers: readonly Answer[]): readonly string[] {
+  return answers.flatMap((answer) =>
+    addressTypes.has(answer.type) && "data" in answer && isIP(String(answer.data)) !== 0 ? [String(answer.data)] : [],
+  );
+}
+
+export function lowestTtlMs(answers: readonly Answer[]): number {
+  const ttls = answers.map((answer) => ("ttl" in answer ? Number(answer.ttl ?? shortestTtlS) : shortestTtlS));
+  return 1000 * (ttls.length === 0 ? shortestTtlS : Math.min(...ttls));
+}
+
+export function isHostName(name: string): boolean {
+  return name.length <= 253 && /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/.test(name);
+}

@@ -1,0 +1,133 @@
+/** Asks the site's resolvers: one question at a time over UDP from a port of its own, over TCP where the answer is too long. */
+import { randomInt } from "node:crypto";
+import { createSocket } from "node:dgram";
+import { getServers } from "node:dns";
+import { connect, isIP } from "node:net";
+import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
+import packet, { type Question } from "dns-packet";
+import { type DnsMessage, decodeMessage } from "./dns-message.ts";
+
+const port = 53;
+const timeoutMs = 2_000;
+/** What an answer over UDP may have (RFC 9715). */
+const udpPayloadBytes = 1232;
+const longestAnswerBytes = 65_535;
+
+export interface UpstreamQuestion {
+  readonly name: string;
+  readonly type: string;
+}
+
+/** @returns the answer; undefined where no resolver gives one */
+export type AskUpstream = (question: UpstreamQuestion, resolvers: readonly string[]) => Promise<DnsMessage | undefined>;
+
+/** The resolvers of a name: of the longest domain that it is below, else of the site, else the machine's own. */
+export function resolversOf({ settings }: ConfigurationContent, name: string): readonly string[] {
+  const { domains, resolvers } = settings.dns;
+  const [longest] = domains
+    .filter(({ domain }) => name === domain || name.endsWith(`.${domain}`))
+    .sort((left, right) => right.domain.length - left.domain.length);
+  if (longest !== undefined) return longest.resolvers;
+  return resolvers.length > 0 ? resolvers : getServers().filter((server) => isIP(server) !== 0);
+}
+
+export const askUpstream: AskUpstream = async ({ name, type }, resolvers) => {
+  for (const resolver of resolvers) {
+    // Whoever cannot see the question has to guess its number and the port it came from.
+    const id = randomInt(0, 65_536);
+    const query = packet.encode({
+      type: "query",
+      id,
+      flags: packet.RECURSION_DESIRED,
+      questions: [{ name, type } as Question], // types are from the list in `dns-server.ts`
+      additionals: [{ type: "OPT", name: ".", udpPayloadSize: udpPayloadBytes, flags: 0, options: [] } as never], // its types want fields that it fills in itself
+    });
+    const overUdp = await udpAnswer(query, resolver);
+    let answer = overUdp === undefined ? undefined : readAnswer(overUdp, id, name, type);
+    if (answer?.flag_tc === true) {
+      const overTcp = await tcpAnswer(query, resolver);
+      answer = overTcp === undefined ? undefined : readAnswer(overTcp, id, name, type);
+    }
+    if (answer !== undefined && (answer.rcode === "NOERROR" || answer.rcode === "NXDOMAIN")) return answer;
+  }
+  return undefined;
+};
+
+/**
+ * Passes a question on as it is, and gives back the first answer, whatever it says.
+ *
+ * @returns undefined where no resolver answers
+ */
+export async function passOn(
+  question: Buffer,
+  over: "udp" | "tcp",
+  resolvers: readonly string[],
+): Promise<Buffer | undefined> {
+  if (question.length < 2) return undefined;
+  for (const resolver of resolvers) {
+    const query = Buffer.from(question);
+    query.writeUInt16BE(randomInt(0, 65_536));
+    const answer = await (over === "udp" ? udpAnswer : tcpAnswer)(query, resolver);
+    if (answer === undefined || answer.readUInt16BE(0) !== query.readUInt16BE(0)) continue;
+    question.copy(answer, 0, 0, 2);
+    return answer;
+  }
+  return undefined;
+}
+
+/** @returns undefined where it is no answer to this question */
+function readAnswer(bytes: Buffer, id: number, name: string, type: string): DnsMessage | undefined {
+  const answer = decodeMessage(bytes);
+  const [question] = answer?.questions ?? [];
+  const isMine = answer?.id === id && answer.type === "response" && question?.type === type;
+  return isMine && question?.name.toLowerCase() === name ? answer : undefined;
+}
+
+function udpAnswer(query: Buffer, resolver: string): Promise<Buffer | undefined> {
+  return new Promise((resolve) => {
+    const socket = createSocket(isIP(resolver) === 6 ? "udp6" : "udp4");
+    let hasEnded = false;
+    const end = (answer: Buffer | undefined) => {
+      if (hasEnded) return;
+      hasEnded = true;
+      clearTimeout(timer);
+      socket.close();
+      resolve(answer);
+    };
+    const timer = setTimeout(() => end(undefined), timeoutMs);
+    socket.on("error", () => end(undefined));
+    // Connected: the kernel gives it nothing from anybody else. A forged answer with a wrong number is passed over.
+    socket.on("message", (bytes) => {
+      if (bytes.length >= 2 && bytes.readUInt16BE(0) === query.readUInt16BE(0)) end(bytes);
+    });
+    // Told of an error too, such as a network that cannot be reached.
+    socket.connect(port, resolver, (error?: Error) => {
+      if (error === undefined) socket.send(query);
+      else end(undefined);
+    });
+  });
+}
+
+function tcpAnswer(query: Buffer, resolver: string): Promise<Buffer | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect(port, resolver);
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const end = (answer: Buffer | undefined) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(answer);
+    };
+    const timer = setTimeout(() => end(undefined), timeoutMs);
+    socket.once("error", () => end(undefined));
+    socket.once("close", () => end(undefined));
+    socket.on("data", (chunk: Buffer) => {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > longestAnswerBytes + 2) return end(undefined);
+      const all = Buffer.concat(chunks);
+      if (all.length >= 2 && all.length >= 2 + all.readUInt16BE(0)) end(all.subarray(2, 2 + all.readUInt16BE(0)));
+    });
+    socket.write(Buffer.concat([Buffer.from([query.length >> 8, query.length & 255]), query]));
+  });
+}

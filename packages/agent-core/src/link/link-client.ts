@@ -1,0 +1,253 @@
+/**
+ * The agent's end of a link: the state machine of the agent protocol with a socket, a clock and an agent. The agent
+ * verifies each configuration again; it trusts neither the server nor this module.
+ */
+import type {
+  AgentLink,
+  AgentLinkEvent,
+  AgentLinkFunctions,
+  AgentLinkOutput,
+  LinkAlarm,
+  StepAgentLink,
+  VerifiedConfiguration,
+  WelcomeIdentity,
+} from "@gatehouse/agent-protocol/link/agent-link";
+import { type HeartbeatAnswer, heartbeatIntervalMs, heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
+import type { Clock } from "../clock.ts";
+import { sha256 } from "../crypto/signatures.ts";
+import type { Log } from "../log.ts";
+import { FrameSocket, type FrameSocketOptions } from "./frame-socket.ts";
+import { clockErrorMinutes } from "./link-messages.ts";
+
+/** Frames that every server sends. */
+type CommonFrame =
+  | ({ readonly type: "welcome"; readonly heartbeatIntervalMs: number; readonly now: number } & WelcomeIdentity)
+  | HeartbeatAnswer
+  | { readonly type: "goodbye"; readonly reason: string; readonly retryAfterMs?: number };
+
+/** What differs between the links of gateways and devices. */
+export interface LinkClientKind<Frame, Message, Configuration, Reason, Report>
+  extends Pick<FrameSocketOptions<never>, "path" | "subprotocol" | "frames" | "tokenRemedy"> {
+  readonly step: StepAgentLink<Message, Configuration, Reason>;
+  /** The frame's configuration message. */
+  readonly messageIn: (frame: Frame) => Message;
+  readonly hello: (enforced: VerifiedConfiguration<Configuration> | undefined) => object;
+  readonly apply: (configuration: Configuration) => Promise<{ readonly state: "applied" } | Failure>;
+  /** Persists the identity of the server. @throws Error if another one is pinned */
+  readonly pin: (identity: WelcomeIdentity) => Promise<void>;
+  /** Called when the link opens. */
+  readonly opened?: () => void;
+  /** Reads the state that heartbeats report. */
+  readonly report: () => Promise<Report>;
+  /** Returns a heartbeat's fields. The report is undefined if it could not be read. */
+  readonly heartbeat: (report: Report | undefined, roundTripTimeMs: number | undefined) => object;
+  /** What a person can do after a goodbye, by its reason. */
+  readonly remedies: Readonly<Partial<Record<string, string>>>;
+  /** What a person can do about a server that is not the pinned one. */
+  readonly alarms: Readonly<Record<LinkAlarm, string>>;
+}
+
+interface Failure {
+  readonly state: "failed";
+  readonly message: string;
+}
+
+export interface LinkClientOptions {
+  /** `https://…` of the control plane; `http://` only if nothing but this machine is in between. */
+  readonly url: string;
+  /** Read for each connection, so that a token can be replaced without a restart. */
+  readonly token: () => Promise<string>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly random?: () => number;
+}
+
+export class LinkClient<Frame extends { readonly type: string }, Message, Configuration, Reason, Report> {
+  readonly #kind: LinkClientKind<Frame, Message, Configuration, Reason, Report>;
+  readonly #options: LinkClientOptions;
+  readonly #functions: AgentLinkFunctions;
+  readonly #socket: FrameSocket<Frame | CommonFrame>;
+  #link: AgentLink<Configuration>;
+  #cancelWait: (() => void) | undefined;
+  #cancelHeartbeat: (() => void) | undefined;
+  #heartbeatMs = heartbeatIntervalMs;
+  #sequence = 0;
+  #sentAt = 0;
+  #heardAt = 0;
+  #roundTripTimeMs: number | undefined;
+  /** A configuration can be verified only after the key that signed it was pinned. */
+  #pinned: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(
+    kind: LinkClientKind<Frame, Message, Configuration, Reason, Report>,
+    link: AgentLink<Configuration>,
+    options: LinkClientOptions,
+  ) {
+    const { url, token, clock, log, random = Math.random } = options;
+    const { path, subprotocol, frames, tokenRemedy } = kind;
+    this.#kind = kind;
+    this.#options = options;
+    this.#link = link;
+    this.#functions = { sha256, now: () => clock.now(), random };
+    this.#socket = new FrameSocket({
+      url,
+      path,
+      subprotocol,
+      frames,
+      token,
+      tokenRemedy,
+      log,
+      connected: () => {
+        this.#heardAt = clock.now();
+        this.#step({ type: "connected" });
+        this.#checkAndSendHeartbeat();
+      },
+      heard: (frame) => this.#handle(frame),
+      violated: () => this.#step({ type: "overdue" }),
+      cut: () => {
+        this.#cancelHeartbeat?.();
+        this.#step({ type: "cut" });
+      },
+    });
+  }
+
+  /** Connects, and reconnects whenever the link is lost, until it is stopped. */
+  start(): void {
+    this.#step({ type: "retry" });
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancelWait?.();
+    this.#cancelHeartbeat?.();
+    this.#socket.stop();
+  }
+
+  /** The enforced configuration has expired. */
+  expired(): void {
+    this.#step({ type: "expired" });
+  }
+
+  #step(event: AgentLinkEvent<Message>): void {
+    const { link, outputs } = this.#kind.step(this.#link, event, this.#functions);
+    this.#link = link;
+    for (const output of outputs) this.#perform(output);
+  }
+
+  #perform(output: AgentLinkOutput<Configuration, Reason>): void {
+    switch (output.do) {
+      case "connect":
+        void this.#socket.connect();
+        break;
+      case "hello":
+        this.#socket.say(this.#kind.hello(output.enforced));
+        break;
+      case "send":
+        this.#socket.say(output.message);
+        break;
+      case "apply":
+        void this.#apply(output.configuration);
+        break;
+      case "pin":
+        this.#pinned = this.#pin(output.identity);
+        break;
+      case "alarm":
+        this.#options.log("server is not the pinned one; its configurations are ignored", {
+          mismatch: output.about,
+          remedy: this.#kind.alarms[output.about],
+        });
+        break;
+      case "close":
+        this.#cancelHeartbeat?.();
+        this.#socket.leave();
+        break;
+      case "wait":
+        this.#wait(output.delayMs);
+        break;
+    }
+  }
+
+  #handle(frame: Frame | CommonFrame): void {
+    const { clock, log } = this.#options;
+    this.#heardAt = clock.now();
+    if (!isCommon(frame)) {
+      this.#step({ type: "configuration", message: this.#kind.messageIn(frame) });
+    } else if (frame.type === "welcome") {
+      this.#step({ type: "welcome", message: frame });
+      if (this.#link.phase !== "open") return;
+      this.#warnOfClock(frame.now);
+      this.#heartbeatMs = frame.heartbeatIntervalMs;
+      this.#kind.opened?.();
+      this.#checkAndSendHeartbeat();
+    } else if (frame.type === "heartbeat-answer") {
+      if (frame.sequence === this.#sequence) this.#roundTripTimeMs = clock.now() - this.#sentAt;
+    } else {
+      log("control plane closed the link", { reason: frame.reason, remedy: this.#kind.remedies[frame.reason] });
+      this.#step({ type: "goodbye", message: frame });
+    }
+  }
+
+  #warnOfClock(theirs: number): void {
+    const minutesAhead = clockErrorMinutes(theirs, this.#options.clock.now());
+    if (minutesAhead === undefined) return;
+    this.#options.log("clock of this machine differs from the control plane's; synchronize it with NTP", {
+      minutesAhead,
+    });
+  }
+
+  async #apply(configuration: Configuration): Promise<void> {
+    await this.#pinned;
+    const outcome = await this.#kind.apply(configuration);
+    this.#step(outcome.state === "applied" ? { type: "applied" } : { type: "failed", message: outcome.message });
+  }
+
+  async #pin(identity: WelcomeIdentity): Promise<void> {
+    try {
+      await this.#kind.pin(identity);
+    } catch (err) {
+      this.#options.log("failed to pin the signing key", { err });
+      this.#step({ type: "overdue" });
+    }
+  }
+
+  /** Sends a heartbeat if the link is open. In every phase, disconnects from a server that no longer answers. */
+  #checkAndSendHeartbeat(): void {
+    const { clock, log } = this.#options;
+    this.#cancelHeartbeat?.();
+    if (this.#isStopped || this.#socket.connection === undefined) return;
+    // A clock that was set back must not extend the timeout.
+    this.#heardAt = Math.min(this.#heardAt, clock.now());
+    if (clock.now() - this.#heardAt > heartbeatTimeoutMs) {
+      log("control plane does not answer; reconnecting", { timeoutMs: heartbeatTimeoutMs });
+      this.#step({ type: "overdue" });
+      return;
+    }
+    if (this.#link.phase === "open") void this.#sendHeartbeat();
+    this.#cancelHeartbeat = clock.after(this.#heartbeatMs, () => this.#checkAndSendHeartbeat());
+  }
+
+  async #sendHeartbeat(): Promise<void> {
+    const { clock, log } = this.#options;
+    const { connection } = this.#socket;
+    const report = await this.#kind.report().catch((err: unknown) => {
+      log("failed to read the state of the tunnel", { err });
+      return undefined;
+    });
+    if (connection !== this.#socket.connection) return;
+    this.#sequence += 1;
+    this.#sentAt = clock.now();
+    const fields = this.#kind.heartbeat(report, this.#roundTripTimeMs);
+    this.#socket.say({ type: "heartbeat", sequence: this.#sequence, ...fields });
+  }
+
+  #wait(delayMs: number): void {
+    if (this.#isStopped) return;
+    this.#cancelWait?.();
+    this.#cancelWait = this.#options.clock.after(delayMs, () => this.#step({ type: "retry" }));
+  }
+}
+
+function isCommon<Frame extends { readonly type: string }>(frame: Frame | CommonFrame): frame is CommonFrame {
+  return frame.type === "welcome" || frame.type === "heartbeat-answer" || frame.type === "goodbye";
+}

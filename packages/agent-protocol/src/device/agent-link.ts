@@ -1,0 +1,33 @@
+/** The device's kind of link. A configuration always arrives whole. */
+import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
+import { agentLink, type LinkKind, type StepAgentLink } from "../link/agent-link.ts";
+import type { SignedDeviceConfiguration } from "./configuration.ts";
+import { type DeviceFunctions, deviceConfigurationFault, type UnreadConfiguration } from "./envelope.ts";
+import type { DeviceFailureReason } from "./frames.ts";
+
+type Reason = Exclude<DeviceFailureReason, "not_applied">;
+export type StepDeviceLink = StepAgentLink<UnreadConfiguration, SignedDeviceConfiguration, Reason>;
+
+/** Explains to people why a device does not use a configuration. The machine explains `not_applied` itself. */
+export const explanations: Readonly<Record<Reason, string>> = {
+  forged: "The configuration is for another device, or the tenant's key did not sign it.",
+  replayed: "A later configuration has already been used.",
+  expired: "The configuration has expired. Check the clock of this machine.",
+  unknown_format: "This agent does not support the configuration's format. Update the agent.",
+  malformed: "The content does not match its schema or the signed hash.",
+};
+
+/** Returns the state machine of a device's link. */
+export function deviceAgentLink(functions: DeviceFunctions): StepDeviceLink {
+  const kind: LinkKind<UnreadConfiguration, SignedDeviceConfiguration, Reason> = {
+    headerOf: ({ header }) => header,
+    verify: (message, { agent: device = "", ...expected }) => {
+      const { header, signature, content } = message;
+      const fault = deviceConfigurationFault(message, { ...expected, device }, functions);
+      return fault ?? { header, signature, content: content as DeviceConfiguration }; // `hasForm` has checked it
+    },
+    ownerOf: ({ header: { tenant, device } }) => ({ tenant, agent: device }),
+    explanations,
+  };
+  return agentLink(kind);
+}

@@ -1,0 +1,133 @@
+import { canonicalJson } from "../link/canonical-json.ts";
+import { type HashText, HashTree, type TreeChanges } from "../link/hash-tree.ts";
+import type {
+  ConfigurationContent,
+  ConfigurationDifference,
+  Destination,
+  Membership,
+  Peer,
+  ResourceRules,
+  Settings,
+} from "./configuration.ts";
+
+/** A configuration's content, ready to be hashed, compared and changed. Immutable; versions share what they have in common. */
+export interface ContentTree {
+  readonly settings: Settings;
+  readonly peers: HashTree<Peer>;
+  /** None of them empty. */
+  readonly classes: HashTree<HashTree<Membership>>;
+  readonly resources: HashTree<ResourceRules>;
+  readonly destinations: HashTree<Destination>;
+}
+
+export function contentTreeOf(content: ConfigurationContent): ContentTree {
+  const classes = Object.entries(content.classes).map(([key, members]): [string, HashTree<Membership>] => [
+    key,
+    HashTree.of(Object.entries(members)),
+  ]);
+  return {
+    settings: content.settings,
+    peers: HashTree.of(Object.entries(content.peers)),
+    classes: HashTree.of(classes.filter(([, members]) => members.size > 0)),
+    resources: HashTree.of(Object.entries(content.resources)),
+    destinations: HashTree.of(Object.entries(content.destinations)),
+  };
+}
+
+export function contentOf(tree: ContentTree): ConfigurationContent {
+  return {
+    settings: tree.settings,
+    peers: Object.fromEntries(tree.peers.entries()),
+    classes: Object.fromEntries(
+      Array.from(tree.classes.entries(), ([key, members]) => [key, Object.fromEntries(members.entries())]),
+    ),
+    resources: Object.fromEntries(tree.resources.entries()),
+    destinations: Object.fromEntries(tree.destinations.entries()),
+  };
+}
+
+/** The hash of all of it: what a header's `root` has to be. */
+export function contentRoot(tree: ContentTree, sha256: HashText): string {
+  const { settings, peers, classes, resources, destinations } = tree;
+  return sha256(
+    canonicalJson({
+      settings: sha256(canonicalJson(settings)),
+      peers: peers.root(sha256),
+      classes: classes.root(sha256),
+      resources: resources.root(sha256),
+      destinations: destinations.root(sha256),
+    }),
+  );
+}
+
+/** What turns one content into another: as large as what differs. */
+export function differenceBetween(before: ContentTree, after: ContentTree, sha256: HashText): ConfigurationDifference {
+  const peers = changesOf(before.peers.changesTo(after.peers, sha256));
+  const resources = changesOf(before.resources.changesTo(after.resources, sha256));
+  const destinations = changesOf(before.destinations.changesTo(after.destinations, sha256));
+  const classes = classChanges(before, after, sha256);
+  const isSame = canonicalJson(before.settings) === canonicalJson(after.settings);
+  return {
+    ...(isSame ? {} : { settings: after.settings }),
+    ...(peers === undefined ? {} : { peers }),
+    ...(classes === undefined ? {} : { classes }),
+    ...(resources === undefined ? {} : { resources }),
+    ...(destinations === undefined ? {} : { destinations }),
+  };
+}
+
+/** The content after a difference. Whether it is the one that was meant, its root tells. */
+export function withDifference(tree: ContentTree, difference: ConfigurationDifference): ContentTree {
+  const { classes = {} } = difference;
+  const changed = Object.entries(classes.change ?? {}).map(
+    ([key, change]): [string, HashTree<Membership> | undefined] => {
+      const members = withChanges(tree.classes.get(key) ?? HashTree.empty, change);
+      return [key, members.size === 0 ? undefined : members];
+    },
+  );
+  const gone = (classes.remove ?? []).map((key): [string, undefined] => [key, undefined]);
+  return {
+    settings: difference.settings ?? tree.settings,
+    peers: withChanges(tree.peers, difference.peers),
+    classes: tree.classes.with([...gone, ...changed]),
+    resources: withChanges(tree.resources, difference.resources),
+    destinations: withChanges(tree.destinations, difference.destinations),
+  };
+}
+
+interface Changes<Value> {
+  readonly put?: Readonly<Record<string, Value>>;
+  readonly remove?: readonly string[];
+}
+
+function withChanges<Value>(tree: HashTree<Value>, { put = {}, remove = [] }: Changes<Value> = {}): HashTree<Value> {
+  const gone = remove.map((key): [string, undefined] => [key, undefined]);
+  return tree.with([...gone, ...Object.entries(put)]);
+}
+
+function changesOf<Value>({ put, remove }: TreeChanges<Value>): Changes<Value> | undefined {
+  if (put.length === 0 && remove.length === 0) return undefined;
+  return {
+    ...(put.length === 0 ? {} : { put: Object.fromEntries(put) }),
+    ...(remove.length === 0 ? {} : { remove }),
+  };
+}
+
+function classChanges(
+  before: ContentTree,
+  after: ContentTree,
+  sha256: HashText,
+): ConfigurationDifference["classes"] | undefined {
+  const { put, remove } = before.classes.changesTo(after.classes, sha256);
+  if (put.length === 0 && remove.length === 0) return undefined;
+  const change = put.flatMap(([key, members]) => {
+    const changes = changesOf((before.classes.get(key) ?? empty).changesTo(members, sha256));
+    return changes === undefined ? [] : [[key, changes] as const];
+  });
+  return {
+    ...(remove.length === 0 ? {} : { remove: [...remove] }),
+    ...(change.length === 0 ? {} : { change: Object.fromEntries(change) }),
+  };
+}
+
+const empty: HashTree<Membership> = HashTree.empty;

@@ -1,0 +1,265 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { publicKey, unique, uniqueEmail } from "../../testing/operations/test-records.ts";
+import { SimulatedDevice } from "../../testing/simulated-device.ts";
+import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
+import { TestClock } from "../../testing/test-clock.ts";
+import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { until } from "../../testing/until.ts";
+
+const hourMs = 3_600_000;
+/** With a clock that tests move, nothing happens by time but what they ask for. */
+const settings = {
+  gatewayLinks: { watch: false, tickMs: hourMs, lifeMs: 24 * hourMs },
+  deviceLinks: { tickMs: hourMs, lifeMs: 24 * hourMs },
+};
+const block = "10.20.30.0/24";
+let server: TestServer;
+let clock: TestClock;
+let url: string;
+let tenant: TestTenant;
+let device: SimulatedDevice;
+let gateways: readonly [SimulatedGateway, SimulatedGateway];
+let ids: readonly [string, string];
+let resourceId: string;
+let rule: string | undefined;
+
+beforeEach(async () => {
+  clock = new TestClock();
+  server = await startTestServer({ clock, settings });
+  url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  tenant = await server.newTenant();
+  const made = [await newGateway("198.51.100.1"), await newGateway("198.51.100.2")] as const;
+  ids = [made[0].id, made[1].id];
+  gateways = [made[0].gateway, made[1].gateway];
+  const resource = await made201(
+    tenant.client.post("/tenants/resources", {
+      name: unique("Resource"),
+      type: "PRIVATE",
+      addresses: [{ address: block, protocols: [] }],
+    }),
+  );
+  resourceId = resource.id;
+  await tenant.client.post(`/tenants/resources/${resourceId}/loadBalancing`, {
+    loadBalancingMode: "MANUAL",
+    gateways: ids,
+  });
+  rule = undefined;
+  device = await newDevice();
+});
+afterEach(async () => {
+  device.cut();
+  for (const gateway of gateways) gateway.cut();
+  await server.close();
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: what a body holds is for the caller to say
+async function made201(reply: ReturnType<TestTenant["client"]["post"]>): Promise<any> {
+  const { status, body, text } = await reply;
+  expect(status, text).toBe(201);
+  return body;
+}
+
+async function newGateway(endpoint: string) {
+  const body = { name: unique("Gateway"), wireguardPort: "51820", endpoint };
+  const { id, token } = await made201(tenant.client.post("/tenants/gateways", body));
+  const gateway = new SimulatedGateway({ url, gatewayId: id, token, now: () => clock.now().getTime() });
+  await gateway.connect();
+  await until("it is ONLINE", statusIs(id, "ONLINE"));
+  return { id: id as string, gateway };
+}
+
+async function newDevice(): Promise<SimulatedDevice> {
+  const key = publicKey();
+  const { id: userId } = await made201(tenant.client.post("/tenants/users", { email: uniqueEmail() }));
+  const body = { name: unique("Laptop"), userId, hardwareId: "C02XK0AAJGH5", publicKey: key };
+  const { id } = await made201(tenant.client.post("/tenants/devices", body));
+  const { token } = (await tenant.client.post(`/tenants/devices/${id}/rotate-token`)).body;
+  return new SimulatedDevice({ url, deviceId: id, token, publicKey: key, now: () => clock.now().getTime() });
+}
+
+const statusIs = (id: string, status: string) => async () =>
+  (await tenant.client.get(`/tenants/gateways/${id}`)).body.status === status;
+
+/** The device has its way through a gateway, on which it may go as long as the rule says. */
+async function connected(): Promise<void> {
+  await made201(
+    tenant.client.post("/tenants/policies", {
+      name: unique("Policy"),
+      type: "PRIVATE",
+      action: true,
+      allUsers: true,
+      resources: [resourceId],
+      ...(rule === undefined ? {} : { rule }),
+    }),
+  );
+  expect(await device.connect()).toBe(101);
+  await until("it has its way", () => device.wayTo(block) === ids[0]);
+}
+
+async function tick(): Promise<void> {
+  await server.tasks.get("device-links")?.runNow();
+}
+
+async function beat(end: SimulatedDevice | SimulatedGateway): Promise<void> {
+  const { length } = end.answers;
+  end.heartbeat();
+  await until("it is answered", () => end.answers.length > length);
+}
+
+test("a relay that falls silent is told after those that are in service, to devices that nothing else concerns", async () => {
+  const third = await newGateway("198.51.100.3");
+  const { client } = tenant;
+  const settings = await client.put(`/tenants/gateways/${ids[0]}/settings`, { relayPort: "51901" });
+  expect(settings.status, settings.text).toBe(200);
+  for (const id of [ids[1], third.id]) await client.post(`/tenants/gateways/${id}/enable-relay`);
+  await connected();
+  const relays = () => device.content?.gateways.find(({ gateway }) => gateway === ids[0])?.relays ?? [];
+  await until("it knows both", () => relays().length === 2);
+  const [first = "", second = ""] = relays();
+  const [silent, heard] = first.startsWith("198.51.100.2:")
+    ? [gateways[1], third.gateway]
+    : [third.gateway, gateways[1]];
+  for (let waited = 0; waited < 40_000; waited += 20_000) {
+    clock.advance(20_000);
+    await Promise.all([beat(device), beat(gateways[0]), beat(heard)]);
+    await server.links.flush();
+  }
+  silent.cut();
+  await server.links.noticeSilence();
+  await until("the other one stands first", () => relays().join() === [second, first].join());
+  third.gateway.cut();
+});
+
+test("a gateway that falls silent hands its devices to the next, and has them back when it is heard", async () => {
+  await connected();
+  for (let waited = 0; waited < 40_000; waited += 20_000) {
+    clock.advance(20_000);
+    await Promise.all([beat(device), beat(gateways[1])]);
+    await server.links.flush();
+  }
+  await server.links.noticeSilence();
+  await until("it goes the second way", () => device.wayTo(block) === ids[1]);
+  await beat(gateways[0]);
+  await server.links.flush();
+  await until("it goes the first way", () => device.wayTo(block) === ids[0]);
+});
+
+test("when a time window ends, its way does", async () => {
+  const end = new Date(clock.now().getTime() + 20_000);
+  const text = `now < timestamp("${end.toISOString()}")`;
+  const body = { name: unique("Rule"), rule: text, hasTimeConstraint: true };
+  ({ id: rule } = await made201(tenant.client.post("/tenants/admission-rules", body)));
+  await connected();
+  expect(end.getTime() - (device.content?.validUntil ?? 0)).toBeLessThanOrEqual(1);
+  clock.advance(19_999);
+  await tick();
+  await beat(device);
+  expect(device.wayTo(block)).toBe(ids[0]);
+  clock.advance(1);
+  await tick();
+  await until("the way is gone", () => device.content?.gateways.length === 0);
+});
+
+describe("a configuration is renewed", () => {
+  /** A day passes faster than anybody can send heartbeats: the device comes back instead. */
+  async function comeBackAfter(ms: number): Promise<void> {
+    device.cut();
+    clock.advance(ms);
+    await device.connect();
+    await beat(device);
+  }
+
+  test("before half of its life is over, and not long before", async () => {
+    await device.connect();
+    await until("it has one", () => device.signed !== undefined);
+    const { sent, signed } = device;
+    expect(signed?.header.expiresAt).toBe((signed?.header.issuedAt ?? 0) + 24 * hourMs);
+    await comeBackAfter(9 * hourMs);
+    await tick();
+    await beat(device);
+    expect(device.sent).toBe(sent);
+    await comeBackAfter(3 * hourMs);
+    await until("it is renewed", () => device.sent === sent + 1);
+    expect(device.signed?.content).toEqual(signed?.content);
+    expect(device.signed?.header.expiresAt).toBe(clock.now().getTime() + 24 * hourMs);
+  });
+
+  test("on a link that stays", async () => {
+    await connected();
+    const { sent } = device;
+    // Heard a moment ago, however long that was by its configuration.
+    const brief = await startTestServer({ clock, settings: { deviceLinks: { tickMs: hourMs, lifeMs: 40_000 } } });
+    device.cut();
+    device.url = await brief.app.listen({ host: "127.0.0.1", port: 0 });
+    await device.connect();
+    await until("it has one that ends sooner", () => device.sent === sent + 1);
+    clock.advance(15_000);
+    await brief.tasks.get("device-links")?.runNow();
+    await beat(device);
+    expect(device.sent).toBe(sent + 1);
+    clock.advance(5_000);
+    await brief.tasks.get("device-links")?.runNow();
+    await until("it is renewed", () => device.sent === sent + 2);
+    await brief.close();
+  });
+});
+
+test("what was refused is offered again after 30 seconds, then after twice as long", async () => {
+  device.verdict = () => "not_applied";
+  await device.connect();
+  await until("it was sent something", () => device.sent === 1);
+  // Its answer comes before that to what it says next.
+  await beat(device);
+  for (const [waitMs, sent] of [
+    [29_999, 1],
+    [1, 2],
+    [30_000, 2],
+    [30_000, 3],
+  ] as const) {
+    clock.advance(waitMs);
+    await beat(device);
+    await tick();
+    await until("it was offered as often as it should be", () => device.sent === sent);
+    await beat(device);
+    expect(device.sent).toBe(sent);
+  }
+  expect(device.isOpen).toBe(true);
+});
+
+describe("a device is let go", () => {
+  test("that does not answer a configuration for a minute", async () => {
+    device.verdict = () => undefined;
+    await device.connect();
+    await until("it was sent something", () => device.sent === 1);
+    for (let waited = 0; waited < 60_000; waited += 20_000) {
+      clock.advance(20_000);
+      await beat(device);
+      await tick();
+    }
+    expect(device.isOpen).toBe(true);
+    clock.advance(1);
+    await tick();
+    await until("it is told", () => device.goodbyes.length === 1);
+    expect(device.goodbyes).toEqual([expect.objectContaining({ reason: "protocol" })]);
+  });
+
+  test("that was not heard for 30 seconds", async () => {
+    await connected();
+    clock.advance(30_000);
+    await tick();
+    expect(device.isOpen).toBe(true);
+    clock.advance(1);
+    await tick();
+    await until("it is cut", () => device.closes.length === 1);
+    expect(server.deviceLinks.state.connections).toBe(0);
+    await device.connect();
+    await beat(device);
+  });
+
+  test("that says no hello for ten seconds", async () => {
+    await device.open();
+    clock.advance(10_001);
+    await tick();
+    await until("it is closed", () => device.closes.length === 1);
+  });
+});

@@ -1,0 +1,449 @@
+import { contentOf } from "@gatehouse/agent-protocol/gateway/content-tree";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { linkRowOf } from "../../testing/link-rows.queries.ts";
+import { make, unique } from "../../testing/operations/test-records.ts";
+import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
+import { startTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { until } from "../../testing/until.ts";
+
+let server: TestServer;
+let other: TestServer;
+let urls: readonly [string, string];
+let tenant: TestTenant;
+let client: TestClient;
+const opened: SimulatedGateway[] = [];
+
+beforeAll(async () => {
+  [server, other] = [await startTestServer(), await startTestServer()];
+  urls = [await listen(server), await listen(other)];
+});
+afterAll(() => Promise.all([server.close(), other.close()]));
+beforeEach(async () => {
+  tenant = await server.newTenant();
+  ({ client } = tenant);
+});
+afterEach(() => {
+  for (const gateway of opened.splice(0)) gateway.cut();
+});
+
+function listen({ app }: TestServer): Promise<string> {
+  return app.listen({ host: "127.0.0.1", port: 0 });
+}
+
+async function newGateway(options: Partial<ConstructorParameters<typeof SimulatedGateway>[0]> = {}) {
+  const made = await client.post("/tenants/gateways", { name: unique("Gateway"), wireguardPort: "51820" });
+  expect(made.status, made.text).toBe(201);
+  const gateway = new SimulatedGateway({ url: urls[0], gatewayId: made.body.id, token: made.body.token, ...options });
+  opened.push(gateway);
+  return { id: made.body.id as string, gateway };
+}
+
+/** A resource at the gateway, and a policy that lets everybody there. */
+async function openWay(gatewayId: string) {
+  const resource = await client.post("/tenants/resources", {
+    name: unique("Resource"),
+    type: "PRIVATE",
+    addresses: [{ address: "10.20.30.0/24", protocols: [] }],
+  });
+  expect(resource.status, resource.text).toBe(201);
+  await client.put(`/tenants/resources/${resource.body.id}/gateways/${gatewayId}`);
+  const policy = await client.post("/tenants/policies", {
+    name: unique("Policy"),
+    type: "PRIVATE",
+    action: true,
+    allUsers: true,
+    resources: [resource.body.id],
+  });
+  expect(policy.status, policy.text).toBe(201);
+  return { resourceId: resource.body.id as string, policyId: policy.body.id as string };
+}
+
+/** Whether the database holds that the gateway enforces what it has. */
+async function isApplied(id: string, { envelope }: SimulatedGateway): Promise<boolean> {
+  return envelope !== undefined && (await linkRowOf(server, tenant.id, id))?.applied_root === envelope.header.root;
+}
+
+const statusOf = async (id: string) => (await client.get(`/tenants/gateways/${id}`)).body.status;
+const peersOf = (gateway: SimulatedGateway) =>
+  gateway.content === undefined ? [] : Object.keys(contentOf(gateway.content).peers);
+const rulesOf = (gateway: SimulatedGateway) =>
+  gateway.content === undefined ? {} : contentOf(gateway.content).resources;
+
+test("a gateway that connects is given what it should enforce, and is ONLINE once it does", async () => {
+  const { id, gateway } = await newGateway();
+  const { resourceId } = await openWay(id);
+  expect(await statusOf(id)).toBe("PENDING");
+  expect(await gateway.connect()).toBe(101);
+  await until("the configuration arrives", () => gateway.content !== undefined);
+  expect(Object.keys(rulesOf(gateway))).toEqual([resourceId]);
+  await until("it is ONLINE", async () => (await statusOf(id)) === "ONLINE");
+  const { body, headers } = await client.get(`/tenants/gateways/${id}`);
+  expect(body).toMatchObject({ publicKey: gateway.publicKey, agentVersion: "0.1.0" });
+  expect(body.deployedOn).not.toBeNull();
+  // Reports make no write stale.
+  expect(headers.etag).toBe('"1"');
+});
+
+test("a change reaches it as a difference", async () => {
+  const { id, gateway } = await newGateway();
+  const { policyId, resourceId } = await openWay(id);
+  await gateway.connect();
+  await until("the configuration arrives", () => gateway.content !== undefined);
+  await client.patch(`/tenants/policies/${policyId}/deactivate`);
+  await until("the rules are gone", () => rulesOf(gateway)[resourceId] === undefined);
+  expect(gateway.seen).toMatchObject({ wholes: 1 });
+  expect(gateway.seen.differences).toBeGreaterThan(0);
+});
+
+test("a change that another replica takes reaches it", async () => {
+  const { id, gateway } = await newGateway({ url: urls[1] });
+  const { policyId, resourceId } = await openWay(id);
+  await gateway.connect();
+  await until("the configuration arrives", () => rulesOf(gateway)[resourceId] !== undefined);
+  await client.patch(`/tenants/policies/${policyId}/deactivate`);
+  await until("the rules are gone", () => rulesOf(gateway)[resourceId] === undefined);
+  await until("it is written down", async () => {
+    const row = await linkRowOf(server, tenant.id, id);
+    return row?.applied_root === gateway.envelope?.header.root && row?.wanted_root === row?.applied_root;
+  });
+});
+
+test("gateways that connect before their replica has heard of them are served once it has", async () => {
+  const { gateway: earlier } = await newGateway({ url: urls[1] });
+  await earlier.connect();
+  await until("the tenant is known there", () => earlier.content !== undefined);
+  const made = await Promise.all(
+    Array.from({ length: 5 }, async () => {
+      const { gateway } = await newGateway({ url: urls[1] });
+      await gateway.connect();
+      return gateway;
+    }),
+  );
+  await until("each has something to enforce", () => made.every(({ content }) => content !== undefined));
+});
+
+describe("a gateway that comes back", () => {
+  test("with what it should enforce is sent nothing", async () => {
+    const { id, gateway } = await newGateway();
+    await openWay(id);
+    await gateway.connect();
+    await until("it is written down", () => isApplied(id, gateway));
+    gateway.cut();
+    await until("that is noticed", async () => (await linkRowOf(server, tenant.id, id))?.disconnected_at !== null);
+    for (const url of [urls[0], urls[1]]) {
+      const { seen } = gateway;
+      gateway.url = url;
+      const { length } = gateway.answers;
+      await gateway.connect();
+      gateway.heartbeat();
+      await until("it is answered", () => gateway.answers.length > length);
+      await until(
+        "it is the present one",
+        async () => (await linkRowOf(server, tenant.id, id))?.disconnected_at === null,
+      );
+      expect(gateway.seen).toMatchObject({ wholes: seen.wholes, differences: seen.differences });
+    }
+  });
+
+  test("after a change is sent the difference by the replica that knows what it had, and the whole by another", async () => {
+    const { id, gateway } = await newGateway();
+    const { policyId, resourceId } = await openWay(id);
+    await gateway.connect();
+    await until("the configuration arrives", () => rulesOf(gateway)[resourceId] !== undefined);
+    await until("it is written down", () => isApplied(id, gateway));
+    gateway.cut();
+    await client.patch(`/tenants/policies/${policyId}/deactivate`);
+    await gateway.connect();
+    await until("the rules are gone", () => rulesOf(gateway)[resourceId] === undefined);
+    expect(gateway.seen).toMatchObject({ wholes: 1 });
+    gateway.cut();
+    await client.post(`/tenants/policies/${policyId}/reactivate`);
+    gateway.url = urls[1];
+    await gateway.connect();
+    await until("the rules are back", () => rulesOf(gateway)[resourceId] !== undefined);
+    expect(gateway.seen).toMatchObject({ wholes: 2 });
+  });
+
+  test("with something that nobody knows is sent the whole", async () => {
+    const { id, gateway } = await newGateway();
+    await openWay(id);
+    await gateway.connect({ enforces: unknown(1) });
+    await until("the configuration arrives", () => gateway.content !== undefined);
+    expect(gateway.seen).toMatchObject({ wholes: 1, differences: 0 });
+  });
+
+  test("with something later than the tenant's present generation is sent what is later still", async () => {
+    const { id, gateway } = await newGateway();
+    await openWay(id);
+    gateway.name = unknown(1_000_000);
+    await gateway.connect({ enforces: unknown(1_000_000) });
+    await until("the configuration arrives", () => gateway.content !== undefined);
+    expect(gateway.name?.generation).toBe(1_000_000);
+  });
+});
+
+describe("a configuration that is refused", () => {
+  test("makes the gateway ERROR with the reason, and ONLINE when the next one is applied", async () => {
+    const { id, gateway } = await newGateway();
+    await openWay(id);
+    gateway.verdict = () => "not_applied";
+    await gateway.connect();
+    await until("it is ERROR", async () => (await statusOf(id)) === "ERROR");
+    expect((await client.get(`/tenants/gateways/${id}`)).body.error).toMatch(/^not_applied: was told/);
+    gateway.verdict = () => "apply";
+    // The same content is offered again before long, and another at once.
+    await openWay(id);
+    await until("it is ONLINE", async () => (await statusOf(id)) === "ONLINE");
+    expect((await client.get(`/tenants/gateways/${id}`)).body.error).toBeUndefined();
+  });
+
+  test.each(["unknown_base", "wrong_root"] as const)("as a difference for %s is sent whole", async (reason) => {
+    const { id, gateway } = await newGateway();
+    const { policyId, resourceId } = await openWay(id);
+    await gateway.connect();
+    await until("the configuration arrives", () => rulesOf(gateway)[resourceId] !== undefined);
+    let refused = 0;
+    gateway.verdict = () => {
+      refused += 1;
+      return refused === 1 ? reason : "apply";
+    };
+    await client.patch(`/tenants/policies/${policyId}/deactivate`);
+    await until("the rules are gone", () => rulesOf(gateway)[resourceId] === undefined);
+    expect(gateway.seen).toMatchObject({ wholes: 2, differences: 1 });
+  });
+});
+
+test("while a configuration is on its way no other is sent, and then the newest alone", async () => {
+  const { id, gateway } = await newGateway();
+  const { policyId, resourceId } = await openWay(id);
+  await gateway.connect();
+  await until("the configuration arrives", () => rulesOf(gateway)[resourceId] !== undefined);
+  const before = gateway.seen;
+  let unanswered: Parameters<SimulatedGateway["verdict"]>[0] | undefined;
+  gateway.verdict = (name) => {
+    unanswered = name;
+    return undefined;
+  };
+  await client.patch(`/tenants/policies/${policyId}/deactivate`);
+  await until("one is on its way", () => unanswered !== undefined);
+  for (let count = 0; count < 3; count += 1) {
+    await client.post(`/tenants/policies/${policyId}/reactivate`);
+    await client.patch(`/tenants/policies/${policyId}/deactivate`);
+  }
+  await openWay(id);
+  expect(gateway.seen.differences).toBe(before.differences + 1);
+  gateway.verdict = () => "apply";
+  if (unanswered !== undefined) {
+    gateway.say({ type: "failed", configuration: unanswered, reason: "not_applied", message: "too slow" });
+  }
+  await until(
+    "the newest arrives",
+    () => Object.keys(rulesOf(gateway)).length === 1 && rulesOf(gateway)[resourceId] === undefined,
+  );
+  // Of nine changes: the one that was on its way, and what was wanted when it was answered, in one piece or two.
+  expect(gateway.seen.differences).toBeLessThanOrEqual(before.differences + 3);
+});
+
+test("of two connections of a gateway the later one is kept, on one replica and over two", async () => {
+  const { id, gateway } = await newGateway();
+  await gateway.connect();
+  await until("the configuration arrives", () => gateway.content !== undefined);
+  const same = new SimulatedGateway({ url: urls[0], gatewayId: id, token: gateway.token });
+  opened.push(same);
+  await same.connect();
+  await until("the first is told", () => gateway.goodbyes.length === 1 && same.content !== undefined);
+  expect(gateway.goodbyes).toEqual([expect.objectContaining({ reason: "replaced", retryAfterMs: 30_000 })]);
+  const elsewhere = new SimulatedGateway({ url: urls[1], gatewayId: id, token: gateway.token });
+  opened.push(elsewhere);
+  await elsewhere.connect();
+  await until("it is the present one", () => elsewhere.content !== undefined);
+  same.heartbeat();
+  // It may hear that it was replaced before that.
+  await until("it is answered", () => same.answers.length === 1 || same.goodbyes.length === 1);
+  await server.links.flush();
+  await until("the second is told", () => same.goodbyes.length === 1);
+  expect(elsewhere.isOpen).toBe(true);
+});
+
+test("a gateway's handshakes make devices Online, and tell where they are", async () => {
+  const { id, gateway } = await newGateway();
+  await openWay(id);
+  const device = await make("device", client);
+  expect(device.status).toBe("Offline");
+  await gateway.connect();
+  await until("the configuration arrives", () => peersOf(gateway).length === 1);
+  const [peer = ""] = peersOf(gateway);
+  const at = Date.now() - 1_000;
+  gateway.heartbeat({
+    load: 0.25,
+    peers: [{ peer, lastHandshake: at, address: "203.0.113.7", receivedBytes: 1, sentBytes: 1 }],
+  });
+  await until("it is answered", () => gateway.answers.length === 1);
+  await server.links.flush();
+  const shown = (await client.get(`/tenants/devices/${device.id}`)).body;
+  expect(shown).toMatchObject({ status: "Online", lastConnection: new Date(at).toISOString() });
+  expect(shown.user.lastConnection).toBe(shown.lastConnection);
+  expect(await linkRowOf(server, tenant.id, id)).toMatchObject({ load: 0.25 });
+});
+
+test("what a gateway tells of devices that are none of its peers counts nothing, and what it tells of later than now counts as now", async () => {
+  const { id, gateway } = await newGateway();
+  const stranger = await newGateway();
+  await openWay(id);
+  const device = await make("device", client);
+  await Promise.all([gateway.connect(), stranger.gateway.connect()]);
+  await until("the configuration arrives", () => peersOf(gateway).length === 1);
+  await until("the stranger has one", () => stranger.gateway.content !== undefined);
+  expect(peersOf(stranger.gateway)).toEqual([]);
+  const [peer = ""] = peersOf(gateway);
+  const told = { peer, address: "203.0.113.7", receivedBytes: 1, sentBytes: 1 };
+  const tell = async (by: SimulatedGateway, lastHandshake: number) => {
+    by.heartbeat({ peers: [{ ...told, lastHandshake }] });
+    await until("it is answered", () => by.answers.length === 1);
+    await server.links.flush();
+    return (await client.get(`/tenants/devices/${device.id}`)).body;
+  };
+  expect(await tell(stranger.gateway, Date.now() - 1_000)).not.toHaveProperty("lastConnection");
+  const before = Date.now();
+  const shown = await tell(gateway, before + 3 * 3_600_000);
+  expect(shown.status).toBe("Online");
+  expect(Date.parse(shown.lastConnection)).toBeGreaterThanOrEqual(before);
+  expect(Date.parse(shown.lastConnection)).toBeLessThanOrEqual(Date.now());
+});
+
+test("texts that the database does not take keep nothing from being written", async () => {
+  const { id, gateway } = await newGateway();
+  const sent: Parameters<SimulatedGateway["verdict"]>[0][] = [];
+  gateway.verdict = (name) => {
+    sent.push(name);
+    return undefined;
+  };
+  await gateway.connect({ agentVersion: "1\u0000" });
+  await until("the configuration arrives", () => sent.length === 1);
+  gateway.heartbeat({ warnings: ["a\u0000b", "half of \ud83d"] });
+  const [configuration] = sent;
+  if (configuration === undefined) throw new Error("it just arrived");
+  gateway.say({ type: "failed", configuration, reason: "not_applied", message: "no\u0000 \ud83d" });
+  await until("the reason is there", async () => (await statusOf(id)) === "ERROR");
+  expect((await client.get(`/tenants/gateways/${id}`)).body).toMatchObject({
+    agentVersion: "1\ufffd",
+    error: "not_applied: no\ufffd \ufffd",
+  });
+  await server.links.flush();
+  expect((await client.get(`/tenants/gateways/${id}/sync`)).body.warnings).toEqual(["a\ufffdb", "half of \ufffd"]);
+});
+
+describe("a write with ?wait=applied", () => {
+  test("is answered when the gateways of all replicas enforce it", async () => {
+    const [here, there] = [await newGateway(), await newGateway({ url: urls[1] })];
+    const ways = [await openWay(here.id), await openWay(there.id)];
+    for (const { gateway } of [here, there]) {
+      await gateway.connect();
+      await until("the configuration arrives", () => Object.keys(rulesOf(gateway)).length === 1);
+    }
+    for (const [index, { gateway }] of [here, there].entries()) {
+      const way = ways[index];
+      const reply = await client.patch(`/tenants/policies/${way?.policyId}/deactivate?wait=applied`);
+      expect(reply.headers["gatehouse-enforced"]).toMatch(/^applied;generation=\d+;gateways=2;missing=0$/);
+      expect(rulesOf(gateway)).toEqual({});
+    }
+    const sync = (await client.get(`/tenants/gateways/${there.id}/sync`)).body;
+    expect(sync).toMatchObject({ state: "applied", lagMs: expect.any(Number) });
+    expect(sync.applied.generation).toBe(sync.wanted.generation);
+    expect(sync.applied.generation).toBe(sync.generation);
+  });
+
+  test("says which gateways do not, and why", async () => {
+    const [silent, refusing, gone, never] = [
+      await newGateway(),
+      await newGateway(),
+      await newGateway(),
+      await newGateway(),
+    ];
+    const ways = [await openWay(silent.id), await openWay(refusing.id), await openWay(gone.id)];
+    for (const { id, gateway } of [silent, refusing, gone]) {
+      await gateway.connect();
+      await until("it is written down", () => isApplied(id, gateway));
+    }
+    gone.gateway.cut();
+    await until("that is noticed", async () => (await linkRowOf(server, tenant.id, gone.id))?.disconnected_at !== null);
+    silent.gateway.verdict = () => undefined;
+    refusing.gateway.verdict = () => "not_applied";
+    await client.patch(`/tenants/policies/${ways[0]?.policyId}/deactivate`);
+    const reply = await client.patch(`/tenants/policies/${ways[1]?.policyId}/deactivate?wait=applied&timeout=1`);
+    expect(reply.status).toBe(200);
+    expect(reply.headers["gatehouse-enforced"]).toMatch(/^incomplete;generation=\d+;gateways=4;missing=3$/);
+    const named = reply.headers["gatehouse-not-enforced"] ?? "";
+    expect(named.split(", ").sort()).toEqual(
+      [`"${silent.id}";state=sent`, `"${refusing.id}";state=failed`, `"${gone.id}";state=offline`].sort(),
+    );
+    expect((await client.get(`/tenants/gateways/${refusing.id}/sync`)).body).toMatchObject({
+      state: "failed",
+      error: expect.stringMatching(/^not_applied/),
+    });
+    expect((await client.get(`/tenants/gateways/${never.id}/sync`)).body).toMatchObject({
+      state: "nothing-enforced",
+      wanted: null,
+      sent: null,
+      applied: null,
+      lagMs: null,
+    });
+  });
+
+  test.each([
+    "?wait=sent",
+    "?wait=applied&timeout=0",
+    "?wait=applied&timeout=61",
+    "?wait=applied&timeout=soon",
+    "?timeout=5",
+  ])("refuses %s", async (query) => {
+    expect(await client.post(`/tenants/groups${query}`, { name: unique("Group") })).toMatchObject({
+      status: 400,
+      body: { code: "invalid_parameter" },
+    });
+  });
+});
+
+describe("a link is cut at once", () => {
+  async function linked() {
+    const made = await newGateway({ url: urls[1] });
+    await made.gateway.connect();
+    await until("the configuration arrives", () => made.gateway.content !== undefined);
+    return made;
+  }
+  const goodbye = (reason: string) => [expect.objectContaining({ reason })];
+
+  test("when its gateway is deleted", async () => {
+    const { id, gateway } = await linked();
+    expect((await client.delete(`/tenants/gateways/${id}`)).status).toBe(204);
+    await until("it is told", () => gateway.goodbyes.length === 1);
+    expect(gateway.goodbyes).toEqual(goodbye("gateway_gone"));
+    expect(await gateway.connect()).toBe(401);
+  });
+
+  test("when its token is rotated away without grace, and not when with grace", async () => {
+    const { id, gateway } = await linked();
+    const rotated = await client.post(`/tenants/gateways/${id}/rotate-token`, { graceSeconds: 3600 });
+    expect(rotated.status).toBe(200);
+    gateway.heartbeat();
+    await until("it is answered", () => gateway.answers.length === 1);
+    expect(gateway.goodbyes).toEqual([]);
+    await client.post(`/tenants/gateways/${id}/rotate-token`, { graceSeconds: 0 });
+    await until("it is told", () => gateway.goodbyes.length === 1);
+    expect(gateway.goodbyes).toEqual(goodbye("token_revoked"));
+    expect(await gateway.connect()).toBe(401);
+  });
+
+  test("when its tenant is deleted", async () => {
+    const { gateway } = await linked();
+    expect((await server.operator.delete(`/operator/tenants/${tenant.id}`)).status).toBe(204);
+    await until("it is told", () => gateway.goodbyes.length === 1);
+    expect(gateway.goodbyes).toEqual(goodbye("gateway_gone"));
+  });
+});
+
+/** A configuration of which nobody here has heard. */
+function unknown(generation: number) {
+  const digits = "0".repeat(64);
+  return { generation, issuedAt: Date.now() + 60_000, hash: digits, root: digits, expiresAt: Date.now() + 3_600_000 };
+}

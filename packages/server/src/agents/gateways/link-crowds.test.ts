@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
+import { linkRowOf, makeGateways } from "../../testing/link-rows.queries.ts";
+import { make, unique } from "../../testing/operations/test-records.ts";
+import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
+import { startTestServer, type TestServer } from "../../testing/test-server.ts";
+import { until } from "../../testing/until.ts";
+
+let server: TestServer;
+let url: string;
+const opened: SimulatedGateway[] = [];
+
+beforeAll(async () => {
+  server = await startTestServer();
+  url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+});
+afterAll(async () => {
+  for (const gateway of opened) gateway.cut();
+  await server.close();
+});
+
+/** As many gateways as requests would take too long for. */
+async function crowd(tenantId: string, count: number): Promise<SimulatedGateway[]> {
+  const tokens = Array.from({ length: count }, () => generateToken(tokenPrefixes.gateway));
+  const ids = await makeGateways(server, tenantId, tokens.map(hashToken));
+  const gateways = ids.map((id, index) => new SimulatedGateway({ url, gatewayId: id, token: tokens[index] ?? "" }));
+  opened.push(...gateways);
+  return gateways;
+}
+
+test("three hundred gateways that come at once, and come back at once, are all served", async () => {
+  const tenant = await server.newTenant();
+  const gateways = await crowd(tenant.id, 300);
+  expect(new Set(await Promise.all(gateways.map((gateway) => gateway.connect())))).toEqual(new Set([101]));
+  await until("each holds something", () => gateways.every(({ content }) => content !== undefined), 60_000);
+  // The crowd's tokens cannot be shown: nothing but their hashes is stored.
+  const reader = server.client(await tenant.keyWith("gateways:read"));
+  const isOnline = async () => {
+    const { body } = await reader.get("/tenants/gateways");
+    return body.every(({ status }: { status: string }) => status === "ONLINE");
+  };
+  await until("all are ONLINE", isOnline, 60_000);
+  for (const gateway of gateways) gateway.cut();
+  const before = gateways.map(({ seen }) => seen.wholes + seen.differences);
+  await Promise.all(gateways.map((gateway) => gateway.connect()));
+  for (const gateway of gateways) gateway.heartbeat();
+  await until("each is answered", () => gateways.every(({ answers }) => answers.length > 0), 60_000);
+  // What they have is what they should: nobody is sent anything, and no status changes.
+  expect(gateways.map(({ seen }) => seen.wholes + seen.differences)).toEqual(before);
+  expect(await isOnline()).toBe(true);
+});
+
+describe("a replica that has too much to do", () => {
+  test("sends gateways away before it looks at them, and says when to come again", async () => {
+    const small = await startTestServer({ settings: { gatewayLinks: { limits: { connections: 1 } } } });
+    const smallUrl = await small.app.listen({ host: "127.0.0.1", port: 0 });
+    const tenant = await server.newTenant();
+    const [first, second] = await crowd(tenant.id, 2);
+    if (first === undefined || second === undefined) throw new Error("two were made");
+    first.url = smallUrl;
+    second.url = smallUrl;
+    expect(await first.connect()).toBe(101);
+    expect(await second.connect()).toBe(503);
+    const reply = await fetch(`${smallUrl}/gateway/v1/link`, { headers: { authorization: `Bearer ${second.token}` } });
+    expect(reply.status).toBe(503);
+    expect(Number(reply.headers.get("retry-after"))).toBeGreaterThan(0);
+    await small.close();
+  });
+});
+
+test("a gateway that does not read is sent one configuration, and the newest when it reads again", async () => {
+  const { id: tenantId, client } = await server.newTenant();
+  const { id, token } = await make("gateway", client);
+  const gateway = new SimulatedGateway({ url, gatewayId: id, token });
+  opened.push(gateway);
+  await gateway.connect();
+  await until("it holds something", () => gateway.content !== undefined);
+  gateway.pause();
+  const resource = await make("resource", client);
+  await client.put(`/tenants/resources/${resource.id}/gateways/${id}`);
+  const body = { type: "PRIVATE", action: true, allUsers: true, resources: [resource.id] };
+  const policy = await client.post("/tenants/policies", { ...body, name: unique("Policy") });
+  for (let count = 0; count < 4; count += 1) {
+    await client.patch(`/tenants/policies/${policy.body.id}/deactivate`);
+    await client.post(`/tenants/policies/${policy.body.id}/reactivate`);
+  }
+  const { seen } = gateway;
+  await until("something is on its way", async () => {
+    const row = await linkRowOf(server, tenantId, id);
+    return row !== undefined && row.sent_root !== null && row.sent_root !== row.applied_root;
+  });
+  gateway.resume();
+  await until("it holds the newest", () => gateway.content?.resources.get(resource.id) !== undefined);
+  await until("that is known", async () => (await client.get(`/tenants/gateways/${id}/sync`)).body.state === "applied");
+  expect(gateway.seen.differences).toBeLessThanOrEqual(seen.differences + 3);
+});
+
+test("an offer of another protocol on any other path is not taken, and the request is served", async () => {
+  const { key } = await server.newTenant();
+  const { request } = await import("node:http");
+  const body = JSON.stringify({ name: unique("Group") });
+  const status = await new Promise<number | undefined>((resolve, reject) => {
+    const sent = request(`${url}/tenants/groups`, {
+      method: "POST",
+      headers: {
+        apikey: key,
+        "content-type": "application/json",
+        connection: "Upgrade, HTTP2-Settings",
+        upgrade: "h2c",
+      },
+    });
+    sent.on("response", (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+  expect(status).toBe(201);
+});

@@ -1,0 +1,251 @@
+/** What links leave in the database: by batches, for many gateways in one statement, never in the transaction of a command. */
+import type { Transaction } from "../../platform/db/database.ts";
+import { statement } from "../../platform/db/statement.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+
+/** A connection that said hello, and is the gateway's present one from now on. */
+export interface LinkClaim {
+  readonly gateway_id: string;
+  readonly connection_id: string;
+  readonly replica_id: string;
+}
+
+/** What is new of a connection; what is absent stays. Moments are ISO 8601. */
+export interface LinkNews {
+  readonly gateway_id: string;
+  readonly connection_id: string;
+  readonly last_heartbeat?: string;
+  readonly disconnected_at?: string;
+  readonly load?: number;
+  readonly round_trip_time_ms?: number;
+  readonly wanted_root?: string;
+  readonly wanted_generation?: number;
+  readonly wanted_since?: string;
+  readonly sent_root?: string;
+  readonly sent_generation?: number;
+  readonly sent_at?: string;
+  readonly applied_hash?: string;
+  readonly applied_root?: string;
+  readonly applied_generation?: number;
+  readonly applied_issued_at?: number;
+  readonly applied_expires_at?: string;
+  readonly applied_at?: string;
+  readonly error?: string;
+  readonly warnings?: readonly string[];
+}
+
+const claim = statement<{ gateway_id: string }, [tenantId: string, claims: string, at: Date]>(
+  "gateway_link.claim",
+  // A gateway that was deleted meanwhile is not there to be claimed.
+  `INSERT INTO gateway_links AS link (tenant_id, gateway_id, connection_id, replica_id, connected_at, last_heartbeat, is_watched)
+   SELECT $1, item.gateway_id, item.connection_id, item.replica_id, $3, $3, true
+   FROM json_to_recordset($2) AS item (gateway_id uuid, connection_id uuid, replica_id uuid)
+   JOIN gateways AS gateway ON gateway.tenant_id = $1 AND gateway.id = item.gateway_id
+   ORDER BY item.gateway_id
+   ON CONFLICT (tenant_id, gateway_id) DO UPDATE
+     SET connection_id = excluded.connection_id, replica_id = excluded.replica_id, connected_at = excluded.connected_at,
+         last_heartbeat = excluded.last_heartbeat, is_watched = true, disconnected_at = NULL
+   RETURNING gateway_id`,
+);
+
+const kinds = {
+  last_heartbeat: "timestamptz",
+  disconnected_at: "timestamptz",
+  load: "double precision",
+  round_trip_time_ms: "double precision",
+  wanted_root: "text",
+  wanted_generation: "bigint",
+  wanted_since: "timestamptz",
+  sent_root: "text",
+  sent_generation: "bigint",
+  sent_at: "timestamptz",
+  applied_hash: "text",
+  applied_root: "text",
+  applied_generation: "bigint",
+  applied_issued_at: "bigint",
+  applied_expires_at: "timestamptz",
+  applied_at: "timestamptz",
+  error: "text",
+  warnings: "jsonb",
+} as const satisfies Record<Exclude<keyof LinkNews, "gateway_id" | "connection_id">, string>;
+
+const store = statement<{ gateway_id: string }, [tenantId: string, news: string]>(
+  "gateway_link.store",
+  `UPDATE gateway_links AS link
+   SET ${Object.keys(kinds)
+     .map((column) => `${column} = coalesce(item.${column}, link.${column})`)
+     .join(", ")}, is_watched = link.is_watched OR item.last_heartbeat IS NOT NULL
+   FROM json_to_recordset($2) AS item (gateway_id uuid, connection_id uuid, ${Object.entries(kinds)
+     .map(([column, kind]) => `${column} ${kind}`)
+     .join(", ")})
+   WHERE link.tenant_id = $1 AND link.gateway_id = item.gateway_id AND link.connection_id = item.connection_id
+   RETURNING link.gateway_id`,
+);
+
+const storeReplica = statement<never, [tenantId: string, replicaId: string, generation: number, at: Date]>(
+  "gateway_link.store_replica",
+  `INSERT INTO gateway_link_replicas AS replica (tenant_id, replica_id, generation, updated_at) VALUES ($1, $2, $3, $4)
+   ON CONFLICT (tenant_id, replica_id) DO UPDATE SET generation = excluded.generation, updated_at = excluded.updated_at`,
+);
+const forgetReplica = statement<never, [tenantId: string, replicaId: string]>(
+  "gateway_link.forget_replica",
+  "DELETE FROM gateway_link_replicas WHERE tenant_id = $1 AND replica_id = $2",
+);
+const clearReplicas = statement<never, [tenantId: string, before: Date]>(
+  "gateway_link.clear_replicas",
+  "DELETE FROM gateway_link_replicas WHERE tenant_id = $1 AND updated_at < $2",
+);
+
+/** Makes connections their gateways' present ones. @returns the gateways that there still are */
+export async function claimLinks(tx: TenantTx, claims: readonly LinkClaim[], at: Date): Promise<ReadonlySet<string>> {
+  const rows = await tx.query(claim, tx.tenantId, JSON.stringify(claims), at);
+  return new Set(rows.map(({ gateway_id: id }) => id));
+}
+
+/** @returns the gateways of which it was stored: of the others, another connection is the present one */
+export async function storeLinkNews(tx: TenantTx, news: readonly LinkNews[]): Promise<ReadonlySet<string>> {
+  const rows = await tx.query(store, tx.tenantId, JSON.stringify(news));
+  return new Set(rows.map(({ gateway_id: id }) => id));
+}
+
+/** The replica has told its gateways what is wanted of them as of a generation. */
+export async function storeReplicaGeneration(
+  tx: TenantTx,
+  replicaId: string,
+  generation: number,
+  at: Date,
+): Promise<void> {
+  await tx.query(storeReplica, tx.tenantId, replicaId, generation, at);
+}
+
+export async function forgetReplicaGeneration(tx: TenantTx, replicaId: string): Promise<void> {
+  await tx.query(forgetReplica, tx.tenantId, replicaId);
+}
+
+/** Forgets replicas that did not say anything since a moment. */
+export async function clearReplicaGenerations(tx: TenantTx, before: Date): Promise<void> {
+  await tx.query(clearReplicas, tx.tenantId, before);
+}
+
+export interface HeardGateway {
+  readonly id: string;
+  readonly at: string;
+}
+
+/** What the records of gateways show of their reports. */
+export interface ReportedGateway {
+  readonly id: string;
+  readonly status: string;
+  readonly error: string;
+  readonly deployed_on: string | null;
+  readonly last_online: string | null;
+  readonly public_key: string;
+  readonly agent_version: string;
+  readonly reported_endpoint: string;
+}
+
+const touchGateways = statement<ReportedGateway, [tenantId: string, heard: string]>(
+  "gateway_link.touch_gateways",
+  // Whoever is being changed by a command is left for the next time: commands and batches must never wait for each other in a circle.
+  `UPDATE gateways AS item SET last_online = greatest(item.last_online, heard.at)
+   FROM (
+     SELECT free.id, news.at FROM json_to_recordset($2) AS news (id uuid, at timestamptz)
+     JOIN gateways AS free ON free.tenant_id = $1 AND free.id = news.id
+     ORDER BY free.id FOR NO KEY UPDATE OF free SKIP LOCKED
+   ) AS heard
+   WHERE item.tenant_id = $1 AND item.id = heard.id
+   RETURNING item.id, item.status, item.error, item.deployed_on, item.last_online, item.public_key, item.agent_version,
+     item.reported_endpoint`,
+);
+
+/** Notes when gateways were last heard of. Their versions stay. @returns those that could be noted now, as they are */
+export function touchHeardGateways(tx: TenantTx, heard: readonly HeardGateway[]): Promise<ReportedGateway[]> {
+  return tx.query(touchGateways, tx.tenantId, JSON.stringify(heard));
+}
+
+export interface MetDevice {
+  readonly device_id: string;
+  readonly gateway_id: string;
+  readonly at: string;
+}
+
+const storeDeviceLinks = statement<never, [tenantId: string, met: string]>(
+  "gateway_link.store_devices",
+  `INSERT INTO device_links AS link (tenant_id, device_id, gateway_id, last_handshake)
+   SELECT $1, item.device_id, item.gateway_id, item.at
+   FROM json_to_recordset($2) AS item (device_id uuid, gateway_id uuid, at timestamptz)
+   JOIN devices AS device ON device.tenant_id = $1 AND device.id = item.device_id
+   ORDER BY item.device_id
+   ON CONFLICT (tenant_id, device_id) DO UPDATE
+     SET gateway_id = excluded.gateway_id, last_handshake = excluded.last_handshake,
+         source_seen_at = coalesce(link.source_seen_at, link.last_handshake)
+     WHERE coalesce(link.last_handshake <= excluded.last_handshake, true)`,
+);
+const touchDevices = statement<{ user_id: string | null; last_connection: string }, [tenantId: string, met: string]>(
+  "gateway_link.touch_devices",
+  `UPDATE devices AS item SET last_connection = greatest(item.last_connection, met.at)
+   FROM (
+     SELECT free.id, news.at FROM json_to_recordset($2) AS news (device_id uuid, at timestamptz)
+     JOIN devices AS free ON free.tenant_id = $1 AND free.id = news.device_id
+     ORDER BY free.id FOR NO KEY UPDATE OF free SKIP LOCKED
+   ) AS met
+   WHERE item.tenant_id = $1 AND item.id = met.id RETURNING item.user_id, item.last_connection`,
+);
+const touchUsers = statement<never, [tenantId: string, met: string]>(
+  "gateway_link.touch_users",
+  `UPDATE users AS item SET last_connection = greatest(item.last_connection, met.at)
+   FROM (
+     SELECT free.id, news.at FROM json_to_recordset($2) AS news (id uuid, at timestamptz)
+     JOIN users AS free ON free.tenant_id = $1 AND free.id = news.id
+     ORDER BY free.id FOR NO KEY UPDATE OF free SKIP LOCKED
+   ) AS met
+   WHERE item.tenant_id = $1 AND item.id = met.id`,
+);
+
+export async function storeMetDevices(tx: TenantTx, met: readonly MetDevice[]): Promise<void> {
+  await tx.query(storeDeviceLinks, tx.tenantId, JSON.stringify(met));
+}
+
+/** Notes when devices were last connected. @returns when their users were */
+export async function touchMetDevices(tx: TenantTx, met: readonly MetDevice[]): Promise<ReadonlyMap<string, string>> {
+  const users = new Map<string, string>();
+  for (const { user_id: id, last_connection: at } of await tx.query(touchDevices, tx.tenantId, JSON.stringify(met))) {
+    if (id !== null && (users.get(id) ?? "") < at) users.set(id, at);
+  }
+  return users;
+}
+
+export async function touchMetUsers(tx: TenantTx, users: ReadonlyMap<string, string>): Promise<void> {
+  await tx.query(touchUsers, tx.tenantId, JSON.stringify(Array.from(users, ([id, at]) => ({ id, at }))));
+}
+
+/** A gateway of which nothing was heard for too long. */
+export interface SilentGateway {
+  readonly tenant_id: string;
+  readonly gateway_id: string;
+}
+
+const selectSilent = statement<SilentGateway, [before: Date, limit: number]>(
+  "gateway_link.silent",
+  `SELECT tenant_id, gateway_id FROM gateway_links WHERE is_watched AND last_heartbeat < $1
+   ORDER BY last_heartbeat LIMIT $2`,
+);
+const unwatch = statement<never, [tenantId: string, ids: readonly string[], before: Date]>(
+  "gateway_link.unwatch",
+  // A gateway is heard of by more than its heartbeats, and its status goes by the record: as long as that is later, it is watched on.
+  `UPDATE gateway_links AS link
+   SET is_watched = coalesce(item.last_online >= $3, false), last_heartbeat = greatest(link.last_heartbeat, item.last_online)
+   FROM gateways AS item
+   WHERE link.tenant_id = $1 AND link.gateway_id = ANY ($2::uuid[]) AND link.last_heartbeat < $3
+     AND item.tenant_id = link.tenant_id AND item.id = link.gateway_id`,
+);
+
+/** Over all tenants: gateways that were last heard of before a moment, and of which that was not noticed yet. */
+export function silentGateways(tx: Transaction, before: Date, limit: number): Promise<SilentGateway[]> {
+  return tx.query(selectSilent, before, limit);
+}
+
+/** Notes that their silence was noticed; or, of those who were heard of after all, when. */
+export async function unwatchGateways(tx: TenantTx, ids: readonly string[], before: Date): Promise<void> {
+  await tx.query(unwatch, tx.tenantId, ids, before);
+}

@@ -1,0 +1,139 @@
+/**
+ * The source addresses of devices, as gateways report them and as devices' own connections show them. They are stored
+ * in batches, and every replica notifies its followers of changes. The database decides which observation is the latest, so all
+ * replicas come to the same result. Addresses are never logged.
+ */
+import { Batcher } from "../../platform/concurrency/batcher.ts";
+import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { groupBy } from "../../platform/group-by.ts";
+import type { Log } from "../../platform/log.ts";
+import * as queries from "./device-sources.queries.ts";
+
+/** Observations within this time are stored together, in milliseconds. */
+const batchMs = 100;
+const retryMs = 1_000;
+/** The most devices that one statement writes or reads. */
+const batchSize = 2_000;
+/**
+ * A change may be committed this long after its time, in milliseconds: longer than any statement runs. The periods of two polls
+ * overlap by this much.
+ */
+const overlapMs = 20_000;
+/** Sorts before every id. */
+const nilId = "00000000-0000-0000-0000-000000000000";
+
+export interface MovedDevice {
+  readonly deviceId: string;
+  readonly sourceIp: string;
+}
+
+/** Uses the source addresses of some tenants' devices. It may be notified of an address that it already has. */
+export interface SourceFollower {
+  readonly tenantIds: Iterable<string>;
+  moved(tenantId: string, devices: readonly MovedDevice[]): void;
+}
+
+export interface DeviceSourcesOptions {
+  readonly database: Database;
+  readonly log: Log;
+}
+
+interface Observation {
+  readonly tenantId: string;
+  readonly seen: queries.SeenSource;
+}
+
+export class DeviceSources {
+  readonly #database: Database;
+  readonly #followers: SourceFollower[] = [];
+  /** The latest observation of each device. */
+  readonly #observed = new Batcher<string, Observation>((earlier, later) =>
+    earlier.seen.seen_at <= later.seen.seen_at ? later : earlier,
+  );
+  readonly #storing: CoalescedTask;
+  /** The database's time up to which followers were notified; undefined before the first poll. */
+  #since: string | undefined;
+
+  constructor({ database, log }: DeviceSourcesOptions) {
+    this.#database = database;
+    this.#storing = new CoalescedTask({
+      run: () => this.#observed.drain((observations) => this.#store([...observations.values()])),
+      delayMs: batchMs,
+      retryMs,
+      failed: (error) => log.warn({ err: error }, "failed to store device source addresses; will retry"),
+    });
+  }
+
+  follow(follower: SourceFollower): void {
+    this.#followers.push(follower);
+  }
+
+  /** @param address in canonical form */
+  observe(tenantId: string, deviceId: string, address: string, at: Date): void {
+    const seen = { device_id: deviceId, source_address: address, seen_at: at.toISOString() };
+    this.#observed.add(`${tenantId} ${deviceId}`, { tenantId, seen });
+    this.#storing.request();
+  }
+
+  /** Stores all pending observations. @throws AppError database_unavailable; a retry follows */
+  flush(): Promise<void> {
+    return this.#storing.flush();
+  }
+
+  /**
+   * Notifies the followers of the changes of any replica since the last poll. Called about once a second.
+   *
+   * @throws AppError database_unavailable; the next poll covers the same period
+   */
+  async poll(): Promise<void> {
+    const tenantIds = [...new Set(this.#followers.flatMap((follower) => [...follower.tenantIds]))];
+    // A follower reads all addresses of a tenant when it begins to use them.
+    if (tenantIds.length === 0) {
+      this.#since = undefined;
+      return;
+    }
+    const now = await this.#database.snapshot({ kind: "operator" }, queries.databaseTime);
+    const startedAt = new Date(Date.parse(now) - overlapMs).toISOString();
+    let after: queries.SourceCursor = {
+      source_changed_at: this.#since ?? startedAt,
+      tenant_id: nilId,
+      device_id: nilId,
+    };
+    for (;;) {
+      const cursor = after;
+      const rows = await this.#database.snapshot({ kind: "operator" }, (tx) =>
+        queries.changedSources(tx, tenantIds, cursor, batchSize),
+      );
+      this.#notify(rows);
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < batchSize) break;
+      after = last;
+    }
+    this.#since = startedAt;
+  }
+
+  async stop(): Promise<void> {
+    await this.flush().catch(() => undefined);
+    await this.#storing.stop();
+  }
+
+  async #store(observations: readonly Observation[]): Promise<void> {
+    for (const [tenantId, own] of groupBy(observations, (observation) => observation.tenantId)) {
+      for (let begin = 0; begin < own.length; begin += batchSize) {
+        const batch = own.slice(begin, begin + batchSize).map(({ seen }) => seen);
+        const stored = await this.#database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
+          queries.storeSources({ tenantId, query }, batch),
+        );
+        this.#notify(stored.map((row) => ({ tenant_id: tenantId, ...row })));
+      }
+    }
+  }
+
+  #notify(rows: readonly (queries.StoredSource & { readonly tenant_id: string })[]): void {
+    for (const [tenantId, own] of groupBy(rows, (row) => row.tenant_id)) {
+      const moved = own.map(({ device_id: deviceId, source_address: sourceIp }) => ({ deviceId, sourceIp }));
+      for (const follower of this.#followers) follower.moved(tenantId, moved);
+    }
+  }
+}

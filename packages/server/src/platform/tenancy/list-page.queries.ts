@@ -1,0 +1,29 @@
+import { countStatement, type ListSource, pageStatement } from "../db/list-statement.ts";
+import { statement } from "../db/statement.ts";
+import type { ListQuery } from "../list-query.ts";
+import type { TenantTx } from "./tenant-tx.ts";
+
+const selectKeptCount = statement<{ count: number }, [tenantId: string, kind: string]>(
+  "record_counts.read",
+  "SELECT count FROM record_counts WHERE tenant_id = $1 AND kind = $2",
+);
+
+/**
+ * A page of a list whose table has an exact count in `record_counts`: without filters that count is the total, however
+ * long the table is; with filters the matching rows are counted.
+ */
+export async function listPage<Row>(
+  tx: TenantTx,
+  source: ListSource,
+  query: ListQuery,
+): Promise<{ readonly rows: Row[]; readonly total: number }> {
+  const page = pageStatement<Row>(source, query);
+  const count = countStatement(source, query);
+  const [rows, counts] = await Promise.all([
+    tx.query(page.statement, ...page.parameters),
+    query.filters.length === 0
+      ? tx.query(selectKeptCount, tx.tenantId, source.table)
+      : tx.query(count.statement, ...count.parameters),
+  ]);
+  return { rows, total: counts[0]?.count ?? 0 };
+}

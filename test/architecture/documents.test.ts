@@ -1,0 +1,111 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+  cwd: root,
+  encoding: "utf8",
+});
+const files = listed.split("\n").filter((path) => path !== "" && existsSync(join(root, path)));
+const pages = files.filter((path) => path.endsWith(".md"));
+const scripts = Object.keys(JSON.parse(read("package.json")).scripts as object);
+
+function read(path: string): string {
+  return readFileSync(join(root, path), "utf8");
+}
+
+function withoutCode(markdown: string): string {
+  return markdown.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, "").replaceAll(/`[^`\n]*`/g, "");
+}
+
+/** The anchors that GitHub derives from a page's headings, and explicit ones. */
+function anchorsOf(markdown: string): ReadonlySet<string> {
+  const headings = [...markdown.replaceAll(/^```[\s\S]*?^```$/gm, "").matchAll(/^#+ (.*)$/gm)].map(([, text = ""]) =>
+    text
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+  const explicit = [...markdown.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, id = ""]) => id);
+  return new Set([...headings, ...explicit]);
+}
+
+/** Links of a page that lead nowhere in the repository. */
+function brokenLinks(page: string, markdown: string): string[] {
+  const targets = [...withoutCode(markdown).matchAll(/\]\(([^)\s]+)\)|(?:src|href)="([^"]+)"/g)].map(
+    ([, link, attribute]) => link ?? attribute ?? "",
+  );
+  return targets.filter((target) => {
+    if (/^[a-z]+:/.test(target)) return false;
+    const [path = "", anchor] = target.split("#");
+    const file = path === "" ? page : join(dirname(page), path);
+    if (!existsSync(join(root, file))) return true;
+    return anchor !== undefined && file.endsWith(".md") && !anchorsOf(read(file)).has(anchor);
+  });
+}
+
+/** Folders whose paths documents give in short, without the leading `packages/server/src/`. */
+const serverFolders = ["features", "http", "platform", "agents", "tasks", "demo", "migrations"];
+
+/** Paths in backticks that name no file or folder. Paths with placeholders (`<noun>`, `…`) are not checked. */
+function missingPaths(markdown: string): string[] {
+  const quoted = [...markdown.matchAll(/`([\w.@-]+(?:\/[\w.@*-]+)+\/?)`/g)].map(([, path = ""]) => path);
+  return quoted.filter((path) => {
+    const [first = ""] = path.split("/");
+    if (/widgets?\b/.test(path)) return false; // the example of CONTRIBUTING.md
+    if (["packages", "docs", "test", "bench", ".ci"].includes(first)) return !names(path);
+    return serverFolders.includes(first) && !names(`packages/server/src/${path}`);
+  });
+}
+
+function names(path: string): boolean {
+  const pattern = new RegExp(
+    `^${path
+      .replace(/\/$/, "")
+      .replaceAll(/[.+^${}()|[\]\\]/g, "\\$&")
+      .replaceAll("*", "[^/]*")}(/|$)`,
+  );
+  return files.some((file) => pattern.test(file));
+}
+
+function unknownScripts(markdown: string): string[] {
+  const used = [...markdown.matchAll(/npm run (?:-\w+ |--\w+ )*([\w:-]+)(?![^\n`]* -w )/g)].map(
+    ([, name = ""]) => name,
+  );
+  return used.filter((name) => !scripts.includes(name));
+}
+
+describe.each(pages)("%s", (page) => {
+  const markdown = read(page);
+
+  test("links, paths and npm scripts exist", () => {
+    expect({
+      links: brokenLinks(page, markdown),
+      paths: missingPaths(markdown),
+      scripts: unknownScripts(markdown),
+    }).toEqual({ links: [], paths: [], scripts: [] });
+  });
+});
+
+test("broken links, missing paths and unknown npm scripts are found", () => {
+  const broken = "[a](nowhere.md) [b](#no-such-heading) [c](docs/glossary.md)";
+  expect(brokenLinks("README.md", broken)).toEqual(["nowhere.md", "#no-such-heading"]);
+  const paths = "`packages/nothing/src` `platform/nothing.ts` `packages/server/src/config.ts` `docs/*.md` `text/plain`";
+  expect(missingPaths(paths)).toEqual(["packages/nothing/src", "platform/nothing.ts"]);
+  expect(unknownScripts("`npm run nothing` and `npm run build`")).toEqual(["nothing"]);
+});
+
+test("the index of decision records lists each record with its title, status and date", () => {
+  const records = files.filter((path) => /^docs\/decisions\/\d{4}-.*\.md$/.test(path)).toSorted();
+  const expected = records.map((path) => {
+    const [, number, title, status, date] =
+      /^# (\d{4}): (.+)\n\n- Status: (Accepted|Superseded by \d{4})\n- Date: (\d{4}-\d\d-\d\d)\n/.exec(read(path)) ??
+      [];
+    return `| [${number}](${path.replace("docs/decisions/", "")}) | ${title} | ${status} | ${date} |`;
+  });
+  const index = read("docs/decisions/README.md").split("\n");
+  expect(index.filter((line) => line.startsWith("| ["))).toEqual(expected);
+});
