@@ -50,10 +50,11 @@ export async function findPanel(name: Name) {
   return within(await screen.findByRole("region", { name }));
 }
 
-/** Presses a button, once it is there and can be pressed. */
+/** Presses a button of the topmost dialog, or else of the page, as soon as it can be pressed. */
 export async function click(user: UserEvent, name: Name): Promise<void> {
   const button = await waitFor(() => {
-    const found = screen.getByRole<HTMLButtonElement>("button", { name });
+    const dialog = screen.queryAllByRole("dialog").at(-1);
+    const found = within(dialog ?? document.body).getByRole<HTMLButtonElement>("button", { name });
     if (found.disabled) throw new Error(`The button ${String(name)} is disabled.`);
     return found;
   });

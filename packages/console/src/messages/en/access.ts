@@ -91,13 +91,20 @@ export const access = {
     destination: "The destination is a different one",
     list: "{{names}} or one of {{count, number}} more",
     noSubjects: "The policy matches no subject",
-    or: " or ",
+    nameOr: "{{first}} or {{second}}",
     source: {
       anyDevice: "Connect with a device",
       anyGroup: "Add the user to a group",
       devices: "Connect with {{names}}",
       groups: "Add the user to {{names}}",
       users: "Connect as {{names}}",
+    },
+    /** Alternatives to the first requirement. */
+    sourceOr: {
+      anyDevice: "{{first}}, or connect with a device",
+      devices: "{{first}}, or connect with {{names}}",
+      groups: "{{first}}, or add the user to {{names}}",
+      users: "{{first}}, or connect as {{names}}",
     },
     sourceAddress: "Connect from {{addresses}}",
     unknownCondition: "A condition must be met",

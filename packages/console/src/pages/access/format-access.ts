@@ -67,20 +67,27 @@ function formatMissingCondition(condition: Condition, negated: boolean): string 
 }
 
 function formatSource({ anyGroup, anyDevice, groups = [], users = [], devices = [] }: Missing): string {
-  const namesOf = (records: readonly { readonly name: string }[]) => formatChoice(records.map(({ name }) => name));
-  const choices = [
-    anyGroup === true && t("access.missing.source.anyGroup"),
-    groups.length > 0 && t("access.missing.source.groups", { names: namesOf(groups) }),
-    users.length > 0 && t("access.missing.source.users", { names: namesOf(users) }),
-    anyDevice === true && t("access.missing.source.anyDevice"),
-    devices.length > 0 && t("access.missing.source.devices", { names: namesOf(devices) }),
-  ].filter((choice) => choice !== false);
-  return choices.length === 0 ? t("access.missing.noSubjects") : choices.join(t("access.missing.or"));
+  let text = anyGroup === true ? t("access.missing.source.anyGroup") : "";
+  const add = (kind: "groups" | "users" | "devices", records: readonly { readonly name: string }[]) => {
+    if (records.length === 0) return;
+    const names = formatChoice(records.map(({ name }) => name));
+    text =
+      text === ""
+        ? t(`access.missing.source.${kind}`, { names })
+        : t(`access.missing.sourceOr.${kind}`, { first: text, names });
+  };
+  add("groups", groups);
+  add("users", users);
+  if (anyDevice === true) {
+    text = text === "" ? t("access.missing.source.anyDevice") : t("access.missing.sourceOr.anyDevice", { first: text });
+  }
+  add("devices", devices);
+  return text === "" ? t("access.missing.noSubjects") : text;
 }
 
 /** One of several names. */
 function formatChoice(names: readonly string[]): string {
-  const shown = names.slice(0, 5).join(t("access.missing.or"));
+  const shown = names.slice(0, 5).reduce((first, second) => t("access.missing.nameOr", { first, second }));
   return names.length > 5 ? t("access.missing.list", { names: shown, count: names.length - 5 }) : shown;
 }
 
