@@ -1,24 +1,68 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 
-/** Where CI wants the results as JSON. */
+/** File for the results as JSON; CI sets it. */
 const report = process.env.GATEHOUSE_TEST_REPORT;
 
+const postgres = "packages/server/src/testing/database-setup.ts";
+
+/** Tests with a budget (test/budget.ts). They also run with the unit or server tests, on a twentieth of it. */
+const budgeted = readdirSync("packages")
+  .flatMap((name) =>
+    readdirSync(`packages/${name}/src`, { recursive: true, encoding: "utf8" }).map(
+      (file) => `packages/${name}/src/${file}`,
+    ),
+  )
+  .filter((file) => file.endsWith(".test.ts") && readFileSync(file, "utf8").includes("test/budget.ts"));
+/** Packages whose tests need a server or a database. Their rules are pure, and are unit tests. */
+const withServer = ["packages/server", "packages/cli"];
+const rules = "packages/server/src/**/*.rules.test.ts";
+
+/** Projects run one after the other, in this order: a worker keeps its modules and its server from file to file. */
+const projects: readonly NonNullable<TestProjectInlineConfiguration["test"]>[] = [
+  {
+    name: "unit",
+    include: ["packages/*/src/**/*.test.{ts,tsx}", "bench/src/**/*.test.ts"],
+    exclude: withServer.map((folder) => `${folder}/src/**/!(*.rules).test.ts`),
+  },
+  {
+    name: "server",
+    include: [
+      ...withServer.map((folder) => `${folder}/src/**/*.test.ts`),
+      "test/{architecture,contract,end-to-end}/**/*.test.ts",
+    ],
+    exclude: [rules],
+    globalSetup: [postgres],
+  },
+  { name: "browser", include: ["test/console/**/*.test.ts"], globalSetup: [postgres] },
+  { name: "packets", include: ["test/enforcement/**/*.test.ts"], globalSetup: [postgres] },
+  { name: "soak", include: budgeted, globalSetup: [postgres], provide: { budget: 1 } },
+];
+
 export default defineConfig({
-  // Tests read the TypeScript sources of every workspace, never a stale build.
-  ssr: { resolve: { conditions: ["gatehouse-source", "node"] } },
-  resolve: { conditions: ["gatehouse-source", "node"] },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "bench/src/**/*.test.ts", "test/**/*.test.ts"],
-    server: { deps: { inline: [/@gatehouse\//] } },
-    globalSetup: ["packages/server/src/testing/database-setup.ts"],
     reporters: report === undefined ? ["default"] : ["default", ["json", { outputFile: report }]],
-    // Real packets, browsers and databases make tests wait more than they compute: two at a time, also on two cores.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
-    // For what never ends: a machine that is busy with something else takes several times as long as another.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    // A second, which is the usual, is short where a browser and a server share two cores with another file.
-    expect: { poll: { timeout: 20_000 } },
+    projects: projects.map(
+      (project, index): TestProjectInlineConfiguration => ({
+        // Tests read the TypeScript sources of every workspace, never a stale build.
+        ssr: { resolve: { conditions: ["gatehouse-source", "node"] } },
+        resolve: { conditions: ["gatehouse-source", "node"] },
+        test: {
+          provide: { budget: 0.05 },
+          ...project,
+          server: { deps: { inline: [/@gatehouse\//] } },
+          // Loading the modules again for each file would take longer than most files run.
+          isolate: false,
+          sequence: { groupOrder: index },
+          // Packets, browsers and databases make tests wait more than they compute.
+          maxWorkers: Math.max(2, availableParallelism() - 1),
+          // Limits for what never ends. A busy machine takes several times as long as a quiet one.
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          expect: { poll: { timeout: 20_000 } },
+        },
+      }),
+    ),
   },
 });

@@ -52,18 +52,19 @@ const serverFolders = ["features", "http", "platform", "agents", "tasks", "demo"
 
 /** Paths in backticks that name no file or folder. Paths with placeholders (`<noun>`, `…`) are not checked. */
 function missingPaths(markdown: string): string[] {
-  const quoted = [...markdown.matchAll(/`([\w.@-]+(?:\/[\w.@*-]+)+\/?)`/g)].map(([, path = ""]) => path);
+  const quoted = [...markdown.matchAll(/`([\w.@*-]+(?:\/[\w.@*-]+)*\/?)`/g)].map(([, path = ""]) => path);
   return quoted.filter((path) => {
     const [first = ""] = path.split("/");
     if (/widgets?\b/.test(path)) return false; // the example of CONTRIBUTING.md
-    if (["packages", "docs", "test", "bench", ".ci"].includes(first)) return !names(path);
-    return serverFolders.includes(first) && !names(`packages/server/src/${path}`);
+    if (path.includes("/") && ["packages", "docs", "test", "bench", ".ci"].includes(first)) return !names(path);
+    if (path.includes("/") && serverFolders.includes(first)) return !names(`packages/server/src/${path}`);
+    return /[\w-]\.(ts|tsx|mjs)$/.test(path) && !names(path, "(?:.*/)?");
   });
 }
 
-function names(path: string): boolean {
+function names(path: string, prefix = ""): boolean {
   const pattern = new RegExp(
-    `^${path
+    `^${prefix}${path
       .replace(/\/$/, "")
       .replaceAll(/[.+^${}()|[\]\\]/g, "\\$&")
       .replaceAll("*", "[^/]*")}(/|$)`,
@@ -93,8 +94,9 @@ describe.each(pages)("%s", (page) => {
 test("broken links, missing paths and unknown npm scripts are found", () => {
   const broken = "[a](nowhere.md) [b](#no-such-heading) [c](docs/glossary.md)";
   expect(brokenLinks("README.md", broken)).toEqual(["nowhere.md", "#no-such-heading"]);
-  const paths = "`packages/nothing/src` `platform/nothing.ts` `packages/server/src/config.ts` `docs/*.md` `text/plain`";
-  expect(missingPaths(paths)).toEqual(["packages/nothing/src", "platform/nothing.ts"]);
+  const missing = "`packages/nothing/src` `platform/nothing.ts` `nothing.ts`";
+  expect(missingPaths(missing)).toEqual(["packages/nothing/src", "platform/nothing.ts", "nothing.ts"]);
+  expect(missingPaths("`packages/server/src/config.ts` `docs/*.md` `text/plain` `config.ts` `*.api.ts`")).toEqual([]);
   expect(unknownScripts("`npm run nothing` and `npm run build`")).toEqual(["nothing"]);
 });
 

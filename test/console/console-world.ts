@@ -8,11 +8,10 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { RoleType } from "@gatehouse/contract/permissions";
 import { fillDemoTenant } from "@gatehouse/server/demo/fill-demo-tenant";
-import { migrate } from "@gatehouse/server/platform/db/migrations";
-import { createDatabase } from "@gatehouse/server/testing/database-setup";
+import { copyDatabase, createDatabase } from "@gatehouse/server/testing/test-database";
 import { startTestServer, type TestClient } from "@gatehouse/server/testing/test-server";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { expect, inject } from "vitest";
+import { expect } from "vitest";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const executablePath = "/usr/bin/chromium";
@@ -55,20 +54,37 @@ export interface Visit {
   leave(): Promise<void>;
 }
 
-export async function openConsoleWorld(): Promise<ConsoleWorld> {
+const bootstrapApiKey = "the-first-key-of-the-example-tenant";
+
+/** Shared by all files of a worker: starting a browser, and filling the example organisation, take seconds. */
+interface Shared {
+  readonly browser: Browser;
+  /** A database with the example organisation, which each file copies. */
+  readonly template: string;
+}
+
+let shared: Promise<Shared> | undefined;
+
+async function openShared(): Promise<Shared> {
   await promisify(execFile)(process.execPath, [path.join(root, "packages/console/build-if-changed.mjs")]);
-  const database = await createDatabase(inject("server"));
-  await migrate(database.connection);
-  const bootstrapApiKey = "the-first-key-of-the-example-tenant";
+  const database = await createDatabase();
+  const server = await startTestServer({ connection: database.connection, bootstrapApiKey });
+  await fillDemoTenant(server);
+  await server.close();
+  return { browser: await chromium.launch({ executablePath, args: flags.split(" ") }), template: database.name };
+}
+
+export async function openConsoleWorld(): Promise<ConsoleWorld> {
+  shared ??= openShared();
+  const { browser, template } = await shared;
+  const database = await copyDatabase(template);
   const server = await startTestServer({
     connection: database.connection,
-    bootstrapApiKey,
     settings: { consoleFolder: path.join(root, "packages/console/dist") },
   });
-  await fillDemoTenant(server);
-  const url = await server.app.listen({ host: "127.0.0.1", port: 0 });
-  const browser = await chromium.launch({ executablePath, args: flags.split(" ") });
+  const url = await server.listen();
   const client = server.client(bootstrapApiKey);
+  const visits = new Set<BrowserContext>();
   return {
     url,
     client,
@@ -77,9 +93,13 @@ export async function openConsoleWorld(): Promise<ConsoleWorld> {
       expect(status).toBe(201);
       return body.key;
     },
-    visit: (options = {}) => visit(browser, url, options),
+    async visit(options = {}) {
+      const opened = await visit(browser, url, options);
+      visits.add(opened.context);
+      return opened;
+    },
     async close() {
-      await browser.close();
+      for (const context of visits) await context.close();
       await server.close();
       await database.drop();
     },

@@ -9,7 +9,7 @@ import { randomUUID } from "node:crypto";
 import { createWorld, type TestWorld, targetOf } from "@gatehouse/server/testing/operations/operation-case";
 import { namedCases } from "@gatehouse/server/testing/operations/operation-cases";
 import { makeId } from "@gatehouse/server/testing/operations/test-records";
-import { startTestServer } from "@gatehouse/server/testing/test-server";
+import { sharedTestServer } from "@gatehouse/server/testing/test-server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startValidatingProxy, type ValidatingProxy, type Violation } from "./validating-proxy.ts";
 
@@ -21,15 +21,14 @@ let demandingProxy: ValidatingProxy;
 let upstream: string;
 
 beforeAll(async () => {
-  world = await createWorld(await startTestServer());
-  upstream = await world.server.app.listen({ host: "127.0.0.1", port: 0 });
+  world = await createWorld(await sharedTestServer());
+  upstream = await world.server.listen();
   served = await (await fetch(`${upstream}/openapi.json`)).text();
   proxy = await startValidatingProxy(JSON.parse(served), upstream);
   demandingProxy = await startValidatingProxy(JSON.parse(served, demandTheImpossible), upstream);
 });
 afterAll(async () => {
   await Promise.all([proxy.close(), demandingProxy.close()]);
-  await world.server.close();
 });
 
 function demandTheImpossible(name: string, value: unknown): unknown {

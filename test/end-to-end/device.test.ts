@@ -13,7 +13,7 @@ import { DeviceLink } from "../../packages/device/src/link/device-link.ts";
 import { RememberedTunnel } from "../../packages/device/src/testing/remembered-tunnel.ts";
 import { unique } from "../../packages/server/src/testing/operations/test-records.ts";
 import { SimulatedGateway } from "../../packages/server/src/testing/simulated-gateway.ts";
-import { startTestServer, type TestClient, type TestServer } from "../../packages/server/src/testing/test-server.ts";
+import { sharedTestServer, type TestClient, type TestServer } from "../../packages/server/src/testing/test-server.ts";
 import { until } from "../../packages/server/src/testing/until.ts";
 
 let server: TestServer;
@@ -22,15 +22,14 @@ let state: string;
 const opened: (() => unknown)[] = [];
 
 beforeAll(async () => {
-  server = await startTestServer();
-  url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  server = await sharedTestServer();
+  url = await server.listen();
   state = await mkdtemp(path.join(tmpdir(), "gatehouse-device-"));
 });
 afterEach(async () => {
   for (const close of opened.splice(0).reverse()) await close();
 });
 afterAll(async () => {
-  await server.close();
   await rm(state, { recursive: true, force: true });
 });
 

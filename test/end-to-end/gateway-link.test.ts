@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemClock } from "../../packages/agent-core/src/clock.ts";
 import { GatewayLink } from "../../packages/gateway/src/link/gateway-link.ts";
 import { make, unique } from "../../packages/server/src/testing/operations/test-records.ts";
-import { startTestServer, type TestServer } from "../../packages/server/src/testing/test-server.ts";
+import { sharedTestServer, type TestServer } from "../../packages/server/src/testing/test-server.ts";
 import { until } from "../../packages/server/src/testing/until.ts";
 import { HoldingAgent } from "./holding-agent.ts";
 
@@ -14,12 +14,11 @@ let url: string;
 const links: GatewayLink[] = [];
 
 beforeAll(async () => {
-  server = await startTestServer();
-  url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  server = await sharedTestServer();
+  url = await server.listen();
 });
 afterAll(async () => {
   for (const link of links) link.stop();
-  await server.close();
 });
 
 test("an agent is given what it should enforce, says so, follows changes, and comes back by itself", async () => {

@@ -13,7 +13,7 @@ export interface ListeningServer {
 
 export async function startListeningServer(): Promise<ListeningServer> {
   const server = await startTestServer();
-  const url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  const url = await server.listen();
   const client = (apiKey: string) => createGatehouse({ url, apiKey });
   return {
     url,

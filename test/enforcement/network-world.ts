@@ -18,7 +18,7 @@ import { fileURLToPath } from "node:url";
 import { inject } from "vitest";
 import type { Connection } from "../../packages/server/src/platform/db/database.ts";
 import { generateToken, tokenPrefixes } from "../../packages/server/src/platform/secrets/tokens.ts";
-import { createDatabase } from "../../packages/server/src/testing/database-setup.ts";
+import { createDatabase } from "../../packages/server/src/testing/test-database.ts";
 import { until } from "../../packages/server/src/testing/until.ts";
 import { Administrator } from "./administrator.ts";
 import { type Namespace, Namespaces, obstacle, Prober } from "./namespaces.ts";
@@ -168,7 +168,7 @@ export class NetworkWorld {
   }
 
   async #startReplicas(wide: Namespace, settings: Readonly<Record<string, string>>): Promise<void> {
-    this.#database = await createDatabase(inject("server"));
+    this.#database = await createDatabase();
     const environment = {
       ...settings,
       GATEHOUSE_DATABASE_URL: urlOf(this.#database.connection),

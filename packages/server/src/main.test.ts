@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, inject, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Config, ConfigError, readConfig } from "./config.ts";
 import { type Gatehouse, startGatehouse } from "./main.ts";
 import type { Connection } from "./platform/db/database.ts";
@@ -10,15 +10,15 @@ import { migrateWhenReachable } from "./platform/db/migrate-when-reachable.ts";
 import { createLog } from "./platform/log.ts";
 import { generateMasterKey } from "./platform/secrets/master-key.ts";
 import { StartError } from "./platform/start-error.ts";
-import { createDatabase } from "./testing/database-setup.ts";
+import { createEmptyDatabase, type TestDatabase } from "./testing/test-database.ts";
 
 const log = createLog("silent");
 const masterKey = generateMasterKey();
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let running: Gatehouse | undefined;
 
 beforeEach(async () => {
-  database = await createDatabase(inject("server"));
+  database = await createEmptyDatabase();
 });
 
 afterEach(async () => {

@@ -2,6 +2,7 @@ import { createHash, generateKeyPairSync, sign, verify } from "node:crypto";
 import canonicalize from "canonicalize";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { budgeted } from "../../../../test/budget.ts";
 import { canonicalJson, type JsonValue } from "../link/canonical-json.ts";
 import { configurationName } from "../link/envelope.ts";
 import { randomContent } from "../testing/random-content.ts";
@@ -39,7 +40,7 @@ describe("of two contents, the difference", () => {
         expect(contentRoot(led, sha256)).toBe(contentRoot(after, sha256));
         expect(contentOf(led)).toEqual(withoutEmptyClasses(other));
       }),
-      { numRuns: 200 },
+      { numRuns: budgeted(200, 20) },
     );
   });
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { budgeted } from "../../../../test/budget.ts";
 import { HashTree } from "./hash-tree.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -38,7 +39,7 @@ test("a tree holds what a map would, and its root tells the entries and nothing 
       expect(treeOf(new Map([...map].reverse())).root(sha256)).toBe(tree.root(sha256));
       expect(tree.with([["another", 1]]).root(sha256)).not.toBe(tree.root(sha256));
     }),
-    { numRuns: 100 },
+    { numRuns: budgeted(100, 20) },
   );
 });
 
@@ -53,7 +54,7 @@ test("the changes from one tree to another lead there, and name nothing that is 
       const led = before.with([...remove.map((key): [string, undefined] => [key, undefined]), ...put]);
       expect(led.root(sha256)).toBe(after.root(sha256));
     }),
-    { numRuns: 100 },
+    { numRuns: budgeted(100, 20) },
   );
 });
 

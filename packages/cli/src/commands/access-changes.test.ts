@@ -2,8 +2,8 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createAccessNetwork } from "@gatehouse/server/testing/access-network";
-import { startTestServer, type TestServer, type TestTenant } from "@gatehouse/server/testing/test-server";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { sharedTestServer, type TestServer, type TestTenant } from "@gatehouse/server/testing/test-server";
+import { beforeAll, expect, test } from "vitest";
 import { runHere } from "../testing/run-here.ts";
 
 let server: TestServer;
@@ -12,12 +12,11 @@ let url: string;
 let network: Awaited<ReturnType<typeof createAccessNetwork>>;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   tenant = await server.newTenant();
-  url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  url = await server.listen();
   network = await createAccessNetwork(server, tenant);
 });
-afterAll(() => server.close());
 
 const gatehouse = (...args: string[]) => runHere([...args, "--url", url, "--api-key", tenant.key]);
 const access = (...args: string[]) => gatehouse("access", ...args);

@@ -1,5 +1,5 @@
-import { startTestServer, type TestServer, type TestTenant } from "@gatehouse/server/testing/test-server";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { sharedTestServer, type TestServer, type TestTenant } from "@gatehouse/server/testing/test-server";
+import { beforeAll, expect, test } from "vitest";
 import { runHere } from "../testing/run-here.ts";
 
 let server: TestServer;
@@ -8,9 +8,9 @@ let url: string;
 let device: string;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   tenant = await server.newTenant();
-  url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  url = await server.listen();
   const make = async (path: string, body: object): Promise<string> => {
     const reply = await tenant.client.post(`/tenants/${path}`, body);
     expect(reply.status, reply.text).toBe(201);
@@ -27,7 +27,6 @@ beforeAll(async () => {
   const policy = { name: "Engineers use Git", type: "PRIVATE", action: true };
   await make("policies", { ...policy, groups: [engineers], resources: [git], rule: sound });
 });
-afterAll(() => server.close());
 
 const access = (...args: string[]) => runHere(["access", ...args, "--url", url, "--api-key", tenant.key]);
 const ann = ["--user", "ann@example.com"];
@@ -83,13 +82,12 @@ test("at lists what could be reached at a moment, however much it is", async () 
   expect(early.code).not.toBe(0);
   expect(early.errors).toContain("begins at");
   // More than a page of a list without ids.
-  const sites = await Promise.all(
-    Array.from({ length: 120 }, (_, index) =>
-      tenant.client.post("/tenants/resources", { name: `Site ${index}`, type: "SAAS", addresses: [] }),
-    ),
-  );
+  const resources: string[] = [];
+  for (let index = 0; index < 120; index += 1) {
+    const site = { name: `Site ${index}`, type: "SAAS", addresses: [] };
+    resources.push((await tenant.client.post("/tenants/resources", site)).body.id);
+  }
   const users = [(await tenant.client.get("/tenants/users?filter[email]=ann@example.com")).body.data[0].id];
-  const resources = sites.map(({ body }) => body.id);
   await tenant.client.post("/tenants/policies", { name: "Sites", type: "SAAS", action: true, users, resources });
   const all = await access("at", new Date().toISOString(), "--user", "ann@example.com", "--json");
   expect(new Set(JSON.parse(all.output).map((one: object) => JSON.stringify(one))).size).toBe(240);

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SimulatedGateway } from "@gatehouse/server/testing/simulated-gateway";
-import { startTestServer, type TestServer, type TestTenant } from "@gatehouse/server/testing/test-server";
+import { sharedTestServer, type TestServer, type TestTenant } from "@gatehouse/server/testing/test-server";
 import { until } from "@gatehouse/server/testing/until";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runHere } from "../testing/run-here.ts";
@@ -19,8 +19,8 @@ let gatewayId: string;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "gatehouse-test-"));
   file = join(root, "gateways.yaml");
-  server = await startTestServer();
-  url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  server = await sharedTestServer();
+  url = await server.listen();
   tenant = await server.newTenant();
   const { body } = await tenant.client.post("/tenants/gateways", { name: "North", wireguardPort: "51820" });
   gatewayId = body.id;
@@ -29,7 +29,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   gateway.cut();
-  await server.close();
   await rm(root, { recursive: true, force: true });
 });
 

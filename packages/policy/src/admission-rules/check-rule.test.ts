@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
+import { budgeted } from "../../../../test/budget.ts";
 import { checkRuleText } from "./check-rule.ts";
 
 describe("accepts", () => {
@@ -242,7 +243,7 @@ describe("for any text at all", () => {
           expect(Math.min(line, column)).toBeGreaterThanOrEqual(1);
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: budgeted(3000) },
     );
   });
 

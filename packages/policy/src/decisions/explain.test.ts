@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { budgeted } from "../../../../test/budget.ts";
 import { compile } from "../model/model.ts";
 import { goldenCase } from "../testing/golden-case.ts";
 import { randomRequest } from "../testing/random-request.ts";
@@ -169,6 +170,6 @@ test("an explanation is always of the opinion of the decision", () => {
         if (nearestMiss !== undefined) expect(nearestMiss.missing.length).toBeGreaterThan(0);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: budgeted(500, 50) },
   );
 });

@@ -4,35 +4,35 @@ import type { AccessGroup, AccessRow, AccessSubject, Direction, Page } from "./a
 import { type AccessLevel, evaluateAccess } from "./access-level.ts";
 import type { AffectedAccess } from "./affected-access.ts";
 import { ComparedSubjects } from "./compared-subjects.ts";
-import { alikeDestinations, type DestinationChanges, pairsOf } from "./difference-tally.ts";
-import { changes, codeOf, isGain } from "./level-states.ts";
+import { type DestinationChanges, groupDestinations, pairsOf } from "./destination-changes.ts";
+import { changeBetween, isGain, levelChange } from "./level-changes.ts";
 import type { KnownCircumstances } from "./open-circumstances.ts";
 
-/** A subject and the change of its level, by code. */
+/** A subject and the change of its level, as a change code. */
 interface ChangedSubject {
   readonly subject: AccessSubject;
-  readonly code: number;
+  readonly change: number;
 }
 
-/** What is listed of one destination, as far as somebody asked for it. */
-interface Listed {
-  readonly found: ChangedSubject[];
-  readonly more: Iterator<ChangedSubject>;
+/** The changed subjects of one destination, listed as far as they were requested. */
+interface Listing {
+  readonly listed: ChangedSubject[];
+  readonly rest: Iterator<ChangedSubject>;
 }
 
-/** So many destinations' subjects are kept listed: pages follow each other. */
-const maxListed = 4;
+/** The number of destinations whose listing is cached: consecutive pages usually continue a listing. */
+const maxListings = 4;
 
 /**
- * Lists who is behind the counts of a difference, by asking again: to keep all pairs would take more than a process has. Nothing is
- * asked before it is wanted.
+ * Lists the subjects behind the counts of a difference by evaluating them again. All pairs of subject and destination
+ * would not fit into memory. Subjects are evaluated only when a page requests them.
  */
 export class AccessListing {
   readonly #before: Model;
   readonly #after: Model;
   readonly #affected: AffectedAccess;
   readonly #circumstances: KnownCircumstances;
-  readonly #listed = new Map<string | undefined, Listed>();
+  readonly #listings = new Map<string | undefined, Listing>();
 
   constructor(before: Model, after: Model, affected: AffectedAccess, circumstances: KnownCircumstances) {
     this.#before = before;
@@ -41,15 +41,22 @@ export class AccessListing {
     this.#circumstances = circumstances;
   }
 
-  /** The change of a subject's access to a resource, or to the internet, by code. */
+  /**
+   * The change code of a subject's access to a destination.
+   *
+   * @param resourceId undefined for the internet
+   */
   changeFor(subject: AccessSubject, resourceId: string | undefined): number {
-    return codeOf(this.#levelIn(this.#before, subject, resourceId), this.#levelIn(this.#after, subject, resourceId));
+    return changeBetween(
+      this.#levelIn(this.#before, subject, resourceId),
+      this.#levelIn(this.#after, subject, resourceId),
+    );
   }
 
   groupsOf(destinations: readonly DestinationChanges[]): readonly AccessGroup[] {
-    return alikeDestinations(destinations).map((alike): AccessGroup => {
-      const { code, subjects, resourceIds, internet, first } = alike;
-      const { direction, before, after } = changeOf(code);
+    return groupDestinations(destinations).map((group): AccessGroup => {
+      const { change, subjects, resourceIds, internet, first } = group;
+      const { direction, before, after } = levelChange(change);
       const destination = destinations[first];
       return {
         direction,
@@ -60,13 +67,13 @@ export class AccessListing {
         sites: subjects.sites,
         resources: resourceIds.length,
         internet,
-        pairs: pairsOf(alike),
+        pairs: pairsOf(group),
         resourceIds,
         subjectCount: subjects.subjects,
         subjects: ({ offset, limit }) => {
           if (destination === undefined) return [];
-          const wanted = this.#wanted(destination, (other) => other === code, subjects.subjects, { offset, limit });
-          return wanted.map(({ subject }) => subject);
+          const page = this.#page(destination, (other) => other === change, subjects.subjects, { offset, limit });
+          return page.map(({ subject }) => subject);
         },
       };
     });
@@ -82,70 +89,74 @@ export class AccessListing {
         const skipped = Math.max(0, offset - passed);
         passed += count;
         if (skipped >= count) continue;
-        const isWanted = (code: number) => isGain(code) === (direction === "gained");
+        const isWanted = (change: number) => isGain(change) === (direction === "gained");
         const page = { offset: skipped, limit: limit - rows.length };
-        for (const { subject, code } of this.#wanted(destination, isWanted, count, page)) {
+        for (const { subject, change } of this.#page(destination, isWanted, count, page)) {
           const { resourceId } = destination;
-          rows.push({ ...changeOf(code), subject, ...(resourceId === undefined ? {} : { resourceId }) });
+          rows.push({ ...levelChange(change), subject, ...(resourceId === undefined ? {} : { resourceId }) });
         }
       }
     }
     return rows;
   }
 
-  /** @param count how many there are in all that are wanted */
-  #wanted(
+  /**
+   * The subjects of one destination with some of the changes.
+   *
+   * @param count the number of these subjects on all pages
+   */
+  #page(
     { resourceId }: DestinationChanges,
-    isWanted: (code: number) => boolean,
+    isWanted: (change: number) => boolean,
     count: number,
     { offset, limit }: Page,
   ): readonly ChangedSubject[] {
     const end = Math.min(count, offset + limit);
-    const wanted: ChangedSubject[] = [];
-    let met = 0;
-    if (offset >= end) return wanted;
+    const page: ChangedSubject[] = [];
+    let found = 0;
+    if (offset >= end) return page;
     for (const changed of this.#changedSubjects(resourceId)) {
-      if (!isWanted(changed.code)) continue;
-      if (met >= offset) wanted.push(changed);
-      met += 1;
-      if (met >= end) break;
+      if (!isWanted(changed.change)) continue;
+      if (found >= offset) page.push(changed);
+      found += 1;
+      if (found >= end) break;
     }
-    return wanted;
+    return page;
   }
 
   *#changedSubjects(resourceId: string | undefined): Iterable<ChangedSubject> {
-    const listed = this.#listed.get(resourceId) ?? this.#open(resourceId);
+    const { listed, rest } = this.#listings.get(resourceId) ?? this.#open(resourceId);
     for (let index = 0; ; index += 1) {
-      let changed = listed.found[index];
+      let changed = listed[index];
       if (changed === undefined) {
-        const next = listed.more.next();
+        const next = rest.next();
         if (next.done === true) return;
         changed = next.value;
-        listed.found.push(changed);
+        listed.push(changed);
       }
       yield changed;
     }
   }
 
-  #open(resourceId: string | undefined): Listed {
-    const [oldest] = this.#listed.keys();
-    if (this.#listed.size >= maxListed) this.#listed.delete(oldest);
-    const listed: Listed = { found: [], more: this.#asked(resourceId) };
-    this.#listed.set(resourceId, listed);
-    return listed;
+  #open(resourceId: string | undefined): Listing {
+    const [oldest] = this.#listings.keys();
+    if (this.#listings.size >= maxListings) this.#listings.delete(oldest);
+    const listing: Listing = { listed: [], rest: this.#evaluate(resourceId) };
+    this.#listings.set(resourceId, listing);
+    return listing;
   }
 
-  *#asked(resourceId: string | undefined): Generator<ChangedSubject, undefined> {
+  *#evaluate(resourceId: string | undefined): Generator<ChangedSubject, undefined> {
     const compared = new ComparedSubjects(this.#before, this.#after, this.#affected.usersFor(resourceId));
     for (const { subjects } of compared.byUser()) {
       for (const { subject } of subjects) {
-        const code = this.changeFor(subject, resourceId);
-        if (code !== 0) yield { subject, code };
+        const change = this.changeFor(subject, resourceId);
+        if (change !== 0) yield { subject, change };
       }
     }
     for (const { subject } of compared.sites()) {
-      const code = this.changeFor(subject, resourceId);
-      if (code !== 0) yield { subject, code };
+      const change = this.changeFor(subject, resourceId);
+      if (change !== 0) yield { subject, change };
     }
     return undefined;
   }
@@ -160,14 +171,8 @@ export class AccessListing {
   }
 }
 
-function rowsIn({ byCode }: DestinationChanges, direction: Direction): number {
-  return byCode.reduce((sum, subjects, code) => {
-    return code !== 0 && isGain(code) === (direction === "gained") ? sum + (subjects?.subjects ?? 0) : sum;
+function rowsIn({ byChange }: DestinationChanges, direction: Direction): number {
+  return byChange.reduce((sum, subjects, change) => {
+    return change !== 0 && isGain(change) === (direction === "gained") ? sum + (subjects?.subjects ?? 0) : sum;
   }, 0);
-}
-
-function changeOf(code: number) {
-  const change = changes[code];
-  if (change === undefined) throw new RangeError(`${code} is no change of level.`);
-  return change;
 }

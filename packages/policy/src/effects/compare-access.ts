@@ -9,24 +9,20 @@ import { AccessListing } from "./access-listing.ts";
 import { type AffectedAccess, affectedAccess, Scope } from "./affected-access.ts";
 import { ChainComparison } from "./chain-comparison.ts";
 import { ComparedSubjects, type NamedSubject } from "./compared-subjects.ts";
-import {
-  ChangedCounts,
-  type ChangedSubjects,
-  countsOf,
-  type DestinationChanges,
-  noSubjects,
-} from "./difference-tally.ts";
-import { afterSide, beforeSide, changeCount, isGain, onSides } from "./level-states.ts";
+import { ChangedCounts, countsOf, type DestinationChanges } from "./destination-changes.ts";
+import { changeCount, isGain } from "./level-changes.ts";
+import { afterSide, beforeSide, onSides } from "./level-states.ts";
 import type { MergedPolicy } from "./merged-policies.ts";
 import { type KnownCircumstances, knownCircumstances, type OpenCircumstances } from "./open-circumstances.ts";
-import { outcomeBits, type PolicyChain, policyChain } from "./policy-chain.ts";
+import { type ChainParts, outcomeBits, type PolicyChain, policyChain } from "./policy-chain.ts";
 import { RuleCertainties } from "./rule-certainties.ts";
+import { type ChangedSubjects, noSubjects } from "./subject-tally.ts";
 
 /**
- * Who gains and who loses access to what. Subjects are each user without a device and with each of theirs, and each gateway as a site;
- * destinations are each resource, and the internet as far as it is no resource.
+ * Computes who gains and who loses access to what. Subjects are each user without a device and with each of the user's
+ * devices, and each gateway as a site. Destinations are each resource, and the internet apart from resources.
  *
- * @param changes all that make `after` of `before`: only what they can touch is looked at
+ * @param changes all changes that lead from `before` to `after`; access that they cannot affect is not evaluated
  */
 export function compareAccess(
   before: Model,
@@ -46,9 +42,9 @@ class Comparison {
   readonly #affected: AffectedAccess;
   readonly #subjects: ComparedSubjects;
   readonly #listing: AccessListing;
-  readonly #userWalks: readonly ChainComparison[];
-  readonly #internetWalk: ChainComparison | undefined;
-  readonly #siteWalk: ChainComparison | undefined;
+  readonly #userComparisons: readonly ChainComparison[];
+  readonly #internetComparison: ChainComparison | undefined;
+  readonly #siteComparison: ChainComparison | undefined;
   readonly #gained = new ChangedCounts();
   readonly #lost = new ChangedCounts();
 
@@ -65,32 +61,34 @@ class Comparison {
     this.#subjects = new ComparedSubjects(before, after, users);
     this.#listing = new AccessListing(before, after, affected, circumstances);
     const certainties = new RuleCertainties(circumstances);
-    const walks = (type: PolicyType) => {
+    const comparisons = (type: PolicyType) => {
       const chain = affected.types.has(type) ? this.#chainOf(type) : undefined;
       return chain === undefined ? [] : [new ChainComparison(chain, certainties)];
     };
-    this.#userWalks = affected.users.isEmpty ? [] : userTypes.flatMap(walks);
-    this.#siteWalk = affected.sites ? walks("SITETOSITE")[0] : undefined;
-    this.#internetWalk =
+    this.#userComparisons = affected.users.isEmpty ? [] : userTypes.flatMap(comparisons);
+    this.#siteComparison = affected.sites ? comparisons("SITETOSITE")[0] : undefined;
+    this.#internetComparison =
       affected.internet && !affected.users.isEmpty
         ? new ChainComparison(this.#internetChain(), certainties)
         : undefined;
   }
 
   difference(): AccessDifference {
-    const changed = this.#affected.changedResources.map(({ id, users }) => ({ id, users, byCode: noChanges() }));
+    const changed = this.#affected.changedResources.map(({ id, users }) => ({ id, users, byChange: noChanges() }));
     for (const { userId, subjects } of this.#subjects.byUser()) {
       if (this.#affected.users.has(userId)) {
-        for (const walk of this.#userWalks) walk.compare(subjects);
-        this.#internetWalk?.compare(subjects);
+        for (const comparison of this.#userComparisons) comparison.compare(subjects);
+        this.#internetComparison?.compare(subjects);
       }
-      for (const { id, users, byCode } of changed) if (users.has(userId)) this.#compareDirectly(subjects, id, byCode);
-      this.#countParties(subjects);
+      for (const { id, users, byChange } of changed) {
+        if (users.has(userId)) this.#compareDirectly(subjects, id, byChange);
+      }
+      this.#countUser(subjects);
     }
-    if (this.#siteWalk !== undefined || changed.length > 0) {
+    if (this.#siteComparison !== undefined || changed.length > 0) {
       for (const site of this.#subjects.sites()) {
-        this.#siteWalk?.compare([site]);
-        for (const { id, byCode } of changed) this.#compareDirectly([site], id, byCode);
+        this.#siteComparison?.compare([site]);
+        for (const { id, byChange } of changed) this.#compareDirectly([site], id, byChange);
         if (site.gains) this.#gained.sites += 1;
         if (site.loses) this.#lost.sites += 1;
       }
@@ -104,7 +102,8 @@ class Comparison {
     };
   }
 
-  #countParties(subjects: readonly NamedSubject[]): void {
+  /** @param subjects all subjects of one user */
+  #countUser(subjects: readonly NamedSubject[]): void {
     let gains = false;
     let loses = false;
     for (const subject of subjects) {
@@ -118,37 +117,42 @@ class Comparison {
     if (loses) this.#lost.users += 1;
   }
 
-  /** @param subjects all of one user, or one site */
-  #compareDirectly(subjects: readonly NamedSubject[], resourceId: string, byCode: readonly ChangedSubjects[]): void {
-    let codes = 0;
+  /**
+   * Compares the access to one resource by evaluating each subject in both models. A resource whose type or name
+   * changed is in no chain, because the policies about it differ between the models.
+   *
+   * @param subjects all subjects of one user, or one site
+   */
+  #compareDirectly(subjects: readonly NamedSubject[], resourceId: string, byChange: readonly ChangedSubjects[]): void {
+    let counted = 0;
     for (const subject of subjects) {
-      const code = this.#listing.changeFor(subject.subject, resourceId);
-      const sum = byCode[code];
-      if (code === 0 || sum === undefined) continue;
-      if (isGain(code)) subject.gains = true;
+      const change = this.#listing.changeFor(subject.subject, resourceId);
+      const sum = byChange[change];
+      if (change === 0 || sum === undefined) continue;
+      if (isGain(change)) subject.gains = true;
       else subject.loses = true;
       sum.subjects += 1;
       sum.fingerprintA ^= subject.fingerprintA;
       sum.fingerprintB ^= subject.fingerprintB;
       if (subject.subject.kind === "site") sum.sites += 1;
-      else if ((codes & (1 << code)) === 0) sum.users += 1;
+      else if ((counted & (1 << change)) === 0) sum.users += 1;
       if (subject.isDevice) sum.devices += 1;
-      codes |= 1 << code;
+      counted |= 1 << change;
     }
   }
 
-  /** All destinations that anything changed about, in order of ids, the internet last. */
+  /** All destinations with any change, in the order of ids, the internet last. */
   #destinations(
-    changed: readonly { readonly id: string; readonly byCode: readonly ChangedSubjects[] }[],
+    changed: readonly { readonly id: string; readonly byChange: readonly ChangedSubjects[] }[],
   ): readonly DestinationChanges[] {
     const byId = new Map<string, readonly ChangedSubjects[]>();
-    for (const { id, byCode } of changed) if (isChanged(byCode)) byId.set(id, byCode);
-    for (const walk of this.#userWalks) addClasses(byId, walk, false);
-    if (this.#siteWalk !== undefined) addClasses(byId, this.#siteWalk, true);
-    const destinations: DestinationChanges[] = Array.from(byId, ([resourceId, byCode]) => ({ resourceId, byCode }));
+    for (const { id, byChange } of changed) if (isChanged(byChange)) byId.set(id, byChange);
+    for (const comparison of this.#userComparisons) addClasses(byId, comparison, false);
+    if (this.#siteComparison !== undefined) addClasses(byId, this.#siteComparison, true);
+    const destinations: DestinationChanges[] = Array.from(byId, ([resourceId, byChange]) => ({ resourceId, byChange }));
     destinations.sort((a, b) => ((a.resourceId ?? "") < (b.resourceId ?? "") ? -1 : 1));
-    const internet = this.#internetWalk?.baseChanges();
-    if (internet !== undefined && isChanged(internet)) destinations.push({ resourceId: undefined, byCode: internet });
+    const internet = this.#internetComparison?.baseChanges();
+    if (internet !== undefined && isChanged(internet)) destinations.push({ resourceId: undefined, byChange: internet });
     return destinations;
   }
 
@@ -162,30 +166,32 @@ class Comparison {
       ({ facts: { id } }) => destinations.has(id) && !changed.has(id),
     );
     if (resources.length === 0) return undefined;
-    const own = destinations.all
+    const relevant = destinations.all
       ? merged
       : merged.filter(
           ({ policy }) => policy.facts.allResources || policy.facts.resources.some((id) => destinations.has(id)),
         );
-    return policyChain(this.#partsOf(type, own, resources));
+    return policyChain(this.#partsOf(type, relevant, resources));
   }
 
+  /** The chain with all resources of a type. Cached as long as the policies and everything it reads stay the same. */
   #wholeChain(type: PolicyType, merged: readonly MergedPolicy[]): PolicyChain | undefined {
     const { resources, rules, groups, policies } = this.#after;
     if (resources.size === 0) return undefined;
     const before = this.#before;
     const isSame = policies[type] === before.policies[type] && rules === before.rules && groups === before.groups;
     const sourceIp = JSON.stringify([this.#circumstances.open.sourceIp, this.#circumstances.source]);
-    const known = isSame ? cachedChains.get(merged) : undefined;
+    const cached = isSame ? wholeChains.get(merged) : undefined;
     if (
-      known?.resources === resources &&
-      known.rules === rules &&
-      known.groups === groups &&
-      known.sourceIp === sourceIp
-    )
-      return known.chain;
+      cached?.resources === resources &&
+      cached.rules === rules &&
+      cached.groups === groups &&
+      cached.sourceIp === sourceIp
+    ) {
+      return cached.chain;
+    }
     const chain = policyChain(this.#partsOf(type, merged, [...this.#resourcesFor(type)]));
-    if (isSame) cachedChains.set(merged, { chain, resources, rules, groups, sourceIp });
+    if (isSame) wholeChains.set(merged, { chain, resources, rules, groups, sourceIp });
     return chain;
   }
 
@@ -206,7 +212,11 @@ class Comparison {
     for (const resource of resources.values()) if (type === "SITETOSITE" || resource.type === type) yield resource;
   }
 
-  #partsOf(type: PolicyType, policies: readonly MergedPolicy[], resources: readonly CompiledResource[] | undefined) {
+  #partsOf(
+    type: PolicyType,
+    policies: readonly MergedPolicy[],
+    resources: readonly CompiledResource[] | undefined,
+  ): ChainParts {
     const fallbacks = [this.#before.policies[type].fallback, this.#after.policies[type].fallback];
     const [was = 0, is = 0] = fallbacks.map((policy) => (policy === undefined ? 0 : outcomeBits(policy, "yes")));
     const fallbackBits = onSides(was, beforeSide) | onSides(is, afterSide);
@@ -221,7 +231,7 @@ class Comparison {
   }
 }
 
-interface CachedChain {
+interface WholeChain {
   readonly chain: PolicyChain;
   readonly resources: Table<CompiledResource>;
   readonly rules: Table<CompiledRule>;
@@ -229,38 +239,43 @@ interface CachedChain {
   readonly sourceIp: string;
 }
 
-/** Of lists that were the same before and after, by what `affectedAccess` keeps for such a list. */
-const cachedChains = new WeakMap<readonly MergedPolicy[], CachedChain>();
+/** Whole chains of unchanged policy lists, by the merged list that `affectedAccess` caches for such a list. */
+const wholeChains = new WeakMap<readonly MergedPolicy[], WholeChain>();
 
 function noChanges(): readonly ChangedSubjects[] {
   return Array.from({ length: changeCount }, noSubjects);
 }
 
-function isChanged(byCode: readonly ChangedSubjects[]): boolean {
-  return byCode.some(({ subjects }) => subjects > 0);
+function isChanged(byChange: readonly ChangedSubjects[]): boolean {
+  return byChange.some(({ subjects }) => subjects > 0);
 }
 
-function addClasses(byId: Map<string, readonly ChangedSubjects[]>, walk: ChainComparison, areSites: boolean): void {
-  const bases = asSites(walk.baseChanges(), areSites);
-  for (const [index, { resources }] of walk.chain.classes.entries()) {
-    const own = walk.changesOf(index);
-    const byCode = own === undefined ? bases : asSites(own, areSites);
-    if (!isChanged(byCode)) continue;
+/** Adds the changes about each resource of a chain. */
+function addClasses(
+  byId: Map<string, readonly ChangedSubjects[]>,
+  comparison: ChainComparison,
+  areSites: boolean,
+): void {
+  const base = asSites(comparison.baseChanges(), areSites);
+  for (const [index, { resources }] of comparison.chain.classes.entries()) {
+    const own = comparison.changesOf(index);
+    const byChange = own === undefined ? base : asSites(own, areSites);
+    if (!isChanged(byChange)) continue;
     for (const { facts } of resources) {
       const known = byId.get(facts.id);
-      byId.set(facts.id, known === undefined ? byCode : together(known, byCode));
+      byId.set(facts.id, known === undefined ? byChange : sumOf(known, byChange));
     }
   }
 }
 
-/** Each site is counted as the one subject of a user. */
-function asSites(byCode: readonly ChangedSubjects[], areSites: boolean): readonly ChangedSubjects[] {
-  return areSites ? byCode.map((sum) => ({ ...sum, users: 0, sites: sum.subjects })) : byCode;
+/** A chain counts each site as the only subject of a user. Moves these counts from users to sites. */
+function asSites(byChange: readonly ChangedSubjects[], areSites: boolean): readonly ChangedSubjects[] {
+  return areSites ? byChange.map((sum) => ({ ...sum, users: 0, sites: sum.subjects })) : byChange;
 }
 
-function together(some: readonly ChangedSubjects[], others: readonly ChangedSubjects[]): readonly ChangedSubjects[] {
-  return some.map((one, code) => {
-    const other = others[code] ?? noSubjects();
+function sumOf(some: readonly ChangedSubjects[], others: readonly ChangedSubjects[]): readonly ChangedSubjects[] {
+  return some.map((one, change) => {
+    const other = others[change] ?? noSubjects();
     return {
       users: one.users + other.users,
       devices: one.devices + other.devices,

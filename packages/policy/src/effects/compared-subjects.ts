@@ -6,8 +6,8 @@ import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
 import type { AccessSubject } from "./access-difference.ts";
 import type { Scope } from "./affected-access.ts";
-import { subjectFingerprintA, subjectFingerprintB } from "./difference-tally.ts";
 import type { ComparedSubject, PrincipalState } from "./subject-group.ts";
+import { subjectFingerprintA, subjectFingerprintB } from "./subject-tally.ts";
 
 /** A subject of a comparison, and how requests name it. */
 export interface NamedSubject extends ComparedSubject {

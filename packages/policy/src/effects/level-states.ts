@@ -1,63 +1,63 @@
-import type { LevelChange } from "./access-difference.ts";
-import type { AccessLevel } from "./access-level.ts";
-
 /**
- * How far the policies have decided about a subject and a destination, in two models at once, as six bits: of the model before,
- * that it may be allowed, that it may be denied, and that nothing after this can change it; three bits further up, the same of
- * the model after.
+ * The state of a subject and a destination while the policies are evaluated, for both models at once, as six bits.
+ * The lowest three bits belong to the model before the change:
+ *
+ * - allow: some policy may allow the access
+ * - deny: some policy may deny or restrict the access
+ * - done: a policy certainly qualifies, so no later policy is evaluated
+ *
+ * The upper three bits mean the same for the model after the change.
  */
 export const allowBit = 1;
 export const denyBit = 2;
 export const doneBit = 4;
-export const doneInBoth = doneBit | (doneBit << 3);
 
-/** In which of the two models something is. */
+const sideWidth = 3;
+const bitsOfOneSide = allowBit | denyBit | doneBit;
+const doneInBoth = doneBit | (doneBit << sideWidth);
+
+/** The number of states, and the first number that has no bits in common with a state. */
+export const stateCount = 1 << (2 * sideWidth);
+
+/** The models in which something exists: before, after, or both. */
 export type Sides = 1 | 2 | 3;
 export const beforeSide = 1;
 export const afterSide = 2;
+export const bothSides = 3;
 
-/** The bits of one model, on some sides. */
+/** The bits of one model, set for the given sides. */
 export function onSides(bits: number, sides: number): number {
-  return ((sides & beforeSide) === 0 ? 0 : bits) | ((sides & afterSide) === 0 ? 0 : bits << 3);
+  return ((sides & beforeSide) === 0 ? 0 : bits) | ((sides & afterSide) === 0 ? 0 : bits << sideWidth);
 }
 
-/** All bits of those sides that are in `sides`. */
-export const sideBits: readonly number[] = [0, 7, 56, 63];
-
-/** Of a state, the bits of the sides that are not done: what can still be set. */
-export const undecidedBits: Uint8Array = Uint8Array.from({ length: 64 }, (_, state) => {
-  return ((state & doneBit) === 0 ? 7 : 0) | ((state & (doneBit << 3)) === 0 ? 56 : 0);
-});
-
-/** Changes of level; 0, the first, is none. Those of one direction in the order of the levels before and after. */
-export const changes: readonly (LevelChange | undefined)[] = [
-  undefined,
-  { direction: "gained", before: "never", after: "sometimes" },
-  { direction: "gained", before: "never", after: "always" },
-  { direction: "gained", before: "sometimes", after: "always" },
-  { direction: "lost", before: "sometimes", after: "never" },
-  { direction: "lost", before: "always", after: "never" },
-  { direction: "lost", before: "always", after: "sometimes" },
-];
-export const changeCount = changes.length;
-
-export function isGain(code: number): boolean {
-  return code >= 1 && code <= 3;
+/** All bits of the given sides. */
+export function maskOf(sides: number): number {
+  return onSides(bitsOfOneSide, sides);
 }
 
-/** Which change a final state is. */
-export const changeOf: Uint8Array = Uint8Array.from({ length: 64 }, (_, state) =>
-  codeOf(levelOf(state), levelOf(state >> 3)),
-);
-
-/** The code of a change of level, 0 for none. */
-export function codeOf(before: AccessLevel, after: AccessLevel): number {
-  if (before === after) return 0;
-  return changes.findIndex((change) => change?.before === before && change.after === after);
+/** The bits that a later policy can still set: all bits of each side that is not done. */
+export function undecidedBits(state: number): number {
+  return (
+    ((state & doneBit) === 0 ? bitsOfOneSide : 0) |
+    ((state & (doneBit << sideWidth)) === 0 ? bitsOfOneSide << sideWidth : 0)
+  );
 }
 
-/** What is not decided by any policy is denied. */
-function levelOf(state: number): AccessLevel {
-  if ((state & allowBit) === 0) return "never";
-  return (state & denyBit) !== 0 || (state & doneBit) === 0 ? "sometimes" : "always";
+/** Adds bits to a state, except on the sides that are done. */
+export function withBits(state: number, bits: number): number {
+  return state | (bits & undecidedBits(state));
+}
+
+export function isDone(state: number): boolean {
+  return (state & doneInBoth) === doneInBoth;
+}
+
+/** The bits of the model before the change. */
+export function bitsBefore(state: number): number {
+  return state & bitsOfOneSide;
+}
+
+/** The bits of the model after the change, shifted to the lowest three bits. */
+export function bitsAfter(state: number): number {
+  return state >> sideWidth;
 }

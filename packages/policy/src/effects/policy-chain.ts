@@ -3,77 +3,79 @@ import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
 import type { Model } from "../model/model.ts";
 import { mayAllow, sourceCertainty } from "./access-level.ts";
+import { ByteColumn, IntColumn, NumberLists } from "./columns.ts";
 import { allowBit, beforeSide, denyBit, doneBit, onSides } from "./level-states.ts";
 import type { MergedPolicy } from "./merged-policies.ts";
 import type { KnownCircumstances } from "./open-circumstances.ts";
 import { type Certainty, inputsOf } from "./open-rule.ts";
 
-/** A policy of a chain, with what it does to a state. */
+/** A policy in a chain, with the bits that it sets in a state (`level-states.ts`). */
 export interface ChainEntry {
   readonly policy: CompiledPolicy;
+  /** The models in which the policy exists. */
   readonly sides: number;
-  /** Whether it is for every destination of the chain. */
+  /** Whether the entry applies to every destination of the chain. */
   readonly everywhere: boolean;
-  /** The bits that it sets where it certainly qualifies, and where it perhaps does. */
+  /** Bits set if the policy certainly qualifies. */
   readonly certainBits: number;
+  /** Bits set if the policy perhaps qualifies. */
   readonly possibleBits: number;
-  /** Undefined where it qualifies whoever asks for whatever. */
+  /** Undefined if the policy is unconditional. */
   readonly rule: CompiledRule | undefined;
-  /** What the entry is about alone, where the rule gives different answers about different resources. */
+  /** The only destination of the entry, if the rule reads the resource. Otherwise undefined. */
   readonly resource: CompiledResource | undefined;
-  /** Whether the rule asks about the device. */
-  readonly asksDevice: boolean;
 }
 
-/** What an entry has to be asked about: a rule that does not read the device gives the same for all devices of a user. */
-export const asking = { nothing: 0, user: 1, device: 2 } as const;
+/** The part of a principal that a rule reads. A rule that ignores the device has one result for all of a user's devices. */
+export const ruleScope = { none: 0, user: 1, device: 2 } as const;
 
-/** Destinations about which the same policies decide, so that whoever reaches one reaches all. */
+/** Destinations that the same entries name. A principal has the same access to all of them. */
 export interface DestinationClass {
-  /** Of the entries that name them. */
-  readonly places: readonly number[];
+  /** Positions of the entries that name these destinations, in ascending order. */
+  readonly positions: readonly number[];
   readonly resources: readonly CompiledResource[];
 }
 
-/** Ids, and the places of the entries that name them, in order. */
-type PlacesById = ReadonlyMap<string, readonly number[]>;
+/** Positions of entries by the id that they name, in ascending order. */
+type PositionsById = ReadonlyMap<string, readonly number[]>;
 
 /**
- * The policies that decide about some destinations of one type, of two models at once, found by who asks. The entries' places are the
- * order of evaluation.
+ * The policies of one type in the order of evaluation, from the models before and after a change at once. Entries are
+ * indexed by the sources that they name. The position of an entry is its index in `entries`.
  */
 export interface PolicyChain {
   readonly entries: readonly ChainEntry[];
-  /** Of each entry, for those who go through many: the bits that it certainly sets, and how it is asked. */
-  readonly certainBits: Uint8Array;
-  readonly askings: Uint8Array;
-  readonly everywhere: Uint8Array;
+  /** `certainBits` of each entry. Kept in columns for the loop over all entries of a user. */
+  readonly certainBits: ByteColumn;
+  /** The `ruleScope` of each entry. */
+  readonly ruleScopes: ByteColumn;
+  /** 1 for entries that apply to every destination. */
+  readonly everywhere: ByteColumn;
   readonly forAnyone: readonly number[];
   readonly forAnyGroup: readonly number[];
   readonly forAnyDevice: readonly number[];
-  readonly byUser: PlacesById;
-  readonly byGroup: PlacesById;
-  readonly byDevice: PlacesById;
-  /** The first class is of destinations that no entry names. */
+  readonly byUser: PositionsById;
+  readonly byGroup: PositionsById;
+  readonly byDevice: PositionsById;
+  /** The first class holds the destinations that no entry names. */
   readonly classes: readonly DestinationClass[];
-  /** How many destinations each class has. */
-  readonly classSizes: Int32Array;
+  /** The number of destinations in each class. */
+  readonly classSizes: IntColumn;
+  /** By position, the indexes of the classes that the entry names. Empty for entries that apply everywhere. */
+  readonly namedClasses: NumberLists;
+  /** By position, the number of destinations in these classes. */
+  readonly namedDestinations: IntColumn;
   readonly destinationCount: number;
-  /** The classes that entry `n` names: those from `classStarts[n]` to `classStarts[n + 1]`. */
-  readonly classStarts: Int32Array;
-  readonly namedClasses: Int32Array;
-  /** How many destinations each entry names. */
-  readonly namedCounts: Int32Array;
-  /** What decides in each model when no policy did: bits to set. */
+  /** Bits that the default policies set if no other policy decided. */
   readonly fallbackBits: number;
 }
 
 export interface ChainParts {
   readonly before: Model;
   readonly after: Model;
-  /** In order of evaluation. */
+  /** In the order of evaluation. */
   readonly policies: readonly MergedPolicy[];
-  /** Of the chain's type. Undefined: the chain is about the internet, for which every policy decides whatever it names. */
+  /** Resources of the chain's type. Undefined for the internet, where every policy applies whatever it names. */
   readonly resources: readonly CompiledResource[] | undefined;
   readonly fallbackBits: number;
   readonly circumstances: KnownCircumstances;
@@ -84,30 +86,44 @@ export function policyChain(parts: ChainParts): PolicyChain {
   const classes = destinationClasses(entries, parts.resources);
   return {
     entries,
-    certainBits: Uint8Array.from(entries, ({ certainBits }) => certainBits),
-    askings: Uint8Array.from(entries, ({ rule, asksDevice }) => {
-      return rule === undefined ? asking.nothing : asksDevice ? asking.device : asking.user;
+    certainBits: ByteColumn.from(entries, ({ certainBits }) => certainBits),
+    ruleScopes: ByteColumn.from(entries, ({ rule }) => {
+      if (rule === undefined) return ruleScope.none;
+      return inputsOf(rule).device ? ruleScope.device : ruleScope.user;
     }),
-    everywhere: Uint8Array.from(entries, ({ everywhere }) => (everywhere ? 1 : 0)),
+    everywhere: ByteColumn.from(entries, ({ everywhere }) => (everywhere ? 1 : 0)),
     ...bySources(
       entries,
       (id) => parts.before.groups.get(id) !== undefined || parts.after.groups.get(id) !== undefined,
     ),
     classes,
-    classSizes: Int32Array.from(classes, ({ resources }) => resources.length),
+    ...namedClasses(entries, classes),
     destinationCount: parts.resources === undefined ? 1 : parts.resources.length,
-    ...classesNamed(entries, classes),
     fallbackBits: parts.fallbackBits,
   };
 }
 
-/** What a policy does to a state, on one side. */
+/** @throws RangeError for a position outside the chain */
+export function entryAt({ entries }: PolicyChain, position: number): ChainEntry {
+  const entry = entries[position];
+  if (entry === undefined) throw new RangeError(`Position ${position} is out of range of ${entries.length} entries.`);
+  return entry;
+}
+
+/** @throws RangeError for an index outside the chain */
+export function classAt({ classes }: PolicyChain, index: number): DestinationClass {
+  const found = classes[index];
+  if (found === undefined) throw new RangeError(`Class ${index} is out of range of ${classes.length} classes.`);
+  return found;
+}
+
+/** The bits that a policy sets in the state of one model. */
 export function outcomeBits(policy: CompiledPolicy, certainty: Certainty): number {
   if (certainty === "no") return 0;
   return (mayAllow(policy) ? allowBit : denyBit) | (certainty === "yes" ? doneBit : 0);
 }
 
-/** One, or one for each resource, or none for a policy that never qualifies. */
+/** The entries of a policy: none if it never qualifies, one per resource if its rule reads the resource, otherwise one. */
 function chainEntries({ policy, sides }: MergedPolicy, parts: ChainParts): readonly ChainEntry[] {
   const { resources } = parts;
   const { facts } = policy;
@@ -116,24 +132,23 @@ function chainEntries({ policy, sides }: MergedPolicy, parts: ChainParts): reado
   const model = sides === beforeSide ? parts.before : parts.after;
   const rule = facts.action ? model.rules.get(facts.rule) : undefined;
   if (facts.action && (rule === undefined || rule.facts.type === "DENY")) return [];
-  const reading = rule?.facts.type === "CUSTOM" ? inputsOf(rule) : undefined;
+  const customRule = rule?.facts.type === "CUSTOM" ? rule : undefined;
   const entry: ChainEntry = {
     policy,
     sides,
     everywhere: resources === undefined || facts.allResources,
     certainBits: onSides(outcomeBits(policy, source), sides),
     possibleBits: onSides(outcomeBits(policy, "perhaps"), sides),
-    rule: reading === undefined ? undefined : rule,
+    rule: customRule,
     resource: undefined,
-    asksDevice: reading?.device === true,
   };
-  if (resources === undefined || reading?.resource !== true) return [entry];
+  if (resources === undefined || customRule === undefined || !inputsOf(customRule).resource) return [entry];
   return resources
     .filter(({ facts: { id } }) => facts.allResources || facts.resources.includes(id))
     .map((resource) => ({ ...entry, everywhere: false, resource }));
 }
 
-/** @param isGroup whether there is a group of an id; policies for others are for nobody */
+/** @param isGroup whether a group exists; a policy for a missing group applies to nobody */
 function bySources(entries: readonly ChainEntry[], isGroup: (id: string) => boolean) {
   const forAnyone: number[] = [];
   const forAnyGroup: number[] = [];
@@ -141,80 +156,73 @@ function bySources(entries: readonly ChainEntry[], isGroup: (id: string) => bool
   const byUser = new Map<string, number[]>();
   const byGroup = new Map<string, number[]>();
   const byDevice = new Map<string, number[]>();
-  for (const [place, { policy }] of entries.entries()) {
+  for (const [position, { policy }] of entries.entries()) {
     if (policy.forAnyone) {
-      forAnyone.push(place);
+      forAnyone.push(position);
       continue;
     }
-    if (policy.facts.allGroups) forAnyGroup.push(place);
-    if (policy.facts.allDevices) forAnyDevice.push(place);
-    for (const id of policy.users) append(byUser, id, place);
-    for (const id of policy.groups) if (isGroup(id)) append(byGroup, id, place);
-    for (const id of policy.devices) append(byDevice, id, place);
+    if (policy.facts.allGroups) forAnyGroup.push(position);
+    if (policy.facts.allDevices) forAnyDevice.push(position);
+    for (const id of policy.users) append(byUser, id, position);
+    for (const id of policy.groups) if (isGroup(id)) append(byGroup, id, position);
+    for (const id of policy.devices) append(byDevice, id, position);
   }
   return { forAnyone, forAnyGroup, forAnyDevice, byUser, byGroup, byDevice };
 }
 
-interface NamedClass extends DestinationClass {
+interface MutableClass extends DestinationClass {
   readonly resources: CompiledResource[];
 }
 
 function destinationClasses(
   entries: readonly ChainEntry[],
   resources: readonly CompiledResource[] | undefined,
-): readonly NamedClass[] {
-  const unnamed: NamedClass = { places: [], resources: [] };
+): readonly DestinationClass[] {
+  const unnamed: MutableClass = { positions: [], resources: [] };
   if (resources === undefined) return [unnamed];
-  const placesById = new Map<string, number[]>();
-  for (const [place, { policy, everywhere, resource }] of entries.entries()) {
+  const positionsById = new Map<string, number[]>();
+  for (const [position, { policy, everywhere, resource }] of entries.entries()) {
     if (everywhere) continue;
-    if (resource !== undefined) append(placesById, resource.facts.id, place);
-    else for (const id of new Set(policy.facts.resources)) append(placesById, id, place);
+    if (resource !== undefined) append(positionsById, resource.facts.id, position);
+    else for (const id of new Set(policy.facts.resources)) append(positionsById, id, position);
   }
   const classes = [unnamed];
-  const byKey = new Map<string, NamedClass>();
+  const byKey = new Map<string, MutableClass>();
   for (const resource of resources) {
-    const places = placesById.get(resource.facts.id);
-    if (places === undefined) {
+    const positions = positionsById.get(resource.facts.id);
+    if (positions === undefined) {
       unnamed.resources.push(resource);
       continue;
     }
-    const key = places.join();
+    const key = positions.join();
     const known = byKey.get(key);
     if (known !== undefined) {
       known.resources.push(resource);
       continue;
     }
-    const named = { places, resources: [resource] };
+    const named = { positions, resources: [resource] };
     byKey.set(key, named);
     classes.push(named);
   }
   return classes;
 }
 
-function classesNamed(entries: readonly ChainEntry[], classes: readonly NamedClass[]) {
-  const classStarts = new Int32Array(entries.length + 1);
-  for (const { places } of classes)
-    for (const place of places) classStarts[place + 1] = (classStarts[place + 1] ?? 0) + 1;
-  for (let place = 0; place < entries.length; place += 1) {
-    classStarts[place + 1] = (classStarts[place + 1] ?? 0) + (classStarts[place] ?? 0);
-  }
-  const namedClasses = new Int32Array(classStarts[entries.length] ?? 0);
-  const namedCounts = new Int32Array(entries.length);
-  const next = classStarts.slice();
-  for (const [index, { places, resources }] of classes.entries()) {
-    for (const place of places) {
-      const at = next[place] ?? 0;
-      namedClasses[at] = index;
-      next[place] = at + 1;
-      namedCounts[place] = (namedCounts[place] ?? 0) + resources.length;
+function namedClasses(entries: readonly ChainEntry[], classes: readonly DestinationClass[]) {
+  const classSizes = new IntColumn(classes.length);
+  const namedDestinations = new IntColumn(entries.length);
+  const lists = entries.map((): number[] => []);
+  for (const [index, { positions, resources }] of classes.entries()) {
+    classSizes.set(index, resources.length);
+    for (const position of positions) {
+      lists[position]?.push(index);
+      namedDestinations.add(position, resources.length);
     }
   }
-  return { classStarts, namedClasses, namedCounts };
+  return { classSizes, namedClasses: new NumberLists(lists), namedDestinations };
 }
 
-function append(lists: Map<string, number[]>, id: string, place: number): void {
+function append(lists: Map<string, number[]>, id: string, position: number): void {
   const list = lists.get(id);
-  if (list === undefined) lists.set(id, [place]);
-  else list.push(place);
+  if (list === undefined) lists.set(id, [position]);
+  else list.push(position);
 }

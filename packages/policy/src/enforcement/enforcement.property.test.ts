@@ -3,6 +3,7 @@ import { parseAddressText } from "@gatehouse/addresses/address-text";
 import { contentOf, contentRoot } from "@gatehouse/agent-protocol/gateway/content-tree";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { budgeted, expectedTally } from "../../../../test/budget.ts";
 import { decide } from "../decisions/decide.ts";
 import type { AccessRequest, Destination } from "../decisions/request.ts";
 import type { TenantFacts } from "../model/facts.ts";
@@ -120,11 +121,11 @@ test(
           }
         },
       ),
-      { numRuns: 400, unbiased: true },
+      { numRuns: budgeted(400, 40), unbiased: true },
     );
-    expect(tally.carried).toBeGreaterThan(2_000);
-    expect(tally.sites).toBeGreaterThan(50);
-    expect(tally.later).toBeGreaterThan(500);
+    expect(tally.carried).toBeGreaterThanOrEqual(expectedTally(2_000));
+    expect(tally.sites).toBeGreaterThanOrEqual(expectedTally(50));
+    expect(tally.later).toBeGreaterThanOrEqual(expectedTally(500));
   },
   timeoutMs,
 );
@@ -170,7 +171,7 @@ test(
           }
         },
       ),
-      { numRuns: 300, unbiased: true },
+      { numRuns: budgeted(300, 30), unbiased: true },
     );
   },
   timeoutMs,

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { migrate } from "../platform/db/migrations.ts";
-import { createDatabase } from "../testing/database-setup.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createDatabase, type TestDatabase } from "../testing/test-database.ts";
 import { startTestServer, type TestClient, type TestServer } from "../testing/test-server.ts";
 import { demoPolicies, demoRules } from "./demo-access.ts";
 import { demoGateways, demoResources } from "./demo-network.ts";
@@ -8,13 +7,12 @@ import { demoDevices, demoGroups, demoUsers } from "./demo-people.ts";
 import { fillDemoTenant } from "./fill-demo-tenant.ts";
 
 const bootstrapApiKey = "the-first-key-of-the-example-tenant";
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let server: TestServer;
 let client: TestClient;
 
 beforeAll(async () => {
-  database = await createDatabase(inject("server"));
-  await migrate(database.connection);
+  database = await createDatabase();
   server = await startTestServer({ connection: database.connection, bootstrapApiKey });
   client = server.client(bootstrapApiKey);
   await fillDemoTenant(server);

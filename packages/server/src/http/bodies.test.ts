@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestServer, type TestTenant } from "../testing/test-server.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { sharedTestServer, type TestServer, type TestTenant } from "../testing/test-server.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   tenant = await server.newTenant();
 });
-afterAll(() => server.close());
 
 const deep = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 

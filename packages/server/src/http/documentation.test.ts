@@ -1,13 +1,12 @@
 import { errorCodes } from "@gatehouse/contract/errors";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../testing/test-server.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { sharedTestServer, type TestServer } from "../testing/test-server.ts";
 
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
-afterAll(() => server.close());
 
 const fetched = (url: string) => server.app.inject({ url });
 

@@ -39,7 +39,7 @@ beforeAll(async () => {
     settings: { log, metrics: true, rateLimits: { perMinute: 1_000, authFailures: 2, shared: false } },
   });
   tenant = await server.newTenant();
-  await server.app.listen({ host: "127.0.0.1", port: 0 });
+  await server.listen();
 });
 beforeEach(() => {
   lines.length = 0;

@@ -8,7 +8,7 @@ import { operations } from "@gatehouse/contract/operations/all";
 import { closedObject, component, nullable } from "@gatehouse/contract/schema";
 import Type from "typebox";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../testing/test-server.ts";
+import { sharedTestServer, type TestServer } from "../testing/test-server.ts";
 import { openApiDocument } from "./openapi.ts";
 
 const require = createRequire(import.meta.url);
@@ -20,12 +20,11 @@ type Node = { readonly [name: string]: unknown };
 let document: Node;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   folder = await mkdtemp(path.join(tmpdir(), "gatehouse-openapi-"));
   document = (await server.client(undefined).get("/openapi.json")).body;
 });
 afterAll(async () => {
-  await server.close();
   await rm(folder, { recursive: true, force: true });
 });
 

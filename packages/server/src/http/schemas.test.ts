@@ -1,13 +1,12 @@
 import { configurationSchemaPath } from "@gatehouse/contract/configuration-schema";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../testing/test-server.ts";
+import { beforeAll, expect, test } from "vitest";
+import { sharedTestServer, type TestServer } from "../testing/test-server.ts";
 
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
-afterAll(() => server.close());
 
 test("the schema of configurations is served to editors, without a key", async () => {
   const { statusCode, headers, body } = await server.app.inject({ url: configurationSchemaPath });

@@ -56,10 +56,13 @@ function createAjv(allErrors: boolean): Ajv {
   return instance;
 }
 
-/** Compiles a check for tests that hold answers against their declarations. */
+/** A check for tests that compare replies with their declarations. It is compiled at its first use. */
 export function compileCheck(schema: TSchema): (value: unknown) => readonly ProblemField[] {
-  const check = thorough.compile(schema);
-  return (value) => (check(value) ? [] : describe(check.errors ?? []));
+  let check: ValidateFunction | undefined;
+  return (value) => {
+    check ??= thorough.compile(schema);
+    return check(value) ? [] : describe(check.errors ?? []);
+  };
 }
 
 /** Either one form, or an array of it: which one a body means is plain, so its errors need not speak of both. */
@@ -102,14 +105,23 @@ const bodyChecks = new WeakMap<Operation, BodyCheck>();
 function newBodyCheck(operation: Operation): BodyCheck {
   const { body: schema } = operation;
   if (schema === undefined) return refuseBody;
-  const ofSmall = compileForms(thorough, schema);
-  const ofLarge = compileForms(quick, schema);
+  // Compiled at the first use: compiling every operation would dominate the start of a server.
+  let ofSmall: Forms | undefined;
+  let ofLarge: Forms | undefined;
+  const formsFor = (characters: number): Forms => {
+    if (characters > thoroughlyChecked) {
+      ofLarge ??= compileForms(quick, schema);
+      return ofLarge;
+    }
+    ofSmall ??= compileForms(thorough, schema);
+    return ofSmall;
+  };
   return (body, characters) => {
     if (body === undefined) {
       if (operation.bodyOptional === true) return;
       throw new AppError("invalid_json", { detail: "The operation needs a JSON body." });
     }
-    const forms = characters > thoroughlyChecked ? ofLarge : ofSmall;
+    const forms = formsFor(characters);
     const check = (Array.isArray(body) ? forms.list : forms.single) ?? forms.whole;
     if (check(body)) return;
     const errors = describe(check.errors ?? []);

@@ -1,23 +1,21 @@
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { AuditSigner, SignatureCheck } from "../platform/audit/signatures.ts";
 import { verifyTenant } from "../platform/audit/verify-database.ts";
-import { migrate } from "../platform/db/migrations.ts";
-import { createDatabase } from "../testing/database-setup.ts";
 import { TestClock } from "../testing/test-clock.ts";
+import { createDatabase, type TestDatabase } from "../testing/test-database.ts";
 import { startTestServer, type TestServer, type TestTenant, testMasterKey } from "../testing/test-server.ts";
 
 const dayMs = 24 * 60 * 60_000;
 const signatures = SignatureCheck.of(new AuditSigner(testMasterKey).publicKey);
-let own: Awaited<ReturnType<typeof createDatabase>>;
+let own: TestDatabase;
 let owner: pg.Client;
 let clock: TestClock;
 let server: TestServer;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  own = await createDatabase(inject("server"));
-  await migrate(own.connection);
+  own = await createDatabase();
   owner = new pg.Client(own.connection);
   await owner.connect();
   clock = new TestClock();

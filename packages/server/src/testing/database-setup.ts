@@ -1,6 +1,7 @@
 /**
- * Runs once before all tests: a PostgreSQL with a migrated database, embedded unless GATEHOUSE_TEST_DATABASE_URL names
- * another. Tests share it, each with tenants of its own; those that need an installation to themselves make a database.
+ * PostgreSQL for the tests, started once for all projects that need it: embedded, unless GATEHOUSE_TEST_DATABASE_URL
+ * names a server. Tests share one migrated database, each with tenants of its own. A file that needs an installation
+ * to itself creates a database, which is a copy of a migrated template.
  */
 import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
@@ -16,14 +17,42 @@ declare module "vitest" {
   export interface ProvidedContext {
     /** A server on which tests may create databases. */
     server: Connection;
+    /** Name of a migrated database that is copied, and has no connections. */
+    template: string;
     /** A migrated database that tests share. */
     database: Connection;
   }
 }
 
+interface SharedServer {
+  readonly server: Connection;
+  readonly template: string;
+  readonly database: Connection;
+  stop(): Promise<void>;
+}
+
+/** Projects load this module one by one, and share what the first of them started. */
+const started = globalThis as { gatehouseTestServer?: { readonly shared: Promise<SharedServer>; users: number } };
+
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  started.gatehouseTestServer ??= { shared: start(), users: 0 };
+  const use = started.gatehouseTestServer;
+  use.users += 1;
+  const { server, template, database, stop } = await use.shared;
+  project.provide("server", server);
+  project.provide("template", template);
+  project.provide("database", database);
+  return async () => {
+    use.users -= 1;
+    if (use.users > 0) return;
+    delete started.gatehouseTestServer;
+    await stop();
+  };
+}
+
+async function start(): Promise<SharedServer> {
   const url = process.env.GATEHOUSE_TEST_DATABASE_URL;
-  if (url !== undefined && url !== "") return shareDatabase(project, { connectionString: url }, async () => undefined);
+  if (url !== undefined && url !== "") return prepare({ connectionString: url }, async () => undefined);
   const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-test-"));
   // As root, PostgreSQL runs as another user, who must be able to enter.
   await chmod(folder, 0o711);
@@ -33,37 +62,43 @@ export default async function setUp(project: TestProject): Promise<() => Promise
     // Tests outlive no power loss.
     settings: { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "150" },
   });
-  return shareDatabase(project, { ...postgres.connection, ssl: false }, async () => {
+  return prepare({ ...postgres.connection, ssl: false }, async () => {
     await postgres.stop();
     await rm(folder, { recursive: true, force: true });
   });
 }
 
-async function shareDatabase(
-  project: TestProject,
-  server: Connection,
-  stop: () => Promise<void>,
-): Promise<() => Promise<void>> {
-  const { connection, drop } = await createDatabase(server);
-  await migrate(connection);
-  project.provide("server", server);
-  project.provide("database", connection);
-  return async () => {
-    await drop();
-    await stop();
+/** Migrates once: the shared database and those of single files are copies of this one. */
+async function prepare(server: Connection, stop: () => Promise<void>): Promise<SharedServer> {
+  const template = `gatehouse_test_${randomBytes(6).toString("hex")}`;
+  await migrate((await createDatabaseOn(server, template, "template0")).connection);
+  const database = await createDatabaseOn(server, `${template}_shared`, template);
+  return {
+    server,
+    template,
+    database: database.connection,
+    async stop() {
+      await dropDatabasesLike(server, `${template}%`);
+      await stop();
+    },
   };
 }
 
-/** Makes an empty database on a server, with a name of its own. */
-export async function createDatabase(
-  server: Connection,
-): Promise<{ readonly connection: Connection; drop(): Promise<void> }> {
-  const name = `gatehouse_test_${randomBytes(6).toString("hex")}`;
-  await execute(server, `CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE template0`);
-  return {
-    connection: onDatabase(server, name),
-    drop: () => execute(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
-  };
+export interface TestDatabase {
+  readonly name: string;
+  readonly connection: Connection;
+  drop(): Promise<void>;
+}
+
+/** Creates a database as a copy of another one, which must have no connections. */
+export async function createDatabaseOn(server: Connection, name: string, template: string): Promise<TestDatabase> {
+  await execute(server, `CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE ${template}`);
+  return { name, connection: onDatabase(server, name), drop: () => dropDatabasesLike(server, name) };
+}
+
+async function dropDatabasesLike(server: Connection, pattern: string): Promise<void> {
+  const { rows } = await execute(server, "SELECT datname AS name FROM pg_database WHERE datname LIKE $1", [pattern]);
+  for (const { name } of rows) await execute(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
 }
 
 function onDatabase(server: Connection, name: string): Connection {
@@ -73,11 +108,11 @@ function onDatabase(server: Connection, name: string): Connection {
   return { connectionString: url.href };
 }
 
-async function execute(server: Connection, text: string): Promise<void> {
+async function execute(server: Connection, text: string, values?: readonly string[]) {
   const client = new pg.Client(server);
   await client.connect();
   try {
-    await client.query(text);
+    return await client.query<{ name: string }>(text, values === undefined ? undefined : [...values]);
   } finally {
     await client.end();
   }

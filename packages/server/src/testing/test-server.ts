@@ -1,4 +1,9 @@
-/** A whole server in the test's own process, over the shared database, and clients that call it as users would. */
+/**
+ * A whole server in the test's process, and clients that call it as users would.
+ *
+ * Most files use `sharedTestServer`, which a worker starts once; each file makes tenants of its own in it. A file that
+ * needs other settings, a clock or a database of its own starts a server with `startTestServer`, and closes it.
+ */
 import { randomBytes } from "node:crypto";
 import type { Readable } from "node:stream";
 import { pageOf } from "@gatehouse/contract/list";
@@ -52,6 +57,8 @@ export interface TestServer extends Composition {
   /** Makes a tenant of the test's own. */
   newTenant(): Promise<TestTenant>;
   client(key: string | undefined): TestClient;
+  /** Listens on a free port of the loopback address, once; @returns the URL. */
+  listen(): Promise<string>;
 }
 
 export interface TestTenant {
@@ -63,6 +70,18 @@ export interface TestTenant {
   keyWith(...permissions: Permission[]): Promise<string>;
 }
 
+let shared: Promise<TestServer> | undefined;
+
+/** @returns the worker's server, with default settings over the shared database; the first call starts it */
+export function sharedTestServer(): Promise<TestServer> {
+  shared ??= startTestServer().then((server) => ({
+    ...server,
+    close: () => Promise.reject(new Error("the worker's other files use this server: do not close it")),
+  }));
+  return shared;
+}
+
+/** Starts a server of the test's own, which the test closes. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const operatorKey = options.operatorKey ?? generateToken(tokenPrefixes.operator);
   const composition = await compose({
@@ -84,11 +103,16 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   });
   await composition.app.ready();
   const client = (key: string | undefined) => new TestClient(composition, key);
+  let url: Promise<string> | undefined;
   return {
     ...composition,
     operatorKey,
     operator: client(operatorKey),
     client,
+    listen() {
+      url ??= composition.app.listen({ host: "127.0.0.1", port: 0 });
+      return url;
+    },
     async newTenant() {
       const name = `Tenant ${randomBytes(6).toString("hex")}`;
       const made = await client(operatorKey).post("/operator/tenants", { name, ownerEmail: "owner@example.com" });

@@ -1,11 +1,10 @@
 /** A server that delivers webhooks, on a database to itself: on a shared one, others would take its deliveries. */
-import { expect, inject } from "vitest";
+import { expect } from "vitest";
 import type { WebhookSettings } from "../compose.ts";
 import type { Connection } from "../platform/db/database.ts";
-import { migrate } from "../platform/db/migrations.ts";
-import { createDatabase } from "./database-setup.ts";
 import { unique } from "./operations/test-records.ts";
 import { TestClock } from "./test-clock.ts";
+import { createDatabase } from "./test-database.ts";
 import { startTestServer, type TestReply, type TestServer, type TestTenant } from "./test-server.ts";
 import { until } from "./until.ts";
 
@@ -24,8 +23,7 @@ export interface WebhookWorld {
 const intervalMs = 15;
 
 export async function createWebhookWorld(webhooks: WebhookSettings = {}): Promise<WebhookWorld> {
-  const own = await createDatabase(inject("server"));
-  await migrate(own.connection);
+  const own = await createDatabase();
   const clock = new TestClock();
   const replicas = new Set<TestServer>();
   const replica = async (other: WebhookSettings = {}, connection = own.connection) => {

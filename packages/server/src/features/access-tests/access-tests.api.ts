@@ -3,5 +3,5 @@ export { accessTestGuard } from "./access-test-guard.ts";
 export { readQuestions } from "./access-tests.queries.ts";
 export { accessTestStateView } from "./access-tests.view.ts";
 export { type BrokenTest, brokenTests } from "./broken-tests.ts";
-export { readCircumstances } from "./sound-test.ts";
 export { circumstancesOf } from "./test-states.ts";
+export { readCircumstances } from "./validate-access-test.ts";

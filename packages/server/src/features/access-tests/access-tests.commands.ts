@@ -12,8 +12,8 @@ import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import * as queries from "./access-tests.queries.ts";
 import { accessTestView, questionView } from "./access-tests.view.ts";
 import { testRefusal } from "./broken-test-messages.ts";
-import { changedQuestion, findRecords, readQuestion, soundQuestion } from "./sound-test.ts";
 import { expectationOf } from "./test-states.ts";
+import { changedQuestion, findRecords, readQuestion, soundQuestion } from "./validate-access-test.ts";
 
 export async function listAccessTests(call: Call<typeof operations.listAccessTests>): Promise<Outcome> {
   const { rows, total } = await call.read((tx) => queries.listAccessTests(tx, call.listQuery));

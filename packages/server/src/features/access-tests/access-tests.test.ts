@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { maxAccessTests } from "@gatehouse/contract/records/access-test";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createAccessNetwork } from "../../testing/access-network.ts";
 import { make, makeId, unique } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
@@ -11,12 +11,11 @@ let client: TestClient;
 let network: Awaited<ReturnType<typeof createAccessNetwork>>;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   tenant = await server.newTenant();
   client = tenant.client;
   network = await createAccessNetwork(server, tenant);
 });
-afterAll(() => server.close());
 
 const path = "/tenants/access-tests";
 

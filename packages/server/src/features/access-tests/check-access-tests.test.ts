@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createAccessNetwork } from "../../testing/access-network.ts";
 import { make, unique } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
@@ -9,12 +9,11 @@ let client: TestClient;
 let network: Awaited<ReturnType<typeof createAccessNetwork>>;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   tenant = await server.newTenant();
   client = tenant.client;
   network = await createAccessNetwork(server, tenant);
 });
-afterAll(() => server.close());
 
 const path = "/tenants/access-tests";
 const early = { time: "2026-01-31T12:00:00Z" };

@@ -8,8 +8,8 @@ import type { TenantModel } from "../../platform/tenancy/tenant-models.ts";
 import { requireIds } from "../references/references.api.ts";
 import * as queries from "./access-tests.queries.ts";
 import { accessTestView, questionView } from "./access-tests.view.ts";
-import { findRecords, readQuestion, soundQuestion } from "./sound-test.ts";
 import { statesOf } from "./test-states.ts";
+import { findRecords, readQuestion, soundQuestion } from "./validate-access-test.ts";
 
 type CheckCall = Call<typeof operations.checkAccessTests>;
 

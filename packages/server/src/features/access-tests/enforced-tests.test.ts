@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createAccessNetwork, created } from "../../testing/access-network.ts";
 import { publicKey, unique, uniqueEmail } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestClient, type TestReply, type TestServer } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestClient, type TestReply, type TestServer } from "../../testing/test-server.ts";
 
 let server: TestServer;
 let client: TestClient;
@@ -11,9 +11,8 @@ let contractors: string;
 let denied: { id: string; name: string };
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
-afterAll(() => server.close());
 
 beforeEach(async () => {
   const tenant = await server.newTenant();

@@ -1,4 +1,4 @@
-export type { AccessGuard, EffectToJudge } from "./access-guard.ts";
-export { accessRows, effectSummary } from "./effect-summary.ts";
-export { Ledger } from "./ledger.ts";
-export { ModelStore } from "./model-store.ts";
+export type { AccessGuard, EffectToJudge } from "./impact/access-guard.ts";
+export { accessRows, effectSummary } from "./impact/effect-summary.ts";
+export { Ledger } from "./impact/ledger.ts";
+export { ModelStore } from "./models/model-store.ts";

@@ -1,10 +1,10 @@
 import * as operations from "@gatehouse/contract/operations/access.operations";
 import { readEventEffect as eventEffect } from "@gatehouse/contract/operations/events.operations";
 import { type Route, route } from "../../http/route.ts";
-import * as commands from "./access.commands.ts";
-import { readEventEffect } from "./effects.commands.ts";
-import { findAccessFindings } from "./findings.commands.ts";
-import { listPastAccess } from "./past-access.commands.ts";
+import * as commands from "./decide/access.commands.ts";
+import { listPastAccess } from "./decide/past-access.commands.ts";
+import { findAccessFindings } from "./findings/findings.commands.ts";
+import { readEventEffect } from "./impact/effects.commands.ts";
 
 export const accessRoutes: readonly Route[] = [
   route(operations.evaluateAccess, commands.evaluateAccess),

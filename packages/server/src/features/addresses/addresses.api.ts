@@ -1,11 +1,12 @@
-/** What other features may ask of addresses. */
+/** The face of this feature: addresses. */
 export { addressReferences } from "./address-references.ts";
-export { deleteAddress, insertAddresses, lockAddress, readAddress } from "./addresses.queries.ts";
+export {
+  deleteAddresses,
+  insertAddresses,
+  lockAddress,
+  readAddress,
+  type StoredAddress,
+  updateAddresses,
+} from "./addresses.queries.ts";
 export { type CanonicalAddress, checkAddress, repeatedAddresses } from "./addresses.rules.ts";
 export { type AddressJson, addressJson, addressView, auditedAddress } from "./addresses.view.ts";
-export {
-  type BulkAddress,
-  deleteAddressesInBulk,
-  insertAddressesInBulk,
-  updateAddressesInBulk,
-} from "./addresses-in-bulk.queries.ts";

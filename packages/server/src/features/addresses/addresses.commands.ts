@@ -37,7 +37,9 @@ export async function updateAddress(call: Call<typeof operations.updateAddress>)
     if (check.value.text === before.whole.address && isDeepStrictEqual(ids, current)) {
       return record(addressView(before.whole, before.resource_type), before.version);
     }
-    await queries.updateAddress(tx, call.granted, id, { ...check.value, protocols: ids }, call.now);
+    const { text, isIp } = check.value;
+    const stored = { id, resourceId: row.resource_id, address: text, isIp, protocolIds: ids };
+    await queries.updateAddresses(tx, call.granted, [stored], call.now);
     const after = await requireAddress(tx, id);
     const name = after.whole.address;
     tx.record({ type: "address", id, name, before: auditedAddress(before), after: auditedAddress(after) });
@@ -50,7 +52,7 @@ export async function deleteAddress(call: Call<typeof operations.deleteAddress>)
   return call.command(async (tx) => {
     await lockForChange(call, tx, id);
     const before = await requireAddress(tx, id);
-    await queries.deleteAddress(tx, call.granted, id);
+    await queries.deleteAddresses(tx, call.granted, [id]);
     tx.record({ type: "address", id, name: before.whole.address, before: auditedAddress(before) });
     return empty();
   });

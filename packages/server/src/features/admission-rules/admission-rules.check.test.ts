@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { beforeAll, expect, test } from "vitest";
+import { sharedTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   tenant = await server.newTenant();
 });
-afterAll(() => server.close());
 
 const check = (rule: string) => tenant.client.post("/tenants/admission-rules/check", { rule });
 

@@ -23,9 +23,10 @@ export async function readAdmissionRule(call: Call<typeof operations.readAdmissi
 
 export async function createAdmissionRule(call: Call<typeof operations.createAdmissionRule>): Promise<Outcome> {
   const settings = call.body;
-  requireSound(settings);
+  requireValid(settings);
   return call.command(async (tx) => {
-    const row = await queries.insertAdmissionRule(tx, call.granted, newId(), settings, call.now);
+    const [row] = await queries.insertAdmissionRules(tx, call.granted, [{ id: newId(), ...settings }], call.now);
+    if (row === undefined) throw new Error("the inserted admission rule was not returned");
     const view = admissionRuleView(row);
     tx.record({ type: "admission-rule", id: row.id, name: row.name, after: view });
     return created(view, row.version, `/tenants/admission-rules/${row.id}`);
@@ -43,8 +44,13 @@ export async function updateAdmissionRule(call: Call<typeof operations.updateAdm
     const sameContent = settings.rule === row.rule && settings.hasTimeConstraint === row.has_time_constraint;
     const before = admissionRuleView(row);
     if (sameContent && settings.name === row.name) return record(before, row.version);
-    if (!sameContent) requireSound(settings);
-    const changed = await queries.updateAdmissionRule(tx, call.granted, row.id, settings, call.now);
+    if (!sameContent) requireValid(settings);
+    const [changed = row] = await queries.updateAdmissionRules(
+      tx,
+      call.granted,
+      [{ id: row.id, ...settings }],
+      call.now,
+    );
     const after = admissionRuleView(changed);
     tx.record({ type: "admission-rule", id: row.id, name: changed.name, before, after });
     return record(after, changed.version);
@@ -56,7 +62,7 @@ export async function deleteAdmissionRule(call: Call<typeof operations.deleteAdm
     const row = await lockForChange(call, tx, call.parameters.id);
     const { id, name } = row;
     await requireUnused(call.references, tx, { noun: "admission-rule", id, name }, "admission_rule_in_use");
-    await queries.deleteAdmissionRule(tx, call.granted, row.id);
+    await queries.deleteAdmissionRules(tx, call.granted, [row.id]);
     tx.record({ type: "admission-rule", id: row.id, name: row.name, before: admissionRuleView(row) });
     return empty();
   });
@@ -87,7 +93,7 @@ async function lockForChange(
 }
 
 /** @throws AppError invalid_rule, invalid_combination */
-function requireSound(content: RuleContent): void {
+function requireValid(content: RuleContent): void {
   const check = checkRuleContent(content);
   if (check.ok) return;
   throw new AppError(check.code, { errors: check.errors });

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { sharedTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
 
 const rules = "/tenants/admission-rules";
 
@@ -7,10 +7,9 @@ let server: TestServer;
 let client: TestClient;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   ({ client } = await server.newTenant());
 });
-afterAll(() => server.close());
 
 async function makeRule(fields: Partial<{ name: string; rule: string; hasTimeConstraint: boolean }> = {}) {
   const made = await client.post(rules, {

@@ -1,17 +1,15 @@
 /** The first tenant's key, set by configuration, may start like a generated one without having its checksum. */
-import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
-import { migrate } from "../../platform/db/migrations.ts";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { generateToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
-import { createDatabase } from "../../testing/database-setup.ts";
+import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
 import { startTestServer, type TestServer } from "../../testing/test-server.ts";
 
 const bootstrapApiKey = "gatehouse_key_chosen-by-whoever-configured-it";
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let server: TestServer;
 
 beforeAll(async () => {
-  database = await createDatabase(inject("server"));
-  await migrate(database.connection);
+  database = await createDatabase();
   const first = await startTestServer({ connection: database.connection, bootstrapApiKey });
   await first.close();
   // A later start does not know the key any more.

@@ -1,21 +1,19 @@
 /** Two replicas over one database: what one ends, the other stops accepting within a second. */
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
-import { migrate } from "../../platform/db/migrations.ts";
-import { createDatabase } from "../../testing/database-setup.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 
 const allowedMs = 1000;
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let administrator: pg.Client;
 let first: TestServer;
 let second: TestServer;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  database = await createDatabase(inject("server"));
-  await migrate(database.connection);
+  database = await createDatabase();
   administrator = new pg.Client(database.connection);
   await administrator.connect();
   first = await startTestServer({ connection: database.connection });

@@ -5,14 +5,14 @@ import { AppError, fieldSentence, reportedFields } from "../../platform/app-erro
 import type { Call } from "../../platform/call.ts";
 import { type Outcome, record, report } from "../../platform/outcome.ts";
 import { readGeneration } from "../../platform/tenancy/generation.queries.ts";
-import { changedRuleProblems } from "./changed-rules.ts";
 import { devicesByKey, readSizes } from "./configuration.queries.ts";
-import { documentOf } from "./document-entries.ts";
-import { namedDevices } from "./document-references.ts";
-import { readableKinds, requireOwnRights, requireReading, requireWriting } from "./permitted-changes.ts";
-import { allChanges, changeView, planChanges, type RecordChanges, type TenantPlan } from "./plan-changes.ts";
+import { documentOf } from "./document/document-entries.ts";
+import { namedDevices } from "./document/document-references.ts";
+import { readableKinds, requireOwnRights, requireReading, requireWriting } from "./plan/permitted-changes.ts";
+import { allChanges, changeView, planChanges, type RecordChanges, type TenantPlan } from "./plan/plan-changes.ts";
+import { changedRuleProblems } from "./plan/validate-rules.ts";
 import { readTenantRecords, requireReadable, type TenantRecords } from "./tenant-records.ts";
-import { writeChanges } from "./write-changes.ts";
+import { writeChanges } from "./write/write-changes.ts";
 
 export async function readConfiguration(call: Call<typeof operations.readConfiguration>): Promise<Outcome> {
   requireReadable(await call.read(readSizes));

@@ -1,5 +1,5 @@
 import { configurationLimitBytes } from "@gatehouse/contract/records/configuration";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   type ConfigurationCalls,
   configurationCalls,
@@ -10,7 +10,7 @@ import {
 } from "../../testing/example-configuration.ts";
 import { generationOf } from "../../testing/operations/recorded.queries.ts";
 import { publicKey } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
@@ -18,9 +18,8 @@ let client: TestClient;
 let calls: ConfigurationCalls;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
-afterAll(() => server.close());
 beforeEach(async () => {
   tenant = await server.newTenant();
   ({ client } = tenant);

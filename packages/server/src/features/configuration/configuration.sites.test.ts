@@ -1,15 +1,14 @@
 /** What gateways' sites need, in documents. */
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeAll, beforeEach, expect, test } from "vitest";
 import { type ConfigurationCalls, configurationCalls } from "../../testing/example-configuration.ts";
-import { startTestServer, type TestServer } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestServer } from "../../testing/test-server.ts";
 
 let server: TestServer;
 let calls: ConfigurationCalls;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
-afterAll(() => server.close());
 beforeEach(async () => {
   calls = configurationCalls((await server.newTenant()).client);
 });

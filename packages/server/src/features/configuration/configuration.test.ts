@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   type ConfigurationCalls,
   configurationCalls,
@@ -9,7 +9,7 @@ import {
 } from "../../testing/example-configuration.ts";
 import { eventsOf, generationOf } from "../../testing/operations/recorded.queries.ts";
 import { make } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
@@ -17,9 +17,8 @@ let client: TestClient;
 let calls: ConfigurationCalls;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
-afterAll(() => server.close());
 beforeEach(async () => {
   tenant = await server.newTenant();
   ({ client } = tenant);

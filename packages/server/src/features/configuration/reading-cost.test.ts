@@ -1,8 +1,8 @@
 /** Reading a tenant as a whole must not cost its size squared, whatever PostgreSQL believes that size to be. */
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { migrate } from "../../platform/db/migrations.ts";
-import { createDatabase } from "../../testing/database-setup.ts";
 import { explained, misled, type PlanNode } from "../../testing/query-plans.queries.ts";
+import { createDatabase } from "../../testing/test-database.ts";
 import { startTestServer, type TestServer } from "../../testing/test-server.ts";
 import { readTenantRecords } from "./tenant-records.ts";
 
@@ -13,7 +13,7 @@ let drop: () => Promise<void>;
 
 /** A database of its own: where other tests put rows, what is thrown away may be theirs. */
 beforeAll(async () => {
-  const database = await createDatabase(inject("server"));
+  const database = await createDatabase();
   drop = database.drop;
   await migrate(database.connection);
   server = await startTestServer({ connection: database.connection });

@@ -2,17 +2,16 @@
 import { assignableRoleTypes } from "@gatehouse/contract/records/configuration";
 import { policyTypes } from "@gatehouse/contract/records/policy";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
+import { beforeAll, expect, test } from "vitest";
+import { sharedTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
 
 const path = "/tenants/configuration";
 
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
-afterAll(() => server.close());
 
 /** Names with what YAML, SQL, JSON and JSON Pointers might stumble over. */
 const names = [

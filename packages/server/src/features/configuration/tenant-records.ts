@@ -10,7 +10,7 @@ import { readAllProtocols } from "../protocols/protocols.api.ts";
 import { readAllResources } from "../resources/resources.api.ts";
 import { readAllUsers } from "../users/users.api.ts";
 import type { SizesRow } from "./configuration.queries.ts";
-import { byText, emailKey, type SettingsOf, sortedFacts, sortedSet } from "./settings.ts";
+import { byText, emailKey, type SettingsOf, sortedFacts, sortedSet } from "./document/settings.ts";
 
 export interface TenantRecord<K extends ConfiguredKind> {
   readonly id: string;
@@ -23,7 +23,9 @@ export interface TenantRecord<K extends ConfiguredKind> {
 
 /** By name; users by e-mail address in lower case. */
 export type TenantRecords = { readonly [K in ConfiguredKind]: ReadonlyMap<string, TenantRecord<K>> } & {
-  /** What the devices are called that policies name, by public key. */
+  /** The ids of a resource's addresses, by text; by the id of the resource. */
+  readonly addressIds: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** The names of the devices that policies list, by public key. */
   readonly deviceNames: ReadonlyMap<string, string>;
   /** The name of the built-in rule ALLOW. */
   readonly allowRule: string;
@@ -83,7 +85,12 @@ export async function readTenantRecords(tx: TenantTx): Promise<TenantRecords> {
     resource: byName(resources, ({ id, addresses, ...resource }) => ({
       id,
       special: false,
-      settings: { ...resource, addresses: [...addresses].sort((a, b) => byText(a.address, b.address)) },
+      settings: {
+        ...resource,
+        addresses: addresses
+          .map(({ address, protocols: used }) => ({ address, protocols: used }))
+          .sort((a, b) => byText(a.address, b.address)),
+      },
     })),
     "admission-rule": byName(rules, ({ id, type, rule, ...rest }) => ({
       id,
@@ -104,6 +111,9 @@ export async function readTenantRecords(tx: TenantTx): Promise<TenantRecords> {
           resources: sortedSet(what),
         },
       }),
+    ),
+    addressIds: new Map(
+      resources.map(({ id, addresses }) => [id, new Map(addresses.map((address) => [address.address, address.id]))]),
     ),
     deviceNames,
     allowRule: rules.find(({ type }) => type === "ALLOW")?.name ?? "",

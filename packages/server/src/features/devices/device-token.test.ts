@@ -1,17 +1,16 @@
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { withoutTunnelAddresses } from "../../testing/link-rows.queries.ts";
 import { printedRows } from "../../testing/network-rows.queries.ts";
 import { make, makeId } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
-afterAll(() => server.close());
 beforeEach(async () => {
   tenant = await server.newTenant();
 });

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { make, makeId, unique } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
 
 let server: TestServer;
 let client: TestClient;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
-afterAll(() => server.close());
 beforeEach(async () => {
   ({ client } = await server.newTenant());
 });

@@ -1,11 +1,11 @@
 import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import pg from "pg";
-import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
+import { beforeAll, expect, inject, test, vi } from "vitest";
 import { AuditSigner } from "../../platform/audit/signatures.ts";
 import { NotAnExportError, verifyExport } from "../../platform/audit/verify-export.ts";
 import { RawConnection, request } from "../../testing/faults/raw-connection.ts";
-import { startTestServer, type TestServer, type TestTenant, testMasterKey } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestServer, type TestTenant, testMasterKey } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 
 const { publicKey } = new AuditSigner(testMasterKey);
@@ -15,7 +15,7 @@ let tenant: TestTenant;
 let text: string;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   tenant = await server.newTenant();
   for (const name of ["One", "=cmd()"]) await tenant.client.post("/tenants/groups", { name });
   const people = ["ann@example.com", "ben@example.com"].map((email) => ({ email }));
@@ -24,7 +24,6 @@ beforeAll(async () => {
   await tenant.client.post("/tenants/groups", { name: 'Three "3", \u00e4' });
   text = await exported("");
 });
-afterAll(() => server.close());
 
 async function exported(query: string): Promise<string> {
   return (await tenant.client.get(`/tenants/events/export${query}`)).text;
@@ -191,7 +190,7 @@ test("an export is no further than its reader, and holds no transaction while it
      FROM audit_events AS item, generate_series(1, $2::int) AS n WHERE tenant_id = $1 AND position = 1`,
     [big.id, pages * 100],
   );
-  await server.app.listen({ port: 0, host: "127.0.0.1" });
+  await server.listen();
   const { port } = server.app.server.address() as AddressInfo; // of a server that listens on TCP
   const snapshots = vi.spyOn(server.database, "snapshot");
   const connection = await RawConnection.open(port);

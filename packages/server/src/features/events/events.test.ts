@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../../testing/test-server.ts";
+import { beforeAll, expect, test } from "vitest";
+import { sharedTestServer, type TestServer } from "../../testing/test-server.ts";
 
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
-afterAll(() => server.close());
 
 test("the audit record tells who changed what, before and after", async () => {
   const { client } = await server.newTenant();

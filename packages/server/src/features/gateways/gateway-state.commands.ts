@@ -7,11 +7,11 @@ import { statusByHeartbeat, testedState } from "./gateways.rules.ts";
 import { embeddedGatewayView, noTokens } from "./gateways.view.ts";
 
 export function enableGatewayRelay(call: Call<typeof operations.enableGatewayRelay>): Promise<Outcome> {
-  return switchState(call, () => ({ relay_enabled: true }));
+  return switchState(call, () => ({ relayEnabled: true }));
 }
 
 export function disableGatewayRelay(call: Call<typeof operations.disableGatewayRelay>): Promise<Outcome> {
-  return switchState(call, () => ({ relay_enabled: false }));
+  return switchState(call, () => ({ relayEnabled: false }));
 }
 
 export function enterGatewayMaintenance(call: Call<typeof operations.enterGatewayMaintenance>): Promise<Outcome> {
@@ -20,12 +20,12 @@ export function enterGatewayMaintenance(call: Call<typeof operations.enterGatewa
 
 export function exitGatewayMaintenance(call: Call<typeof operations.exitGatewayMaintenance>): Promise<Outcome> {
   return switchState(call, (row) => ({
-    // Outside of maintenance the status is for heartbeats to change.
+    // Outside of maintenance, only heartbeats change the status.
     status: row.status === "MAINTENANCE" ? statusByHeartbeat(row, call.now) : row.status,
   }));
 }
 
-type SwitchableState = Pick<queries.GatewayRow, "status" | "relay_enabled">;
+type SwitchableState = Pick<queries.GatewayRow, "status" | "relayEnabled">;
 
 function switchState(
   call: GatewayCall,
@@ -33,12 +33,15 @@ function switchState(
 ): Promise<Outcome> {
   return changeGateway(call, (tx, row) => {
     const state = { ...row, ...wanted(row) };
-    if (state.status === row.status && state.relay_enabled === row.relay_enabled) return undefined;
-    return queries.updateGatewayState(tx, call.granted, state, call.now);
+    if (state.status !== row.status) {
+      return queries.updateGatewayStatus(tx, call.granted, row.id, state.status, call.now);
+    }
+    if (state.relayEnabled === row.relayEnabled) return undefined;
+    return queries.updateGateways(tx, call.granted, [state], call.now);
   });
 }
 
-/** Runs as a command for the sake of the Idempotency-Key that every POST accepts; it changes and records nothing. */
+/** Runs as a command only because every POST accepts an Idempotency-Key. It changes and records nothing. */
 export function testGatewayConfiguration(call: Call<typeof operations.testGatewayConfiguration>): Promise<Outcome> {
   return call.command(async (tx) => {
     const row = await requireGateway(tx, call.parameters.id);

@@ -1,9 +1,12 @@
-/** What other features may ask of gateways. */
+/** The face of this feature: gateways. */
 
-export { AppliedWaiting } from "./await-applied.ts";
-export { type GatewayReport, storeGatewayReports } from "./gateway-reports.ts";
-export { canonicalSiteSettings, noSiteSettings, siteConflicts } from "./gateway-settings.rules.ts";
-export { gatewaysOfAddress } from "./gateways.queries.ts";
+export {
+  deleteGateways,
+  gatewaysOfAddress,
+  insertGateways,
+  readAllGateways,
+  updateGateways,
+} from "./gateways.queries.ts";
 export { checkEndpoint, nextStatus } from "./gateways.rules.ts";
 export {
   embeddedGatewayView,
@@ -14,4 +17,6 @@ export {
   type TokenViewer,
   tokenViewer,
 } from "./gateways.view.ts";
-export { deleteGateways, insertGateways, readAllGateways, updateGateways } from "./gateways-in-bulk.queries.ts";
+export { type GatewayReport, storeGatewayReports } from "./reports/gateway-reports.ts";
+export { canonicalSiteSettings, noSiteSettings, siteConflicts } from "./settings/gateway-settings.rules.ts";
+export { AppliedWaiting } from "./sync/await-applied.ts";

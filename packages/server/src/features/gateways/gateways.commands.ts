@@ -4,12 +4,12 @@ import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { newId } from "../../platform/ids.ts";
 import { created, empty, type Outcome, record, streamed } from "../../platform/outcome.ts";
-import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import { requireUnused } from "../references/references.api.ts";
 import { changeGateway, lockForChange, requireGateway } from "./change-gateway.ts";
 import * as queries from "./gateways.queries.ts";
 import { checkEndpoint } from "./gateways.rules.ts";
-import { gatewayView, noTokens, tokenContext, tokenViewer } from "./gateways.view.ts";
+import { gatewayView, noTokens, tokenViewer } from "./gateways.view.ts";
+import { noSiteSettings } from "./settings/gateway-settings.rules.ts";
 
 export async function listGateways(call: Call<typeof operations.listGateways>): Promise<Outcome> {
   const tokens = tokenViewer(call);
@@ -32,11 +32,11 @@ export async function createGateway(call: Call<typeof operations.createGateway>)
   const tokens = tokenViewer(call);
   return call.command(async (tx) => {
     const id = newId();
-    const token = generateToken(tokenPrefixes.gateway);
-    const tokenCiphertext = call.secrets.gatewayTokens.seal(token, tokenContext(tx.tenantId, id));
-    const settings = { name, description, wireguard_port: Number(wireguardPort), endpoint };
-    const secrets = { tokenCiphertext, tokenHash: hashToken(token) };
-    await queries.insertGateway(tx, call.granted, { id, ...settings, ...secrets }, call.now);
+    const settings = { name, description, wireguardPort: Number(wireguardPort), endpoint, relayEnabled: false };
+    await queries.insertGateways(tx, call.granted, [{ id, ...settings, ...noSiteSettings }], {
+      tokens: call.secrets.gatewayTokens,
+      at: call.now,
+    });
     const row = await requireGateway(tx, id, tokens.maySee);
     tx.record({ type: "gateway", id, name, after: gatewayView(row, noTokens) });
     return created(gatewayView(row, tokens), row.version, `/tenants/gateways/${id}`);
@@ -50,11 +50,11 @@ export async function updateGateway(call: Call<typeof operations.updateGateway>)
       ...row,
       name: body.name ?? row.name,
       description: body.description ?? row.description,
-      wireguard_port: body.wireguardPort === undefined ? row.wireguard_port : Number(body.wireguardPort),
+      wireguardPort: body.wireguardPort === undefined ? row.wireguardPort : Number(body.wireguardPort),
       endpoint: body.endpoint === undefined ? row.endpoint : canonicalEndpoint(body.endpoint),
     };
     if (isDeepStrictEqual(settings, row)) return undefined;
-    return queries.updateGateway(tx, call.granted, row.id, settings, call.now);
+    return queries.updateGateways(tx, call.granted, [settings], call.now);
   });
 }
 
@@ -65,7 +65,7 @@ export async function deleteGateway(call: Call<typeof operations.deleteGateway>)
     await requireUnused(call.references, tx, { noun: "gateway", id, name: row.name }, "gateway_in_use");
     // The entry lists the resources that lose the gateway. They keep their versions, because no command addressed them.
     const before = gatewayView(await requireGateway(tx, id), noTokens);
-    await queries.deleteGateway(tx, call.granted, id);
+    await queries.deleteGateways(tx, call.granted, [id]);
     tx.record({ type: "gateway", id, name: row.name, before });
     return empty();
   });

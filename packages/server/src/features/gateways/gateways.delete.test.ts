@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { make, makeId, unique } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestClient, type TestReply, type TestServer } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestClient, type TestReply, type TestServer } from "../../testing/test-server.ts";
 
 let server: TestServer;
 let client: TestClient;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   client = (await server.newTenant()).client;
 });
-afterAll(() => server.close());
 
 async function makeGateway(fields: object = {}): Promise<TestReply["body"]> {
   const made = await client.post("/tenants/gateways", { name: unique("Gateway"), wireguardPort: "51820", ...fields });

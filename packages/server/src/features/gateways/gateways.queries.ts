@@ -1,13 +1,17 @@
 import type { GatewayResource, GatewayStatus } from "@gatehouse/contract/records/gateway";
-import { AppError } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import { withConstraints } from "../../platform/db/database-errors.ts";
+import { writeInChunks } from "../../platform/db/in-chunks.ts";
 import { statement } from "../../platform/db/statement.ts";
+import { nameTaken } from "../../platform/name-taken.ts";
+import type { SecretBox } from "../../platform/secrets/master-key.ts";
+import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import type { Heartbeat } from "./gateways.rules.ts";
-import { type GatewayJson, gatewayJson } from "./gateways.view.ts";
+import { type GatewayJson, gatewayJson, tokenContext } from "./gateways.view.ts";
+import type { SiteSettings } from "./settings/gateway-settings.rules.ts";
 
-/** A gateway with what its own record shows beside it. */
+/** A gateway with everything that its record shows. */
 export interface WholeGatewayRow {
   readonly id: string;
   readonly version: number;
@@ -15,23 +19,24 @@ export interface WholeGatewayRow {
   readonly resources: GatewayResource[] | null;
 }
 
-/** What administrators set of a gateway. */
-export interface GatewaySettings {
+/** A gateway as it is written. */
+export interface StoredGateway extends SiteSettings {
+  readonly id: string;
   readonly name: string;
   readonly description: string;
-  readonly wireguard_port: number;
-  /** `""` where devices discover it by themselves. */
+  readonly wireguardPort: number;
+  /** `""` if devices discover the endpoint by themselves. */
   readonly endpoint: string;
+  readonly relayEnabled: boolean;
 }
 
-export interface GatewayRow extends GatewaySettings, Heartbeat {
-  readonly id: string;
+/** The columns of a gateway that commands need before they change it. */
+export interface GatewayRow extends StoredGateway, Heartbeat {
   readonly version: number;
   readonly status: GatewayStatus;
-  readonly relay_enabled: boolean;
 }
 
-/** @param withToken the placeholder of a boolean: whether the caller may see tokens */
+/** @param withToken the SQL of a boolean: whether the caller may see tokens */
 function wholeGateway(withToken: string): string {
   return `item.id, item.version, ${gatewayJson("item", withToken)} AS gateway,
     (SELECT json_agg(json_build_object('id', resource.id, 'name', resource.name)
@@ -63,52 +68,48 @@ const selectOfAddress = statement<WholeGatewayRow, [tenantId: string, addressId:
    JOIN gateways AS item ON item.tenant_id = link.tenant_id AND item.id = link.gateway_id
    WHERE address.tenant_id = $1 AND address.id = $2 ORDER BY link.priority`,
 );
+const settingsColumns = `id, name, wireguard_port AS "wireguardPort", description, endpoint,
+  relay_enabled AS "relayEnabled", resolvers, resolver_domains AS domains, networks, relay_port AS "relayPort"`;
+const selectAll = statement<StoredGateway, [tenantId: string]>(
+  "gateways.read_all",
+  `SELECT ${settingsColumns} FROM gateways WHERE tenant_id = $1`,
+);
 const selectForChange = statement<GatewayRow, [tenantId: string, id: string]>(
   "gateways.lock",
-  `SELECT id, version, name, description, wireguard_port, endpoint, status, error, deployed_on, last_online, relay_enabled
+  `SELECT ${settingsColumns}, version, status, error, deployed_on, last_online
    FROM gateways WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
 );
-const insert = statement<
-  never,
-  [
-    tenantId: string,
-    id: string,
-    at: Date,
-    name: string,
-    description: string,
-    wireguardPort: number,
-    endpoint: string,
-    tokenCiphertext: Buffer,
-    tokenHash: Buffer,
-  ]
->(
+const given = `json_to_recordset($3::json) AS given (id uuid, name text, "wireguardPort" integer, description text,
+  endpoint text, "relayEnabled" boolean, resolvers text[], domains jsonb, networks text[], "relayPort" integer,
+  "tokenCiphertext" text, "tokenHash" text)`;
+const insert = statement<never, [tenantId: string, at: Date, rows: string]>(
   "gateways.insert",
-  `INSERT INTO gateways (tenant_id, id, created_at, updated_at, name, description, wireguard_port, endpoint,
-                         token_ciphertext, token_hash)
-   VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9)`,
+  `INSERT INTO gateways (tenant_id, id, created_at, updated_at, name, wireguard_port, description, endpoint,
+                         relay_enabled, resolvers, resolver_domains, networks, relay_port, token_ciphertext, token_hash)
+   SELECT $1, id, $2, $2, name, "wireguardPort", description, endpoint, "relayEnabled", resolvers, domains, networks,
+          "relayPort", decode("tokenCiphertext", 'base64'), decode("tokenHash", 'base64')
+   FROM ${given}`,
 );
-const update = statement<
-  never,
-  [tenantId: string, id: string, at: Date, name: string, description: string, wireguardPort: number, endpoint: string]
->(
+const update = statement<never, [tenantId: string, at: Date, rows: string]>(
   "gateways.update",
-  `UPDATE gateways
-   SET updated_at = $3, version = version + 1, name = $4, description = $5, wireguard_port = $6, endpoint = $7
-   WHERE tenant_id = $1 AND id = $2`,
+  `UPDATE gateways AS item
+   SET updated_at = $2, version = item.version + 1, name = given.name, wireguard_port = given."wireguardPort",
+       description = given.description, endpoint = given.endpoint, relay_enabled = given."relayEnabled",
+       resolvers = given.resolvers, resolver_domains = given.domains, networks = given.networks,
+       relay_port = given."relayPort"
+   FROM ${given} WHERE item.tenant_id = $1 AND item.id = given.id`,
 );
-const updateState = statement<
-  never,
-  [tenantId: string, id: string, at: Date, status: GatewayStatus, relayEnabled: boolean]
->(
-  "gateways.update_state",
-  `UPDATE gateways SET updated_at = $3, version = version + 1, status = $4, relay_enabled = $5,
+const updateStatus = statement<never, [tenantId: string, id: string, at: Date, status: GatewayStatus]>(
+  "gateways.update_status",
+  `UPDATE gateways SET updated_at = $3, version = version + 1, status = $4,
      maintenance_since = CASE $4 WHEN 'MAINTENANCE' THEN coalesce(maintenance_since, $3) END
    WHERE tenant_id = $1 AND id = $2`,
 );
-const remove = statement<never, [tenantId: string, id: string]>(
+const remove = statement<never, [tenantId: string, ids: readonly string[]]>(
   "gateways.delete",
-  "DELETE FROM gateways WHERE tenant_id = $1 AND id = $2",
+  "DELETE FROM gateways WHERE tenant_id = $1 AND id = ANY ($2::uuid[])",
 );
+
 export function listGateways(
   tx: TenantTx,
   afterId: string,
@@ -118,77 +119,85 @@ export function listGateways(
   return tx.query(selectMany, tx.tenantId, afterId, limit, withToken);
 }
 
+export function readAllGateways(tx: TenantTx): Promise<StoredGateway[]> {
+  return tx.query(selectAll, tx.tenantId);
+}
+
 export async function readGateway(tx: TenantTx, id: string, withToken: boolean): Promise<WholeGatewayRow | undefined> {
   return (await tx.query(selectWhole, tx.tenantId, id, withToken))[0];
 }
 
-/** Those of the gateways that there are, without tokens. */
+/** The gateways that exist, without tokens. */
 export function readGatewaysById(tx: TenantTx, ids: readonly string[]): Promise<WholeGatewayRow[]> {
   return tx.query(selectById, tx.tenantId, ids, false);
 }
 
-/** The gateways of the resource that an address belongs to, in order of priority; none when there is no such address. */
+/** The gateways of the resource that has the address, in order of priority. Empty if there is no such address. */
 export function gatewaysOfAddress(tx: TenantTx, addressId: string, withToken: boolean): Promise<WholeGatewayRow[]> {
   return tx.query(selectOfAddress, tx.tenantId, addressId, withToken);
 }
 
-/** Reads the gateway and keeps others from changing it, or referring to it, until the transaction ends. */
+/** Reads the gateway. Nobody else can change it, or refer to it, before the transaction ends. */
 export async function lockGateway(tx: TenantTx, id: string): Promise<GatewayRow | undefined> {
   return (await tx.query(selectForChange, tx.tenantId, id))[0];
 }
 
-const nameTaken = (name: string) => ({
-  gateways_name_unique: () =>
-    new AppError("name_taken", {
-      detail: `A gateway is already called ${JSON.stringify(name)}.`,
-      errors: [{ pointer: "/name", message: "is taken" }],
-    }),
-});
-
-export interface NewGatewayRow extends GatewaySettings {
-  readonly id: string;
-  readonly tokenCiphertext: Buffer;
-  /** Finds the gateway that presents the token. */
-  readonly tokenHash: Buffer;
-}
-
-/** @throws AppError name_taken */
-export async function insertGateway(
+/**
+ * Inserts gateways, each with a token of its own.
+ *
+ * @param tokens seals the tokens
+ * @throws AppError name_taken
+ */
+export async function insertGateways(
   tx: TenantTx,
   _granted: Granted<"gateways:write">,
-  row: NewGatewayRow,
-  at: Date,
+  gateways: readonly StoredGateway[],
+  { tokens, at }: { readonly tokens: SecretBox; readonly at: Date },
 ): Promise<void> {
-  const { id, name, description, wireguard_port: port, endpoint, tokenCiphertext, tokenHash } = row;
+  const withTokens = gateways.map((gateway) => {
+    const token = generateToken(tokenPrefixes.gateway);
+    const sealed = tokens.seal(token, tokenContext(tx.tenantId, gateway.id));
+    return { ...gateway, tokenCiphertext: sealed.toString("base64"), tokenHash: hashToken(token).toString("base64") };
+  });
   await withConstraints(
-    nameTaken(name),
-    tx.query(insert, tx.tenantId, id, at, name, description, port, endpoint, tokenCiphertext, tokenHash),
+    { gateways_name_unique: () => nameTaken("a gateway", gateways) },
+    writeInChunks(withTokens, (rows) => tx.query(insert, tx.tenantId, at, rows)),
   );
 }
 
-/** @throws AppError name_taken */
-export async function updateGateway(
+/**
+ * Updates gateways, except for their tokens and statuses.
+ *
+ * @throws AppError name_taken
+ */
+export async function updateGateways(
+  tx: TenantTx,
+  _granted: Granted<"gateways:write">,
+  gateways: readonly StoredGateway[],
+  at: Date,
+): Promise<void> {
+  await withConstraints(
+    { gateways_name_unique: () => nameTaken("a gateway", gateways) },
+    writeInChunks(gateways, (rows) => tx.query(update, tx.tenantId, at, rows)),
+  );
+}
+
+/** Starts or ends the maintenance of a gateway. */
+export async function updateGatewayStatus(
   tx: TenantTx,
   _granted: Granted<"gateways:write">,
   id: string,
-  settings: GatewaySettings,
+  status: GatewayStatus,
   at: Date,
 ): Promise<void> {
-  const { name, description, wireguard_port: port, endpoint } = settings;
-  await withConstraints(nameTaken(name), tx.query(update, tx.tenantId, id, at, name, description, port, endpoint));
+  await tx.query(updateStatus, tx.tenantId, id, at, status);
 }
 
-/** Stores what administrators switch: whether it is in maintenance, and whether it relays. */
-export async function updateGatewayState(
+/** Deletes gateways with their former tokens and their connections to resources. No policy may list them. */
+export async function deleteGateways(
   tx: TenantTx,
   _granted: Granted<"gateways:write">,
-  { id, status, relay_enabled: relayEnabled }: Pick<GatewayRow, "id" | "status" | "relay_enabled">,
-  at: Date,
+  ids: readonly string[],
 ): Promise<void> {
-  await tx.query(updateState, tx.tenantId, id, at, status, relayEnabled);
-}
-
-/** Deletes the gateway with its former tokens and its connections to resources. No policy may name it any more. */
-export async function deleteGateway(tx: TenantTx, _granted: Granted<"gateways:write">, id: string): Promise<void> {
-  await tx.query(remove, tx.tenantId, id);
+  await tx.query(remove, tx.tenantId, ids);
 }

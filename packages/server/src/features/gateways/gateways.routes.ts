@@ -1,10 +1,10 @@
 import * as operations from "@gatehouse/contract/operations/gateways.operations";
 import { type Route, route } from "../../http/route.ts";
-import { readGatewaySettings, replaceGatewaySettings } from "./gateway-settings.commands.ts";
 import * as state from "./gateway-state.commands.ts";
-import { readGatewaySync } from "./gateway-sync.commands.ts";
-import { rotateGatewayToken } from "./gateway-token.commands.ts";
 import * as commands from "./gateways.commands.ts";
+import { readGatewaySettings, replaceGatewaySettings } from "./settings/gateway-settings.commands.ts";
+import { readGatewaySync } from "./sync/gateway-sync.commands.ts";
+import { rotateGatewayToken } from "./tokens/gateway-token.commands.ts";
 
 export const gatewayRoutes: readonly Route[] = [
   route(operations.listGateways, commands.listGateways),

@@ -1,13 +1,15 @@
-/** What other features may ask of groups. */
-
+/** The face of this feature: groups. */
 export { refuseGroupsBeyond } from "./group-grants.ts";
 export { createDefaultGroup } from "./groups.built-in.ts";
-export { defaultGroupId, largestDeviceLimit } from "./groups.queries.ts";
-export { type PolicyGroupJson, policyGroupJson, policyGroupView } from "./groups.view.ts";
 export {
+  clearSamlDefaultGroup,
+  defaultGroupId,
   deleteGroups,
   insertGroups,
-  moveSamlMark,
+  largestDeviceLimit,
   readAllGroups,
+  type StoredGroup,
   updateGroups,
-} from "./groups-in-bulk.queries.ts";
+} from "./groups.queries.ts";
+export { newGroupMaxDevices } from "./groups.rules.ts";
+export { type PolicyGroupJson, policyGroupJson, policyGroupView } from "./groups.view.ts";

@@ -1,19 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { unique, uniqueEmail } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
 let client: TestClient;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
 beforeEach(async () => {
   tenant = await server.newTenant();
   client = tenant.client;
 });
-afterAll(() => server.close());
 
 async function roleId(type: string): Promise<string> {
   const { body } = await client.get("/tenants/roles");

@@ -11,10 +11,8 @@ import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { canonicalIds } from "../references/references.api.ts";
 import { refuseGrantsBeyond, requireAssignable } from "../roles/roles.api.ts";
 import * as queries from "./groups.queries.ts";
+import { newGroupMaxDevices } from "./groups.rules.ts";
 import { auditedGroup, groupView } from "./groups.view.ts";
-
-/** Devices that a member of a new group may have (contract, "Records"). */
-const newGroupMaxDevices = 5;
 
 export async function listGroups(call: Call<typeof operations.listGroups>): Promise<Outcome> {
   const { rows, total } = await call.read((tx) => queries.listGroups(tx, call.listQuery));
@@ -40,12 +38,9 @@ export async function createGroup(call: Call<typeof operations.createGroup>): Pr
     const id = newId();
     await requireAssignable(tx, [{ pointer: "/roles", ids: roles, present: new Set() }], call.permissions);
     if (isSamlDefaultGroup) await releaseSamlDefault(call, tx, await queries.lockSamlDefaultGroup(tx));
-    await queries.insertGroup(
-      tx,
-      call.granted,
-      { id, name, description, maxDevices, isSamlDefaultGroup, idpMapping, roleIds: canonicalIds(roles) },
-      call.now,
-    );
+    const roleIds = canonicalIds(roles);
+    const stored = { id, name, description, maxDevices, isSamlDefaultGroup, idpMapping, roleIds };
+    await queries.insertGroups(tx, call.granted, [stored], call.now);
     const row = await requireGroup(tx, id);
     tx.record({ type: "group", id, name, after: auditedGroup(row) });
     return created(groupView(row), row.version, `/tenants/groups/${id}`);
@@ -56,7 +51,7 @@ export async function updateGroup(call: Call<typeof operations.updateGroup>): Pr
   const { body } = call;
   const { id } = call.parameters;
   return call.command(async (tx) => {
-    // Before the group: whoever moves the mark locks in this order.
+    // Lock the mark before the group: every command that moves the mark locks in this order.
     const marked = body.isSamlDefaultGroup === true ? await queries.lockSamlDefaultGroup(tx) : undefined;
     const locked = await queries.lockGroup(tx, id);
     if (locked === undefined) throw new AppError("not_found");
@@ -72,7 +67,7 @@ export async function updateGroup(call: Call<typeof operations.updateGroup>): Pr
     if (current.isSamlDefaultGroup && !wanted.isSamlDefaultGroup) throw new AppError("saml_default_group_required");
     if (isDeepStrictEqual(wanted, current)) return record(groupView(before), before.version);
     if (!current.isSamlDefaultGroup && wanted.isSamlDefaultGroup) await releaseSamlDefault(call, tx, marked);
-    await queries.updateGroup(tx, call.granted, wanted, call.now);
+    await queries.updateGroups(tx, call.granted, [wanted], call.now);
     const after = await requireGroup(tx, id);
     tx.record({ type: "group", id, name: wanted.name, before: auditedGroup(before), after: auditedGroup(after) });
     return record(groupView(after), after.version);
@@ -92,7 +87,7 @@ export async function deleteGroup(call: Call<typeof operations.deleteGroup>): Pr
       throw new AppError("group_is_default", { detail: `${name} is the ${which}.` });
     }
     await call.references.remove(tx, call.granted, { noun: "group", id, name }, call.now);
-    await queries.deleteGroup(tx, call.granted, id);
+    await queries.deleteGroups(tx, call.granted, [id]);
     tx.record({ type: "group", id, name, before: auditedGroup(before) });
     return empty();
   });
@@ -111,8 +106,8 @@ function storedGroup({ group, roles }: queries.GroupRow): queries.StoredGroup {
 }
 
 /**
- * A mark or a mapping that single sign-on puts users into the group by gives these the group's roles, so nobody adds one
- * who could not give the roles.
+ * Refuses a new SAML mark or mapping that would give users more rights than the caller has. Single sign-on puts users into
+ * the group by them, and members inherit the roles of the group.
  *
  * @throws AppError grants_exceed_caller
  */
@@ -121,16 +116,16 @@ function refuseWiderEntry(before: queries.GroupRow, wanted: queries.StoredGroup,
   const marks = wanted.isSamlDefaultGroup && !current.isSamlDefaultGroup;
   const maps = wanted.idpMapping.some((name) => !current.idpMapping.includes(name));
   if (!marks && !maps) return;
-  // Roles that are new to the group were judged by themselves.
-  const kept = (before.roles ?? []).filter(({ id }) => wanted.roleIds.includes(id));
+  // Roles that are new to the group were checked separately.
+  const unchanged = (before.roles ?? []).filter(({ id }) => wanted.roleIds.includes(id));
   refuseGrantsBeyond(
     `Membership in the group ${current.name}`,
-    kept.map(({ type }) => type),
+    unchanged.map(({ type }) => type),
     held,
   );
 }
 
-/** Takes the mark off the SAML default group, so that another one can have it. The group is locked. */
+/** Removes the mark from the SAML default group, which is locked, so that another group can get it. */
 async function releaseSamlDefault(
   call: { readonly granted: Granted<"groups:write">; readonly now: Date },
   tx: CommandTx,
@@ -138,7 +133,7 @@ async function releaseSamlDefault(
 ): Promise<void> {
   if (id === undefined) return;
   const before = await requireGroup(tx, id);
-  await queries.unmarkSamlDefaultGroup(tx, call.granted, id, call.now);
+  await queries.updateGroups(tx, call.granted, [{ ...storedGroup(before), isSamlDefaultGroup: false }], call.now);
   const after = await requireGroup(tx, id);
   tx.record({
     type: "group",

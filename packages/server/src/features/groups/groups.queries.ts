@@ -1,10 +1,11 @@
 import type { RoleType } from "@gatehouse/contract/permissions";
-import { AppError } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import { withConstraints } from "../../platform/db/database-errors.ts";
+import { writeInChunks } from "../../platform/db/in-chunks.ts";
 import type { ListSource } from "../../platform/db/list-statement.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { ListQuery } from "../../platform/list-query.ts";
+import { nameTaken } from "../../platform/name-taken.ts";
 import { listPage } from "../../platform/tenancy/list-page.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { roleJson } from "../roles/roles.api.ts";
@@ -12,6 +13,23 @@ import { groupMemberJson, policyGroupJson, type WholeGroup } from "./groups.view
 
 export interface GroupRow extends WholeGroup {
   readonly version: number;
+}
+
+/** A group as it is written. */
+export interface StoredGroup {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly maxDevices: number;
+  readonly isSamlDefaultGroup: boolean;
+  readonly idpMapping: readonly string[];
+  readonly roleIds: readonly string[];
+}
+
+/** The settings of a group, as configurations read them. */
+export interface GroupSettingsRow extends Omit<StoredGroup, "roleIds"> {
+  readonly isDefault: boolean;
+  readonly roles: readonly RoleType[];
 }
 
 const wholeGroup = `item.version, item.is_default, ${policyGroupJson("item")} AS "group",
@@ -43,58 +61,46 @@ const selectOne = statement<GroupRow, [tenantId: string, id: string]>(
   "groups.read",
   `SELECT ${wholeGroup} FROM groups AS item WHERE item.tenant_id = $1 AND item.id = $2`,
 );
-const insert = statement<
-  never,
-  [
-    tenantId: string,
-    id: string,
-    at: Date,
-    name: string,
-    description: string,
-    maxDevices: number,
-    isSamlDefaultGroup: boolean,
-    idpMapping: readonly string[],
-    roleIds: readonly string[],
-  ]
->(
+const selectAll = statement<GroupSettingsRow, [tenantId: string]>(
+  "groups.read_all",
+  `SELECT id, name, description, max_devices AS "maxDevices", is_default AS "isDefault",
+          is_saml_default_group AS "isSamlDefaultGroup", idp_mapping AS "idpMapping",
+          coalesce((SELECT json_agg(role.type) FROM group_roles AS given
+                    JOIN roles AS role ON role.tenant_id = given.tenant_id AND role.id = given.role_id
+                    WHERE given.tenant_id = item.tenant_id AND given.group_id = item.id), '[]') AS roles
+   FROM groups AS item WHERE tenant_id = $1`,
+);
+const given = `json_to_recordset($3::json) AS given (id uuid, name text, description text, "maxDevices" integer,
+  "isSamlDefaultGroup" boolean, "idpMapping" text[], "roleIds" uuid[])`;
+const insert = statement<never, [tenantId: string, at: Date, rows: string]>(
   "groups.insert",
-  `WITH made AS (
-     INSERT INTO groups (tenant_id, id, created_at, updated_at, name, description, max_devices,
-                         is_saml_default_group, idp_mapping)
-     VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8)
-     RETURNING tenant_id, id
+  `WITH given AS MATERIALIZED (SELECT * FROM ${given}), inserted AS (
+     INSERT INTO groups (tenant_id, id, created_at, updated_at, name, description, max_devices, is_saml_default_group,
+                         idp_mapping)
+     SELECT $1, id, $2, $2, name, description, "maxDevices", "isSamlDefaultGroup", "idpMapping" FROM given
    )
    INSERT INTO group_roles (tenant_id, group_id, role_id)
-   SELECT made.tenant_id, made.id, given.role_id FROM made, unnest($9::uuid[]) AS given (role_id)`,
+   SELECT $1, given.id, role.id FROM given, unnest(given."roleIds") AS role (id)`,
 );
-const update = statement<
-  never,
-  [
-    tenantId: string,
-    id: string,
-    at: Date,
-    name: string,
-    description: string,
-    maxDevices: number,
-    isSamlDefaultGroup: boolean,
-    idpMapping: readonly string[],
-    roleIds: readonly string[],
-  ]
->(
+const update = statement<never, [tenantId: string, at: Date, rows: string]>(
   "groups.update",
-  `WITH changed AS (
-     UPDATE groups SET updated_at = $3, version = version + 1, name = $4, description = $5, max_devices = $6,
-                       is_saml_default_group = $7, idp_mapping = $8
-     WHERE tenant_id = $1 AND id = $2
-   ), taken AS (
-     DELETE FROM group_roles WHERE tenant_id = $1 AND group_id = $2 AND role_id <> ALL ($9::uuid[])
+  `WITH given AS MATERIALIZED (SELECT * FROM ${given}), updated AS (
+     UPDATE groups AS item
+     SET updated_at = $2, version = item.version + 1, name = given.name, description = given.description,
+         max_devices = given."maxDevices", is_saml_default_group = given."isSamlDefaultGroup",
+         idp_mapping = given."idpMapping"
+     FROM given WHERE item.tenant_id = $1 AND item.id = given.id
+   ), removed AS (
+     DELETE FROM group_roles AS held USING given
+     WHERE held.tenant_id = $1 AND held.group_id = given.id AND held.role_id <> ALL (given."roleIds")
    )
-   INSERT INTO group_roles (tenant_id, group_id, role_id) SELECT $1, $2, role_id FROM unnest($9::uuid[]) AS given (role_id)
+   INSERT INTO group_roles (tenant_id, group_id, role_id)
+   SELECT $1, given.id, role.id FROM given, unnest(given."roleIds") AS role (id)
    ON CONFLICT DO NOTHING`,
 );
-const remove = statement<never, [tenantId: string, id: string]>(
+const remove = statement<never, [tenantId: string, ids: readonly string[]]>(
   "groups.delete",
-  "DELETE FROM groups WHERE tenant_id = $1 AND id = $2",
+  "DELETE FROM groups WHERE tenant_id = $1 AND id = ANY ($2::uuid[])",
 );
 const lockToChange = statement<LockedGroup, [tenantId: string, id: string]>(
   "groups.lock_to_change",
@@ -121,10 +127,11 @@ const selectSamlDefault = statement<{ id: string }, [tenantId: string]>(
   "groups.saml_default",
   "SELECT id FROM groups WHERE tenant_id = $1 AND is_saml_default_group FOR NO KEY UPDATE",
 );
-const unmarkSamlDefault = statement<never, [tenantId: string, id: string, at: Date]>(
-  "groups.unmark_saml_default",
-  `UPDATE groups SET is_saml_default_group = false, updated_at = $3, version = version + 1
-   WHERE tenant_id = $1 AND id = $2`,
+// The unique index on the mark is checked for each row, so the mark must be free before another group gets it.
+const clearSamlDefault = statement<never, [tenantId: string, keptId: string | null]>(
+  "groups.clear_saml_default",
+  `UPDATE groups SET is_saml_default_group = false
+   WHERE tenant_id = $1 AND is_saml_default_group AND id IS DISTINCT FROM $2::uuid`,
 );
 const selectDefault = statement<{ id: string }, [tenantId: string]>(
   "groups.default",
@@ -145,28 +152,32 @@ export function listGroups(
   return listPage(tx, source, query);
 }
 
+export function readAllGroups(tx: TenantTx): Promise<GroupSettingsRow[]> {
+  return tx.query(selectAll, tx.tenantId);
+}
+
 export async function readGroup(tx: TenantTx, id: string): Promise<GroupRow | undefined> {
   return (await tx.query(selectOne, tx.tenantId, id))[0];
 }
 
-/** A group's own columns, as far as commands decide by them before they read it whole. */
+/** The columns of a group that commands need before they read its whole record. */
 export interface LockedGroup {
   readonly id: string;
   readonly version: number;
   readonly name: string;
 }
 
-/** Keeps others from changing the group until the transaction ends; users can still be put into it. */
+/** Locks the group: nobody else can change it before the transaction ends. Users can still join it. */
 export async function lockGroup(tx: TenantTx, id: string): Promise<LockedGroup | undefined> {
   return (await tx.query(lockToChange, tx.tenantId, id))[0];
 }
 
-/** As `lockGroup`, and nobody can refer to the group any more. */
+/** Locks the group like `lockGroup`, and against new references too. */
 export async function lockGroupToDelete(tx: TenantTx, id: string): Promise<LockedGroup | undefined> {
   return (await tx.query(lockToDelete, tx.tenantId, id))[0];
 }
 
-/** What the roles of each group are, by the names of the groups; those without roles are left out. */
+/** The role types of each group that has roles, ordered by the name of the group. */
 export function roleTypesOfGroups(
   tx: TenantTx,
   ids: readonly string[],
@@ -174,82 +185,70 @@ export function roleTypesOfGroups(
   return tx.query(selectRoleTypes, tx.tenantId, ids);
 }
 
-export interface StoredGroup {
-  readonly id: string;
-  readonly name: string;
-  readonly description: string;
-  readonly maxDevices: number;
-  readonly isSamlDefaultGroup: boolean;
-  readonly idpMapping: readonly string[];
-  readonly roleIds: readonly string[];
-}
-
 /** @throws AppError name_taken */
-export async function insertGroup(
+export async function insertGroups(
   tx: TenantTx,
   _granted: Granted<"groups:write">,
-  group: StoredGroup,
+  groups: readonly StoredGroup[],
   at: Date,
 ): Promise<void> {
-  const { id, name, description, maxDevices, isSamlDefaultGroup, idpMapping, roleIds } = group;
   await withConstraints(
-    { groups_name_unique: () => nameTaken(name) },
-    tx.query(insert, tx.tenantId, id, at, name, description, maxDevices, isSamlDefaultGroup, idpMapping, roleIds),
+    { groups_name_unique: () => nameTaken("a group", groups) },
+    writeInChunks(groups, (rows) => tx.query(insert, tx.tenantId, at, rows)),
   );
 }
 
 /**
- * Stores everything of the group, its roles included.
+ * Updates groups, including their roles.
  *
  * @throws AppError name_taken
  */
-export async function updateGroup(
+export async function updateGroups(
   tx: TenantTx,
   _granted: Granted<"groups:write">,
-  group: StoredGroup,
+  groups: readonly StoredGroup[],
   at: Date,
 ): Promise<void> {
-  const { id, name, description, maxDevices, isSamlDefaultGroup, idpMapping, roleIds } = group;
   await withConstraints(
-    { groups_name_unique: () => nameTaken(name) },
-    tx.query(update, tx.tenantId, id, at, name, description, maxDevices, isSamlDefaultGroup, idpMapping, roleIds),
+    { groups_name_unique: () => nameTaken("a group", groups) },
+    writeInChunks(groups, (rows) => tx.query(update, tx.tenantId, at, rows)),
   );
 }
 
-function nameTaken(name: string): AppError {
-  return new AppError("name_taken", {
-    detail: `A group is already called ${JSON.stringify(name)}.`,
-    errors: [{ pointer: "/name", message: "is taken" }],
-  });
-}
-
-/** Deletes the group, with its roles and memberships. */
-export async function deleteGroup(tx: TenantTx, _granted: Granted<"groups:write">, id: string): Promise<void> {
-  await tx.query(remove, tx.tenantId, id);
+/** Deletes groups with their roles, their memberships, and their entries in policies. */
+export async function deleteGroups(
+  tx: TenantTx,
+  _granted: Granted<"groups:write">,
+  ids: readonly string[],
+): Promise<void> {
+  await tx.query(remove, tx.tenantId, ids);
 }
 
 /**
- * Finds the SAML default group and keeps every other transaction from moving the mark until this one ends.
+ * Removes the SAML default mark from every group but one, before another group gets it.
  *
- * The tenant's default group is locked first, and always: whoever waited for the marked group alone would find, once it
- * is free, that another one is marked now.
+ * @param keptId the group that keeps the mark if it has it; null for none
+ */
+export async function clearSamlDefaultGroup(
+  tx: TenantTx,
+  _granted: Granted<"groups:write">,
+  keptId: string | null,
+): Promise<void> {
+  await tx.query(clearSamlDefault, tx.tenantId, keptId);
+}
+
+/**
+ * Finds and locks the SAML default group: no other transaction can move the mark before this one ends.
+ *
+ * The tenant's default group is always locked first. A transaction that waited for the marked group alone could find
+ * another group marked once the lock is free.
  */
 export async function lockSamlDefaultGroup(tx: TenantTx): Promise<string | undefined> {
   const [, marked] = await Promise.all([tx.query(lockDefault, tx.tenantId), tx.query(selectSamlDefault, tx.tenantId)]);
   return marked[0]?.id;
 }
 
-/** Takes the SAML default mark off a group. */
-export async function unmarkSamlDefaultGroup(
-  tx: TenantTx,
-  _granted: Granted<"groups:write">,
-  id: string,
-  at: Date,
-): Promise<void> {
-  await tx.query(unmarkSamlDefault, tx.tenantId, id, at);
-}
-
-/** The group that users join whom nobody put into another one. It cannot be deleted before the transaction ends. */
+/** The group of users that are in no other group. It cannot be deleted before the transaction ends. */
 export async function defaultGroupId(tx: TenantTx): Promise<string> {
   const [group] = await tx.query(selectDefault, tx.tenantId);
   if (group === undefined) throw new Error(`the tenant ${tx.tenantId} has no default group`);

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { sharedTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 
 const unknownId = "01980000-0000-7000-8000-000000000000";
 
@@ -7,10 +7,9 @@ let server: TestServer;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   tenant = await server.newTenant();
 });
-afterAll(() => server.close());
 
 async function roleId(of: TestTenant, type: string): Promise<string> {
   const { body } = await of.client.get("/tenants/roles");

@@ -1,13 +1,13 @@
-/** What other features may ask of policies. */
+/** The face of this feature: policies. */
 export { createDefaultPolicy } from "./policies.built-in.ts";
+export { readAllPolicies } from "./policies.queries.ts";
 export { combinationProblems, defaultMode, policyLists } from "./policies.rules.ts";
+export { placePolicies } from "./policy-order.queries.ts";
+export { policyReferences } from "./policy-references.ts";
 export {
-  type BulkPolicy,
   deletePolicies,
   insertPolicies,
-  placePoliciesInBulk,
-  readAllPolicies,
   replacePolicyLists,
+  type StoredPolicy,
   updatePolicies,
-} from "./policies-in-bulk.queries.ts";
-export { policyReferences } from "./policy-references.ts";
+} from "./policy-writes.queries.ts";

@@ -1,6 +1,7 @@
 import type * as operations from "@gatehouse/contract/operations/policies.operations";
 import type { PolicyType } from "@gatehouse/contract/records/policy";
 import { AppError } from "../../platform/app-error.ts";
+import type { Granted } from "../../platform/authorization/granted.ts";
 import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { newId } from "../../platform/ids.ts";
@@ -15,6 +16,7 @@ import {
   fixedFieldsChanged,
   initialSettings,
   mergeSettings,
+  type PolicyList,
   type PolicySettings,
   policyLists,
   type RequestedSettings,
@@ -48,7 +50,9 @@ export async function createPolicy(call: Call<typeof operations.createPolicy>): 
     const settings = mergeSettings(type, initial, requested);
     await validatePolicySettings(tx, { type, settings, requested, ruleType: "ALLOW" });
     await lockPolicyOrder(tx);
-    await writes.insertPolicy(tx, call.granted, { id, type, settings }, call.now);
+    await writes.insertPolicies(tx, call.granted, [storedPolicy({ id, type, active: true }, settings)], call.now);
+    const lists = policyLists.filter((list) => settings[list].length > 0);
+    await replaceLists(tx, call.granted, id, settings, lists);
     const row = await requirePolicy(tx, id, tokens.maySee);
     tx.record({ type: "policy", id, name, after: policyView(row, noTokens, call.now) });
     return created(policyView(row, tokens, call.now), row.version, `/tenants/policies/${id}`);
@@ -59,7 +63,7 @@ export async function updatePolicy(call: Call<typeof operations.updatePolicy>): 
   const { id } = call.parameters;
   const tokens = tokenViewer(call);
   return call.command(async (tx) => {
-    const { type } = await lockForChange(call, tx, id);
+    const { type, active } = await lockForChange(call, tx, id);
     refuseOtherType(type, call.body.type);
     const requested = withCanonicalSourceIps(call.body);
     const row = await requirePolicy(tx, id, tokens.maySee);
@@ -70,7 +74,8 @@ export async function updatePolicy(call: Call<typeof operations.updatePolicy>): 
     const changed = new Set(changedFields(current, settings));
     if (changed.size === 0) return record(policyView(row, tokens, call.now), row.version);
     const changedLists = policyLists.filter((list) => changed.has(list));
-    await writes.updatePolicy(tx, call.granted, { id, settings, changedLists }, call.now);
+    await writes.updatePolicies(tx, call.granted, [storedPolicy({ id, type, active }, settings)], call.now);
+    await replaceLists(tx, call.granted, id, settings, changedLists);
     return recordChange(call, tx, row);
   });
 }
@@ -79,9 +84,10 @@ export async function deletePolicy(call: Call<typeof operations.deletePolicy>): 
   const { id } = call.parameters;
   return call.command(async (tx) => {
     const { type, order, name, is_default: isDefault } = await lockForChange(call, tx, id);
-    if (isDefault) throw new AppError("policy_is_default", { detail: `${name} is the default policy; it stays.` });
+    if (isDefault)
+      throw new AppError("policy_is_default", { detail: `${name} is the default policy. It cannot be deleted.` });
     const before = policyView(await requirePolicy(tx, id), noTokens, call.now);
-    await writes.deletePolicy(tx, call.granted, id);
+    await writes.deletePolicies(tx, call.granted, [id]);
     await closeOrderGap(tx, call.granted, type, order);
     tx.record({ type: "policy", id, name, before });
     return empty();
@@ -93,10 +99,11 @@ export async function deactivatePolicy(call: Call<typeof operations.deactivatePo
   const tokens = tokenViewer(call);
   return call.command(async (tx) => {
     const { active, name, is_default: isDefault } = await lockForChange(call, tx, id);
-    if (isDefault) throw new AppError("policy_is_default", { detail: `${name} is the default policy; it is active.` });
+    if (isDefault)
+      throw new AppError("policy_is_default", { detail: `${name} is the default policy. It cannot be deactivated.` });
     const row = await requirePolicy(tx, id, tokens.maySee);
     if (!active) return record(policyView(row, tokens, call.now), row.version);
-    await writes.setPolicyActive(tx, call.granted, id, false, call.now);
+    await writes.updatePolicies(tx, call.granted, [storedPolicy({ ...row, active: false }, settingsOf(row))], call.now);
     return recordChange(call, tx, row);
   });
 }
@@ -107,15 +114,15 @@ export async function reactivatePolicy(call: Call<typeof operations.reactivatePo
   return call.command(async (tx) => {
     const { active, name } = await lockForChange(call, tx, id);
     if (active) throw new AppError("policy_not_deactivated", { detail: `The policy ${name} is active.` });
-    // Whoever is deleting one of them is waited for, or waits and then finds that an active policy names it.
-    await writes.holdNamedResources(tx, id);
+    // A concurrent deletion of a resource either finishes first, or waits and then finds the resource in an active policy.
+    await writes.lockListedResources(tx, id);
     const row = await requirePolicy(tx, id, tokens.maySee);
-    await writes.setPolicyActive(tx, call.granted, id, true, call.now);
+    await writes.updatePolicies(tx, call.granted, [storedPolicy({ ...row, active: true }, settingsOf(row))], call.now);
     return recordChange(call, tx, row);
   });
 }
 
-/** Records what a command changed, and answers with the policy as it is now. */
+/** Records the change of a policy, and answers with the changed policy. */
 async function recordChange(
   call: Call<typeof operations.updatePolicy | typeof operations.deactivatePolicy | typeof operations.reactivatePolicy>,
   tx: CommandTx,
@@ -134,8 +141,8 @@ async function recordChange(
 }
 
 /**
- * Takes the order's lock first, whatever is changed: a changed policy's place is checked again at COMMIT, and would there
- * wait for whoever is moving policies, who waits for the policy.
+ * Locks the order before the policy, also if the order does not change. COMMIT checks the position of a changed policy
+ * again and would wait there for a command that moves policies, which waits for this policy.
  *
  * @throws AppError not_found, precondition_failed
  */
@@ -177,8 +184,28 @@ function refuseFixedFields(current: PolicySettings, settings: PolicySettings): v
   const fields = fixedFieldsChanged(current, settings);
   if (fields.length === 0) return;
   throw new AppError("policy_is_default", {
-    detail: `Of the default policy only mode, gateways and description can be changed, not ${fields.join(", ")}.`,
+    detail: `Only mode, gateways and description of the default policy can be changed, not ${fields.join(", ")}.`,
   });
+}
+
+/** A policy as it is written: settings without lists. */
+function storedPolicy(
+  { id, type, active }: Pick<writes.StoredPolicy, "id" | "type" | "active">,
+  { groups: _g, users: _u, devices: _d, resources: _r, gateways: _w, ...settings }: PolicySettings,
+): writes.StoredPolicy {
+  return { id, type, active, ...settings };
+}
+
+async function replaceLists(
+  tx: TenantTx,
+  granted: Granted<"policies:write">,
+  policyId: string,
+  settings: PolicySettings,
+  lists: readonly PolicyList[],
+): Promise<void> {
+  await Promise.all(
+    lists.map((list) => writes.replacePolicyLists(tx, granted, list, [{ policyId, ids: settings[list] }])),
+  );
 }
 
 function settingsOf(row: queries.WholePolicyRow): PolicySettings {

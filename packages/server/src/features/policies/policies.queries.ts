@@ -10,7 +10,33 @@ import { type GatewayJson, gatewayJson } from "../gateways/gateways.api.ts";
 import { type PolicyGroupJson, policyGroupJson } from "../groups/groups.api.ts";
 import { type PolicyResourceJson, policyResourceJson } from "../resources/resources.api.ts";
 import { type PolicyUserJson, policyUserJson } from "../users/users.api.ts";
-import type { PolicyList } from "./policies.rules.ts";
+import { type PolicyList, policyLists } from "./policies.rules.ts";
+
+/** The settings of a policy, as configurations read them. */
+export interface PolicySettingsRow {
+  readonly id: string;
+  readonly name: string;
+  readonly type: PolicyType;
+  readonly order: number;
+  readonly isDefault: boolean;
+  readonly active: boolean;
+  readonly action: boolean;
+  readonly mode: PolicyMode | null;
+  readonly allGroups: boolean;
+  readonly allUsers: boolean;
+  readonly allDevices: boolean;
+  readonly allResources: boolean;
+  readonly sourceIps: readonly string[];
+  readonly description: string;
+  /** The name of the admission rule. */
+  readonly rule: string;
+  /** Names; e-mail addresses of users. Gateways are in the order given. */
+  readonly groups: readonly string[];
+  readonly users: readonly string[];
+  readonly devices: readonly { readonly publicKey: string; readonly name: string }[];
+  readonly resources: readonly string[];
+  readonly gateways: readonly string[];
+}
 
 /** The policy's own columns. */
 export interface PolicyRow {
@@ -65,7 +91,7 @@ const columns = [
   .map((column) => `item.${column}`)
   .join(", ");
 
-/** Where each of a policy's lists is kept. */
+/** The table of each list of a policy. */
 export const listTables = {
   groups: { table: "policy_groups", column: "group_id" },
   users: { table: "policy_users", column: "user_id" },
@@ -74,17 +100,17 @@ export const listTables = {
   gateways: { table: "policy_gateways", column: "gateway_id" },
 } as const satisfies Record<PolicyList, object>;
 
-/** Lists are shown in order of id, but gateways in the order that was given. */
+/** Lists are in order of id, except for gateways, which keep the order given. */
 function embeddedList(list: PolicyList, json: (alias: string) => string): string {
   const { table, column } = listTables[list];
-  const order = list === "gateways" ? "named.position" : "embedded.id";
+  const order = list === "gateways" ? "listed.position" : "embedded.id";
   return `(SELECT json_agg(${json("embedded")} ORDER BY ${order})
-     FROM ${table} AS named
-     JOIN ${list} AS embedded ON embedded.tenant_id = named.tenant_id AND embedded.id = named.${column}
-     WHERE named.tenant_id = item.tenant_id AND named.policy_id = item.id) AS ${list}`;
+     FROM ${table} AS listed
+     JOIN ${list} AS embedded ON embedded.tenant_id = listed.tenant_id AND embedded.id = listed.${column}
+     WHERE listed.tenant_id = item.tenant_id AND listed.policy_id = item.id) AS ${list}`;
 }
 
-/** @param withToken the placeholder of a boolean: whether the caller may see gateways' tokens */
+/** @param withToken the SQL of a boolean: whether the caller may see the tokens of gateways */
 function wholePolicy(withToken: string): string {
   return [
     columns,
@@ -133,16 +159,53 @@ const selectWhole = statement<WholePolicyRow, [tenantId: string, id: string, wit
   "policies.read",
   `SELECT ${wholePolicy("$3")} FROM policies AS item WHERE item.tenant_id = $1 AND item.id = $2`,
 );
+const shown: Readonly<Record<PolicyList, string>> = {
+  groups: "listed.name",
+  users: "listed.email",
+  devices: "json_build_object('publicKey', listed.public_key, 'name', listed.name)",
+  resources: "listed.name",
+  gateways: "listed.name",
+};
+
+// One index look-up for each policy and each name in it. As joins, PostgreSQL would choose nested loops over whole tables
+// when it underestimates them: a tenant that was just filled is not in its statistics.
+const selectLists = policyLists
+  .map((list) => {
+    const { table, column } = listTables[list];
+    const order = list === "gateways" ? " ORDER BY link.position" : "";
+    return `coalesce((
+       SELECT json_agg((SELECT ${shown[list]} FROM ${list} AS listed
+                        WHERE listed.tenant_id = $1 AND listed.id = link.${column})${order})
+       FROM ${table} AS link WHERE link.tenant_id = $1 AND link.policy_id = item.id
+     ), '[]') AS ${list}`;
+  })
+  .join(", ");
+
+const selectAll = statement<PolicySettingsRow, [tenantId: string]>(
+  "policies.read_all",
+  `SELECT item.id, item.name, item.type, item."order", item.is_default AS "isDefault", item.active, item.action, item.mode,
+          item.all_groups AS "allGroups", item.all_users AS "allUsers", item.all_devices AS "allDevices",
+          item.all_resources AS "allResources", item.source_ips AS "sourceIps", item.description,
+          (SELECT name FROM admission_rules WHERE tenant_id = $1 AND id = item.rule_id) AS rule, ${selectLists}
+   FROM policies AS item
+   WHERE item.tenant_id = $1 ORDER BY item.type, item."order"`,
+);
+
 const selectForChange = statement<PolicyRow, [tenantId: string, id: string]>(
   "policies.lock",
   `SELECT ${columns} FROM policies AS item WHERE item.tenant_id = $1 AND item.id = $2 FOR UPDATE`,
 );
 
+/** All policies, ordered by type and position. */
+export function readAllPolicies(tx: TenantTx): Promise<PolicySettingsRow[]> {
+  return tx.query(selectAll, tx.tenantId);
+}
+
 export async function readPolicy(tx: TenantTx, id: string, withToken: boolean): Promise<WholePolicyRow | undefined> {
   return (await tx.query(selectWhole, tx.tenantId, id, withToken))[0];
 }
 
-/** Reads the policy and keeps others from changing it until the transaction ends. */
+/** Reads the policy. Nobody else can change it before the transaction ends. */
 export async function lockPolicy(tx: TenantTx, id: string): Promise<PolicyRow | undefined> {
   return (await tx.query(selectForChange, tx.tenantId, id))[0];
 }

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { make, unique } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 
 const policies = "/tenants/policies";
 const unknownId = "01890000-0000-7000-8000-000000000000";
@@ -10,9 +10,8 @@ let tenant: TestTenant;
 let client: TestClient;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
-afterAll(() => server.close());
 beforeEach(async () => {
   tenant = await server.newTenant();
   client = tenant.client;

@@ -14,7 +14,7 @@ export async function reorderPolicies(call: Call<typeof operations.reorderPolici
     if (plan.moved.length === 0) return empty();
     await queries.placePolicies(tx, call.granted, plan.moved, call.now);
     for (const { id, name, from, order } of plan.moved) {
-      // Only what tells the move: moving one policy moves many, and each may name thousands of records.
+      // The entry holds the move alone: one request can move many policies, and each may list thousands of records.
       const state = { id, name, type };
       tx.record({ type: "policy", id, name, before: { ...state, order: from }, after: { ...state, order } });
     }

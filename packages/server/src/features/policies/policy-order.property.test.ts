@@ -1,7 +1,7 @@
 /** Whatever is done to policies, one after the other, their order is that of a plain list. */
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestClient, type TestReply, type TestServer } from "../../testing/test-server.ts";
+import { beforeAll, expect, test } from "vitest";
+import { sharedTestServer, type TestClient, type TestReply, type TestServer } from "../../testing/test-server.ts";
 
 const policies = "/tenants/policies";
 const types = ["INTERNET", "PRIVATE"] as const;
@@ -10,9 +10,8 @@ type PolicyType = (typeof types)[number];
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
-afterAll(() => server.close());
 
 /** A policy as the list knows it. */
 interface Expected {

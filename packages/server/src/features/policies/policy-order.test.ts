@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startTestServer, type TestClient, type TestReply, type TestServer } from "../../testing/test-server.ts";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { sharedTestServer, type TestClient, type TestReply, type TestServer } from "../../testing/test-server.ts";
 
 const policies = "/tenants/policies";
 
@@ -7,9 +7,8 @@ let server: TestServer;
 let client: TestClient;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
-afterAll(() => server.close());
 beforeEach(async () => {
   ({ client } = await server.newTenant());
 });

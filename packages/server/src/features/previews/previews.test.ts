@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { isPreviewable } from "@gatehouse/contract/operation";
 import { operations } from "@gatehouse/contract/operations/all";
 import { maxPreviewedChanges, previewableOperations } from "@gatehouse/contract/operations/previews.operations";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../platform/clock.ts";
 import { createAccessNetwork } from "../../testing/access-network.ts";
 import { callerOf, createWorld, pathOf, type TestWorld } from "../../testing/operations/operation-case.ts";
@@ -10,7 +10,13 @@ import { namedCases } from "../../testing/operations/operation-cases.ts";
 import { make, makeId, publicKey, unique, uniqueEmail } from "../../testing/operations/test-records.ts";
 import { rowCounts } from "../../testing/row-counts.queries.ts";
 import { secretForms } from "../../testing/secret-forms.ts";
-import { startTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import {
+  sharedTestServer,
+  startTestServer,
+  type TestClient,
+  type TestServer,
+  type TestTenant,
+} from "../../testing/test-server.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
@@ -18,12 +24,11 @@ let client: TestClient;
 let network: Awaited<ReturnType<typeof createAccessNetwork>>;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   tenant = await server.newTenant();
   client = tenant.client;
   network = await createAccessNetwork(server, tenant);
 });
-afterAll(() => server.close());
 
 const path = "/tenants/policies/preview";
 

@@ -1,4 +1,4 @@
-/** What other features may ask of protocols. */
+/** The face of this feature: protocols. */
 export { createBuiltInProtocols } from "./protocols.built-in.ts";
+export { deleteProtocols, insertProtocols, readAllProtocols, updateProtocols } from "./protocols.queries.ts";
 export { canonicalNetworkProtocols } from "./protocols.rules.ts";
-export { deleteProtocols, insertProtocols, readAllProtocols, updateProtocols } from "./protocols-in-bulk.queries.ts";

@@ -31,25 +31,26 @@ export async function createProtocol(call: Call<typeof operations.createProtocol
     const row =
       name === undefined
         ? await insertNamedByContent(tx, call.granted, content, call.now)
-        : await queries.insertProtocol(tx, call.granted, { ...content, name }, call.now);
+        : (await queries.insertProtocols(tx, call.granted, [{ ...content, name }], call.now))[0];
+    if (row === undefined) throw new Error("the inserted protocol was not returned");
     const view = protocolView(row);
     tx.record({ type: "protocol", id: row.id, name: row.name, after: view });
     return created(view, row.version, `/tenants/protocols/${row.id}`);
   });
 }
 
-/** A name that the server makes is never refused: where it is taken, also by somebody else just now, it is numbered. */
+/** Inserts a protocol under a generated name. If the name is taken, even by a concurrent command, it gets a number. */
 async function insertNamedByContent(
   tx: TenantTx,
   granted: Granted<"protocols:write">,
-  content: Omit<queries.NewProtocolRow, "name">,
+  content: Omit<queries.StoredProtocol, "name">,
   at: Date,
 ): Promise<queries.ProtocolRow> {
-  const made = nameFromContent(content.networkProtocols);
-  let row = await queries.insertProtocolUnlessTaken(tx, granted, { ...content, name: made }, at);
+  const base = nameFromContent(content.networkProtocols);
+  let [row] = await queries.insertProtocolsUnlessTaken(tx, granted, [{ ...content, name: base }], at);
   while (row === undefined) {
-    const name = numberedName(made, await queries.namesStartingWith(tx, stemOf(made)));
-    row = await queries.insertProtocolUnlessTaken(tx, granted, { ...content, name }, at);
+    const name = numberedName(base, await queries.namesStartingWith(tx, stemOf(base)));
+    [row] = await queries.insertProtocolsUnlessTaken(tx, granted, [{ ...content, name }], at);
   }
   return row;
 }
@@ -63,7 +64,7 @@ export async function deleteProtocol(call: Call<typeof operations.deleteProtocol
       throw new AppError("predefined_record", { detail: `The protocol ${row.name} is predefined.` });
     }
     await requireUnused(call.references, tx, { noun: "protocol", id: row.id, name: row.name }, "protocol_in_use");
-    await queries.deleteProtocol(tx, call.granted, row.id);
+    await queries.deleteProtocols(tx, call.granted, [row.id]);
     tx.record({ type: "protocol", id: row.id, name: row.name, before: protocolView(row) });
     return empty();
   });

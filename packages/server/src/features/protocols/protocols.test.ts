@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { make, makeId, unique } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
 
 const unknownId = "01890000-0000-7000-8000-000000000000";
 
@@ -8,10 +8,9 @@ let server: TestServer;
 let client: TestClient;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   client = (await server.newTenant()).client;
 });
-afterAll(() => server.close());
 
 const names = (body: readonly { name: string }[]) => body.map(({ name }) => name);
 

@@ -1,15 +1,16 @@
-/** Addresses and gateways of a resource, one at a time. Each is a change of the resource, whose version rises. */
+/** Commands on one address or gateway of a resource. Each also changes the resource and increments its version. */
 import type * as operations from "@gatehouse/contract/operations/resources.operations";
 import { resourceLimits } from "@gatehouse/contract/operations/resources.operations";
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
+import { newId } from "../../platform/ids.ts";
 import { created, empty, type Outcome } from "../../platform/outcome.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import {
   addressView,
   auditedAddress,
   checkAddress,
-  deleteAddress,
+  deleteAddresses,
   insertAddresses,
   lockAddress,
   readAddress,
@@ -17,6 +18,7 @@ import {
 import { noTokens } from "../gateways/gateways.api.ts";
 import { canonicalIds, existingRecords, requireIds } from "../references/references.api.ts";
 import * as queries from "./resources.queries.ts";
+import { storedResource } from "./resources.rules.ts";
 import { resourceView } from "./resources.view.ts";
 
 export async function addResourceAddress(call: Call<typeof operations.addResourceAddress>): Promise<Outcome> {
@@ -32,8 +34,10 @@ export async function addResourceAddress(call: Call<typeof operations.addResourc
     requireIds({ pointer: "/protocols", noun: "protocol", ids: protocols }, known);
     const before = await requireResource(tx, id);
     refuseBeyond("addresses", row, before.addresses);
-    const owned = { ...check.value, protocols: protocolIds };
-    const [addressId = ""] = await insertAddresses(tx, call.granted, id, [owned], call.now);
+    const addressId = newId();
+    const { text, isIp } = check.value;
+    const added = { id: addressId, resourceId: id, address: text, isIp, protocolIds };
+    await insertAddresses(tx, call.granted, [added], call.now);
     await recordChange(call, tx, before);
     const made = await requireAddress(tx, addressId);
     tx.record({ type: "address", id: addressId, name: made.whole.address, after: auditedAddress(made) });
@@ -50,7 +54,7 @@ export async function removeResourceAddress(call: Call<typeof operations.removeR
     call.requireVersion(row.version);
     const before = await requireResource(tx, id);
     const gone = await requireAddress(tx, addressId);
-    await deleteAddress(tx, call.granted, addressId);
+    await deleteAddresses(tx, call.granted, [addressId]);
     await recordChange(call, tx, before);
     tx.record({ type: "address", id: addressId, name: gone.whole.address, before: auditedAddress(gone) });
     return empty();
@@ -78,7 +82,7 @@ export async function disconnectGateway(call: Call<typeof operations.disconnectG
     const before = await requireResource(tx, id);
     if (!isConnected(before, gatewayId)) throw new AppError("not_found");
     call.requireVersion(row.version);
-    // A gateway that is being deleted takes its connections with it, whoever holds the resource.
+    // Deleting a gateway deletes its connections without locking the resource, so the connection may be gone by now.
     const done = await queries.disconnectGateway(tx, call.granted, id, gatewayId);
     if (!done) throw new AppError("not_found");
     await recordChange(call, tx, before);
@@ -99,12 +103,12 @@ function refuseBeyond(
   const bound = resourceLimits[kind];
   if (present === null || present.length < bound) return;
   throw new AppError("resource_full", {
-    detail: `The resource ${name} has ${present.length} ${kind}; it may have ${bound}.`,
+    detail: `The resource ${name} has ${present.length} ${kind}; the limit is ${bound}.`,
   });
 }
 
 /**
- * Raises the resource's version, and records how it changed.
+ * Increments the resource's version and records the change.
  *
  * @returns the new version
  */
@@ -114,7 +118,7 @@ async function recordChange(
   before: queries.WholeResourceRow,
 ): Promise<number> {
   const { id, name } = before;
-  await queries.updateResource(tx, call.granted, before, call.now);
+  await queries.updateResources(tx, call.granted, [storedResource(before)], call.now);
   const after = await requireResource(tx, id);
   tx.record({
     type: "resource",

@@ -1,9 +1,9 @@
-/** What other features may ask of resources. */
-export { type PolicyResourceJson, policyResourceJson, policyResourceView } from "./resources.view.ts";
+/** The face of this feature: resources. */
 export {
-  type BulkResource,
   deleteResources,
   insertResources,
   readAllResources,
+  type StoredResource,
   updateResources,
-} from "./resources-in-bulk.queries.ts";
+} from "./resources.queries.ts";
+export { type PolicyResourceJson, policyResourceJson, policyResourceView } from "./resources.view.ts";

@@ -11,6 +11,7 @@ import { type CanonicalAddress, checkAddress, insertAddresses, repeatedAddresses
 import { noTokens, tokenViewer } from "../gateways/gateways.api.ts";
 import { canonicalIds, existingRecords, requireIds, requireUnused } from "../references/references.api.ts";
 import * as queries from "./resources.queries.ts";
+import { storedResource } from "./resources.rules.ts";
 import { resourceView } from "./resources.view.ts";
 
 export async function listResources(call: Call<typeof operations.listResources>): Promise<Outcome> {
@@ -39,12 +40,16 @@ export async function createResource(call: Call<typeof operations.createResource
     for (const [index, { protocols: ids }] of requested.entries()) {
       requireIds({ pointer: `/addresses/${index}/protocols`, noun: "protocol", ids }, known);
     }
-    await queries.insertResource(tx, call.granted, { id, name, type, description }, call.now);
-    const owned = addresses.map((address, index) => ({
-      ...address,
-      protocols: canonicalIds(requested[index]?.protocols ?? []),
+    const stored = { id, name, type, description, loadBalancingMode: "MANUAL" } as const;
+    await queries.insertResources(tx, call.granted, [stored], call.now);
+    const owned = addresses.map(({ text, isIp }, index) => ({
+      id: newId(),
+      resourceId: id,
+      address: text,
+      isIp,
+      protocolIds: canonicalIds(requested[index]?.protocols ?? []),
     }));
-    await insertAddresses(tx, call.granted, id, owned, call.now);
+    await insertAddresses(tx, call.granted, owned, call.now);
     const row = await requireResource(tx, id, tokens.maySee);
     tx.record({ type: "resource", id, name, after: resourceView(row, noTokens) });
     return created(resourceView(row, tokens), row.version, `/tenants/resources/${id}`);
@@ -77,7 +82,7 @@ export async function updateResource(call: Call<typeof operations.updateResource
     const { name, description = row.description } = call.body;
     if (name === row.name && description === row.description) return empty(row.version);
     const before = resourceView(await requireResource(tx, id), noTokens);
-    await queries.updateResource(tx, call.granted, { ...row, name, description }, call.now);
+    await queries.updateResources(tx, call.granted, [{ ...storedResource(row), name, description }], call.now);
     const after = await requireResource(tx, id);
     tx.record({ type: "resource", id, name, before, after: resourceView(after, noTokens) });
     return empty(after.version);
@@ -92,7 +97,7 @@ export async function deleteResource(call: Call<typeof operations.deleteResource
     await requireUnused(call.references, tx, resource, "resource_in_use");
     const before = resourceView(await requireResource(tx, id), noTokens);
     await call.references.remove(tx, call.granted, resource, call.now);
-    await queries.deleteResource(tx, call.granted, id);
+    await queries.deleteResources(tx, call.granted, [id]);
     tx.record({ type: "resource", id, name: row.name, before });
     return empty();
   });
@@ -113,8 +118,8 @@ export async function configureLoadBalancing(call: Call<typeof operations.config
     if (loadBalancingMode === row.load_balancing_mode && isDeepStrictEqual(gatewayIds, current)) {
       return empty(row.version);
     }
-    await queries.replaceResourceGateways(tx, call.granted, id, gatewayIds);
-    await queries.updateResource(tx, call.granted, { ...row, load_balancing_mode: loadBalancingMode }, call.now);
+    const stored = { ...storedResource(row), loadBalancingMode, gatewayIds };
+    await queries.updateResources(tx, call.granted, [stored], call.now);
     const after = await requireResource(tx, id);
     tx.record({ type: "resource", id, name: row.name, before, after: resourceView(after, noTokens) });
     return empty(after.version);

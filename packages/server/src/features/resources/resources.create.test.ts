@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { makeId, unique } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestClient, type TestReply, type TestServer } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestClient, type TestReply, type TestServer } from "../../testing/test-server.ts";
 
 const unknownId = "01890000-0000-7000-8000-000000000000";
 
@@ -10,14 +10,13 @@ let ssh: string;
 let https: string;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   client = (await server.newTenant()).client;
   const { body } = await client.get("/tenants/protocols");
   const named = (name: string) => body.find((protocol: { name: string }) => protocol.name === name).id;
   ssh = named("SSH");
   https = named("HTTPS");
 });
-afterAll(() => server.close());
 
 function create(fields: object = {}): Promise<TestReply> {
   return client.post("/tenants/resources", { name: unique("Resource"), type: "PRIVATE", addresses: [], ...fields });

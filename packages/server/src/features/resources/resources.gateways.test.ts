@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { insertGateways, prioritiesOf } from "../../testing/network-rows.queries.ts";
 import { make, makeId } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
 
 let server: TestServer;
 let client: TestClient;
 let tenantId: string;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
-afterAll(() => server.close());
 beforeEach(async () => {
   const tenant = await server.newTenant();
   client = tenant.client;

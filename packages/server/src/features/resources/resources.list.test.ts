@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { makeId, unique } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestClient, type TestReply, type TestServer } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestClient, type TestReply, type TestServer } from "../../testing/test-server.ts";
 
 let server: TestServer;
 let client: TestClient;
@@ -16,7 +16,7 @@ const creation = ["betaXone", "alpha", "émile zola", "Alpha", "10% off", "ALPHA
 const types: Readonly<Record<string, string>> = { alpha: "SAAS", Alpha: "SAAS", "10% off": "INTERNET" };
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   client = (await server.newTenant()).client;
   protocol = await makeId("protocol", client);
   for (let count = 0; count < 2; count += 1) gateways.push(await makeId("gateway", client));
@@ -34,7 +34,6 @@ beforeAll(async () => {
   const fields = { name: unique("Policy"), type: "PRIVATE", action: true, resources: [ids.get("ALPHA")] };
   policy = (await client.post("/tenants/policies", fields)).body.id;
 });
-afterAll(() => server.close());
 
 async function connect(name: string, gatewayIds: readonly unknown[]): Promise<void> {
   const body = { loadBalancingMode: "MANUAL", gateways: gatewayIds };

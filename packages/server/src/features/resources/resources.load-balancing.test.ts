@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { reportStatus } from "../../testing/network-rows.queries.ts";
 import { make, makeId } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestClient, type TestReply, type TestServer } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestClient, type TestReply, type TestServer } from "../../testing/test-server.ts";
 
 const unknownId = "01890000-0000-7000-8000-000000000000";
 
@@ -10,11 +10,10 @@ let client: TestClient;
 let gateways: readonly string[];
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   client = (await server.newTenant()).client;
   gateways = await Promise.all(Array.from({ length: 4 }, () => makeId("gateway", client)));
 });
-afterAll(() => server.close());
 
 function balance(resourceId: string, body: object, headers = {}): Promise<TestReply> {
   return client.post(`/tenants/resources/${resourceId}/loadBalancing`, body, headers);

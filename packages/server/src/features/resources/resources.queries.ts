@@ -1,11 +1,12 @@
 import type { ResourceType } from "@gatehouse/contract/records/address";
 import type { LoadBalancingMode } from "@gatehouse/contract/records/resource";
-import { AppError } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import { withConstraints } from "../../platform/db/database-errors.ts";
+import { writeInChunks } from "../../platform/db/in-chunks.ts";
 import { countStatement, type ListSource, pageStatement } from "../../platform/db/list-statement.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { ListQuery } from "../../platform/list-query.ts";
+import { nameTaken } from "../../platform/name-taken.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { type AddressJson, addressJson } from "../addresses/addresses.api.ts";
 import { type GatewayJson, gatewayJson } from "../gateways/gateways.api.ts";
@@ -28,11 +29,34 @@ export interface WholeResourceRow extends ResourceRow {
   readonly gateways: GatewayJson[] | null;
 }
 
+/** A resource as it is written. */
+export interface StoredResource {
+  readonly id: string;
+  readonly name: string;
+  readonly type: ResourceType;
+  readonly description: string;
+  readonly loadBalancingMode: LoadBalancingMode;
+  /** In order of priority. Undefined leaves the gateways unchanged. */
+  readonly gatewayIds?: readonly string[];
+}
+
+/** The settings of a resource, as configurations read them. */
+export interface ResourceSettingsRow extends Omit<StoredResource, "gatewayIds"> {
+  /** Names, in order of priority. */
+  readonly gateways: readonly string[];
+  readonly addresses: readonly {
+    readonly id: string;
+    readonly address: string;
+    /** Names, in their order. */
+    readonly protocols: readonly string[];
+  }[];
+}
+
 const columns = ["id", "created_at", "updated_at", "version", "name", "type", "load_balancing_mode", "description"]
   .map((column) => `item.${column}`)
   .join(", ");
 
-/** @param withToken the placeholder of a boolean: whether the caller may see gateways' tokens */
+/** @param withToken the SQL of a boolean: whether the caller may see the tokens of gateways */
 function wholeResource(withToken: string): string {
   return `${columns},
     (SELECT json_agg(${addressJson("address")} ORDER BY address.id) FROM addresses AS address
@@ -81,40 +105,64 @@ const selectForChange = statement<ResourceRow, [tenantId: string, id: string]>(
   "resources.lock",
   `SELECT ${columns} FROM resources AS item WHERE item.tenant_id = $1 AND item.id = $2 FOR UPDATE`,
 );
-const insert = statement<
-  never,
-  [tenantId: string, id: string, at: Date, name: string, type: ResourceType, description: string]
->(
+// One index look-up for each record and each of its names. As joins, PostgreSQL would choose nested loops over whole tables
+// when it underestimates them: a tenant that was just filled is not in its statistics.
+const selectAll = statement<ResourceSettingsRow, [tenantId: string]>(
+  "resources.read_all",
+  `SELECT item.id, item.name, item.type, item.description, item.load_balancing_mode AS "loadBalancingMode",
+          coalesce((
+            SELECT json_agg((SELECT name FROM gateways WHERE tenant_id = $1 AND id = link.gateway_id)
+                            ORDER BY link.priority)
+            FROM resource_gateways AS link WHERE link.tenant_id = $1 AND link.resource_id = item.id
+          ), '[]') AS gateways,
+          coalesce((
+            SELECT json_agg(json_build_object('id', address.id, 'address', address.address, 'protocols', coalesce((
+              SELECT json_agg((SELECT name FROM protocols WHERE tenant_id = $1 AND id = link.protocol_id)
+                              ORDER BY link.position)
+              FROM address_protocols AS link WHERE link.tenant_id = $1 AND link.address_id = address.id
+            ), '[]')))
+            FROM addresses AS address WHERE address.tenant_id = $1 AND address.resource_id = item.id
+          ), '[]') AS addresses
+   FROM resources AS item
+   WHERE item.tenant_id = $1`,
+);
+const given = `json_to_recordset($3::json) AS given (id uuid, name text, type text, description text,
+  "loadBalancingMode" text, "gatewayIds" uuid[])`;
+const insert = statement<never, [tenantId: string, at: Date, rows: string]>(
   "resources.insert",
-  `INSERT INTO resources (tenant_id, id, created_at, updated_at, name, type, description)
-   VALUES ($1, $2, $3, $3, $4, $5, $6)`,
-);
-const update = statement<
-  never,
-  [tenantId: string, id: string, at: Date, name: string, description: string, mode: LoadBalancingMode]
->(
-  "resources.update",
-  `UPDATE resources
-   SET updated_at = $3, version = version + 1, name = $4, description = $5, load_balancing_mode = $6
-   WHERE tenant_id = $1 AND id = $2`,
-);
-const remove = statement<never, [tenantId: string, id: string]>(
-  "resources.delete",
-  "DELETE FROM resources WHERE tenant_id = $1 AND id = $2",
-);
-const replaceGateways = statement<never, [tenantId: string, id: string, gatewayIds: readonly string[]]>(
-  "resources.replace_gateways",
-  `WITH wanted AS (
-     SELECT id, (ordinality - 1)::smallint AS priority FROM unnest($3::uuid[]) WITH ORDINALITY AS listed (id, ordinality)
-   ), gone AS (
-     DELETE FROM resource_gateways
-     WHERE tenant_id = $1 AND resource_id = $2 AND gateway_id NOT IN (SELECT id FROM wanted)
+  `WITH given AS MATERIALIZED (SELECT * FROM ${given}), inserted AS (
+     INSERT INTO resources (tenant_id, id, created_at, updated_at, name, type, description, load_balancing_mode)
+     SELECT $1, id, $2, $2, name, type, description, "loadBalancingMode" FROM given
    )
    INSERT INTO resource_gateways (tenant_id, resource_id, gateway_id, priority)
-   SELECT $1, $2, id, priority FROM wanted
+   SELECT $1, given.id, listed.id, (listed.ordinality - 1)::smallint
+   FROM given, unnest(given."gatewayIds") WITH ORDINALITY AS listed (id, ordinality)`,
+);
+const update = statement<never, [tenantId: string, at: Date, rows: string]>(
+  "resources.update",
+  `WITH given AS MATERIALIZED (SELECT * FROM ${given}), updated AS (
+     UPDATE resources AS item
+     SET updated_at = $2, version = item.version + 1, name = given.name, description = given.description,
+         load_balancing_mode = given."loadBalancingMode"
+     FROM given WHERE item.tenant_id = $1 AND item.id = given.id
+   ), wanted AS (
+     SELECT given.id AS resource_id, listed.id AS gateway_id, (listed.ordinality - 1)::smallint AS priority
+     FROM given, unnest(given."gatewayIds") WITH ORDINALITY AS listed (id, ordinality)
+   ), removed AS (
+     DELETE FROM resource_gateways AS link USING given
+     WHERE link.tenant_id = $1 AND link.resource_id = given.id AND given."gatewayIds" IS NOT NULL AND NOT EXISTS (
+       SELECT FROM wanted WHERE wanted.resource_id = link.resource_id AND wanted.gateway_id = link.gateway_id
+     )
+   )
+   INSERT INTO resource_gateways (tenant_id, resource_id, gateway_id, priority)
+   SELECT $1, resource_id, gateway_id, priority FROM wanted
    ON CONFLICT (tenant_id, resource_id, gateway_id) DO UPDATE SET priority = excluded.priority`,
 );
-// Gateways that were deleted leave gaps, which are closed here, so that priorities never outgrow their column.
+const remove = statement<never, [tenantId: string, ids: readonly string[]]>(
+  "resources.delete",
+  "DELETE FROM resources WHERE tenant_id = $1 AND id = ANY ($2::uuid[])",
+);
+// Deleted gateways leave gaps in the priorities. Closing them here keeps priorities within the range of their column.
 const connect = statement<never, [tenantId: string, id: string, gatewayId: string]>(
   "resources.connect_gateway",
   `WITH placed AS (
@@ -133,10 +181,14 @@ const disconnect = statement<{ gateway_id: string }, [tenantId: string, id: stri
   "resources.disconnect_gateway",
   `DELETE FROM resource_gateways WHERE tenant_id = $1 AND resource_id = $2 AND gateway_id = $3 RETURNING gateway_id`,
 );
-const selectKeptCount = statement<{ count: number }, [tenantId: string, kinds: readonly string[]]>(
-  "resources.kept_count",
+const selectCount = statement<{ count: number }, [tenantId: string, kinds: readonly string[]]>(
+  "resources.count",
   "SELECT coalesce(sum(count), 0)::bigint AS count FROM record_counts WHERE tenant_id = $1 AND kind = ANY ($2)",
 );
+
+export function readAllResources(tx: TenantTx): Promise<ResourceSettingsRow[]> {
+  return tx.query(selectAll, tx.tenantId);
+}
 
 export async function readResource(
   tx: TenantTx,
@@ -146,15 +198,15 @@ export async function readResource(
   return (await tx.query(selectWhole, tx.tenantId, id, withToken))[0];
 }
 
-/** Reads the resource and keeps others from changing it, or naming it in a policy, until the transaction ends. */
+/** Reads the resource. Nobody else can change it, or refer to it, before the transaction ends. */
 export async function lockResource(tx: TenantTx, id: string): Promise<ResourceRow | undefined> {
   return (await tx.query(selectForChange, tx.tenantId, id))[0];
 }
 
 const everyKind = ["resources:PRIVATE", "resources:SAAS", "resources:INTERNET"];
 
-/** The kept counts that add up to a list's total; undefined when its filters make it necessary to count. */
-function keptCounts(query: ListQuery): readonly string[] | undefined {
+/** The maintained counts whose sum is the total of a list; undefined if its filters require counting rows. */
+function maintainedCounts(query: ListQuery): readonly string[] | undefined {
   const [filter] = query.filters;
   if (filter === undefined) return everyKind;
   const byType = filter.field === "type" && (filter.operator === "eq" || filter.operator === "in");
@@ -169,63 +221,55 @@ export async function listResources(
 ): Promise<{ readonly rows: WholeResourceRow[]; readonly total: number }> {
   const source = withToken ? sources.withToken : sources.withoutToken;
   const page = pageStatement<WholeResourceRow>(source, query);
-  const kinds = keptCounts(query);
+  const kinds = maintainedCounts(query);
   const count = countStatement(source, query);
   const [rows, counts] = await Promise.all([
     tx.query(page.statement, ...page.parameters),
-    kinds === undefined
-      ? tx.query(count.statement, ...count.parameters)
-      : tx.query(selectKeptCount, tx.tenantId, kinds),
+    kinds === undefined ? tx.query(count.statement, ...count.parameters) : tx.query(selectCount, tx.tenantId, kinds),
   ]);
   return { rows, total: counts[0]?.count ?? 0 };
 }
 
-const nameTaken = (name: string) => ({
-  resources_name_unique: () =>
-    new AppError("name_taken", {
-      detail: `A resource is already called ${JSON.stringify(name)}.`,
-      errors: [{ pointer: "/name", message: "is taken" }],
-    }),
-});
-
 /** @throws AppError name_taken */
-export async function insertResource(
+export async function insertResources(
   tx: TenantTx,
   _granted: Granted<"resources:write">,
-  row: { readonly id: string; readonly name: string; readonly type: ResourceType; readonly description: string },
+  resources: readonly StoredResource[],
   at: Date,
 ): Promise<void> {
-  const { id, name, type, description } = row;
-  await withConstraints(nameTaken(name), tx.query(insert, tx.tenantId, id, at, name, type, description));
+  await withConstraints(
+    { resources_name_unique: () => nameTaken("a resource", resources) },
+    writeInChunks(resources, (rows) => tx.query(insert, tx.tenantId, at, rows)),
+  );
 }
 
-/** @throws AppError name_taken */
-export async function updateResource(
+/**
+ * Updates resources, except for their types and addresses.
+ *
+ * @throws AppError name_taken
+ */
+export async function updateResources(
   tx: TenantTx,
   _granted: Granted<"resources:write">,
-  row: Pick<ResourceRow, "id" | "name" | "description" | "load_balancing_mode">,
+  resources: readonly StoredResource[],
   at: Date,
 ): Promise<void> {
-  const { id, name, description, load_balancing_mode: mode } = row;
-  await withConstraints(nameTaken(name), tx.query(update, tx.tenantId, id, at, name, description, mode));
+  await withConstraints(
+    { resources_name_unique: () => nameTaken("a resource", resources) },
+    writeInChunks(resources, (rows) => tx.query(update, tx.tenantId, at, rows)),
+  );
 }
 
-/** Deletes the resource with its addresses and its connections to gateways. */
-export async function deleteResource(tx: TenantTx, _granted: Granted<"resources:write">, id: string): Promise<void> {
-  await tx.query(remove, tx.tenantId, id);
-}
-
-/** Connects the resource to exactly these gateways, in order of priority. */
-export async function replaceResourceGateways(
+/** Deletes resources with their addresses, their connections to gateways, and their entries in policies. */
+export async function deleteResources(
   tx: TenantTx,
   _granted: Granted<"resources:write">,
-  id: string,
-  gatewayIds: readonly string[],
+  ids: readonly string[],
 ): Promise<void> {
-  await tx.query(replaceGateways, tx.tenantId, id, gatewayIds);
+  await tx.query(remove, tx.tenantId, ids);
 }
 
-/** Connects a gateway that is not connected yet, behind the others. The resource and the gateway must be locked. */
+/** Connects a further gateway with the lowest priority. The resource and the gateway must be locked. */
 export async function connectGateway(
   tx: TenantTx,
   _granted: Granted<"resources:write">,
@@ -235,7 +279,7 @@ export async function connectGateway(
   await tx.query(connect, tx.tenantId, id, gatewayId);
 }
 
-/** @returns whether the gateway was connected until now */
+/** @returns whether the gateway was connected */
 export async function disconnectGateway(
   tx: TenantTx,
   _granted: Granted<"resources:write">,

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { latestNews } from "../../testing/network-rows.queries.ts";
 import { make, makeId, unique } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestClient, type TestReply, type TestServer } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestClient, type TestReply, type TestServer } from "../../testing/test-server.ts";
 
 const unknownId = "01890000-0000-7000-8000-000000000000";
 
@@ -9,10 +9,9 @@ let server: TestServer;
 let client: TestClient;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   client = (await server.newTenant()).client;
 });
-afterAll(() => server.close());
 
 function create(fields: object = {}): Promise<TestReply> {
   return client.post("/tenants/resources", { name: unique("Resource"), type: "PRIVATE", addresses: [], ...fields });

@@ -24,12 +24,22 @@ const selectTypes = statement<{ id: string; type: RoleType }, [tenantId: string,
   "SELECT id, type FROM roles WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) FOR KEY SHARE",
 );
 
+const selectIds = statement<{ id: string; type: RoleType }, [tenantId: string]>(
+  "roles.ids",
+  "SELECT id, type FROM roles WHERE tenant_id = $1",
+);
+
 export function listRoles(tx: TenantTx, afterId: string, limit: number): Promise<RoleRow[]> {
   return tx.query(selectMany, tx.tenantId, afterId, limit);
 }
 
 export async function readRole(tx: TenantTx, id: string): Promise<RoleRow | undefined> {
   return (await tx.query(selectOne, tx.tenantId, id))[0];
+}
+
+/** The id of each role of the tenant. */
+export async function roleIdsByType(tx: TenantTx): Promise<ReadonlyMap<RoleType, string>> {
+  return new Map((await tx.query(selectIds, tx.tenantId)).map(({ id, type }) => [type, id]));
 }
 
 /** The types of the roles that exist, by id. These roles cannot be deleted before the transaction ends. */

@@ -1,15 +1,14 @@
 import { roleTypes } from "@gatehouse/contract/permissions";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { beforeAll, expect, test } from "vitest";
+import { sharedTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   tenant = await server.newTenant();
 });
-afterAll(() => server.close());
 
 test("a tenant has one system role of each type", async () => {
   const { body } = await tenant.client.get("/tenants/roles");

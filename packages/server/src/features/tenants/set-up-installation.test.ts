@@ -1,12 +1,10 @@
 import pg from "pg";
-import { expect, inject, test } from "vitest";
-import { migrate } from "../../platform/db/migrations.ts";
-import { createDatabase } from "../../testing/database-setup.ts";
+import { expect, test } from "vitest";
+import { createDatabase } from "../../testing/test-database.ts";
 import { startTestServer } from "../../testing/test-server.ts";
 
 test("the first start leaves one entry of the first tenant in the operator's record, and later starts none", async () => {
-  const { connection, drop } = await createDatabase(inject("server"));
-  await migrate(connection);
+  const { connection, drop } = await createDatabase();
   for (let start = 0; start < 2; start += 1) await (await startTestServer({ connection })).close();
   const owner = new pg.Client(connection);
   await owner.connect();

@@ -1,6 +1,5 @@
-/** What other features may ask of users. */
-
-export { membershipReferences } from "./membership-references.ts";
+/** The face of this feature: users. */
+export { membershipReferences } from "./memberships/membership-references.ts";
 export {
   activateUser,
   type EnrollingUser,
@@ -8,11 +7,5 @@ export {
   requireEnrollable,
 } from "./user-enrolment.ts";
 export { createOwner } from "./users.built-in.ts";
+export { deleteUsers, insertUsers, readAllUsers, type StoredUser, updateUsers } from "./users.queries.ts";
 export { type PolicyUserJson, policyUserJson, policyUserView } from "./users.view.ts";
-export {
-  type BulkUser,
-  deleteUsersInBulk,
-  insertUsersInBulk,
-  readAllUsers,
-  updateUsersInBulk,
-} from "./users-in-bulk.queries.ts";

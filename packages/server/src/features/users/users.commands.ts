@@ -5,8 +5,8 @@ import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { changeUser, lockForChange, requireUser } from "./changing-users.ts";
-import { type Invitation, inviteUsers } from "./invite-users.ts";
+import { changeUser, lockForChange, requireUser } from "./change-user.ts";
+import { type Invitation, inviteUsers } from "./invitations/invite-users.ts";
 import * as queries from "./users.queries.ts";
 import { deactivated, invitationLifetimeMs, reactivated } from "./users.rules.ts";
 import { userView } from "./users.view.ts";
@@ -94,7 +94,7 @@ export async function deleteUser(call: Call<typeof operations.deleteUser>): Prom
     const row = await lockForChange(call, tx, call.parameters.id);
     const before = await requireUser(tx, row.id);
     await call.references.remove(tx, call.granted, { noun: "user", id: row.id, name: row.email }, call.now);
-    await queries.deleteUser(tx, call.granted, row.id);
+    await queries.deleteUsers(tx, call.granted, [row.id]);
     tx.record({ type: "user", id: row.id, name: row.email, before: userView(before, call.now) });
     return empty();
   });
@@ -102,7 +102,7 @@ export async function deleteUser(call: Call<typeof operations.deleteUser>): Prom
 
 type UserCall = Pick<Call<typeof operations.deactivateUser>, "parameters" | "now" | "requireVersion" | "command">;
 
-/** As `changeUser`, answering with the user. */
+/** Changes the user like `changeUser`, and answers with the user. */
 async function changed(
   call: UserCall,
   change: (tx: TenantTx, row: queries.UserRow) => Promise<boolean>,
@@ -113,7 +113,7 @@ async function changed(
   });
 }
 
-/** Stores what administrators set of a user, unless that is what is stored. */
+/** Stores the settings of a user if they differ from the stored ones. */
 async function storeSettings(
   call: Pick<Call<typeof operations.updateUserProfile>, "granted" | "now">,
   tx: TenantTx,
@@ -121,6 +121,8 @@ async function storeSettings(
   wanted: queries.UserRow,
 ): Promise<boolean> {
   if (isDeepStrictEqual(wanted, row)) return false;
-  await queries.updateUser(tx, call.granted, wanted, call.now);
+  const { id, email, first_name: firstName, last_name: lastName, image, max_devices: maxDevices, attributes } = wanted;
+  const stored = { id, email, firstName, lastName, image, maxDevices, attributes };
+  await queries.updateUsers(tx, call.granted, [stored], call.now);
   return true;
 }

@@ -1,5 +1,7 @@
+import type { RoleType } from "@gatehouse/contract/permissions";
 import type { User, UserStatus } from "@gatehouse/contract/records/user";
 import type { Granted } from "../../platform/authorization/granted.ts";
+import { writeInChunks } from "../../platform/db/in-chunks.ts";
 import type { ListSource } from "../../platform/db/list-statement.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { ListQuery } from "../../platform/list-query.ts";
@@ -7,11 +9,36 @@ import { listPage } from "../../platform/tenancy/list-page.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { deviceJson } from "../devices/devices.api.ts";
 import { roleJson } from "../roles/roles.api.ts";
-import { roleHeldBy } from "./user-roles.queries.ts";
-import type { StatusState } from "./users.rules.ts";
+import { roleHeldBy } from "./roles/user-roles.queries.ts";
+import { invitationLifetimeMs, type StatusState } from "./users.rules.ts";
 import { policyUserJson, userGroupJson, type WholeUser } from "./users.view.ts";
 
-/** The user's own columns, as far as commands decide by them. */
+/** A user as it is written. */
+export interface StoredUser {
+  readonly id: string;
+  readonly email: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  /** Undefined leaves the image unchanged. */
+  readonly image?: string;
+  readonly maxDevices: number | null;
+  readonly attributes: User["attributes"];
+  /** Undefined leaves the memberships unchanged. A new user needs at least one. */
+  readonly groupIds?: readonly string[];
+  /** Never the owner's role. Undefined leaves the roles unchanged. */
+  readonly roleIds?: readonly string[];
+}
+
+/** The settings of a user, as configurations read them. */
+export interface UserSettingsRow extends Omit<StoredUser, "image" | "groupIds" | "roleIds"> {
+  readonly isOwner: boolean;
+  /** Names. */
+  readonly groups: readonly string[];
+  /** Including the owner's role. */
+  readonly roles: readonly RoleType[];
+}
+
+/** The columns of a user that commands need before they change it. */
 export interface UserRow extends StatusState {
   readonly id: string;
   readonly version: number;
@@ -32,7 +59,7 @@ export interface WholeUserRow extends WholeUser {
 const columns =
   "id, version, email, status, status_before, first_name, last_name, image, max_devices, attributes, invitation_expires_at";
 
-/** The columns of a `WholeUserRow`, of the row of `users` that the statement names `item`. */
+/** SQL for the columns of a `WholeUserRow`. The statement names its row of `users` `item`. */
 export const wholeUser = `item.version, item.attributes, item.invitation_expires_at, ${policyUserJson("item")} AS "user",
   (SELECT json_agg(${roleJson("role")} ORDER BY role.id)
    FROM roles AS role WHERE role.tenant_id = item.tenant_id AND ${roleHeldBy("item")}) AS roles,
@@ -48,7 +75,7 @@ const source: ListSource = {
   select: wholeUser,
   columns: {
     id: { value: "item.id" },
-    // Addresses are unique without regard to case, and so are found without regard to case.
+    // Addresses are unique regardless of letter case, so they are found regardless of letter case.
     email: { value: "item.email_key", key: "item.email_key", lowerCase: true },
     firstName: { value: "item.first_name", key: "item.first_name_key" },
     lastName: { value: "item.last_name", key: "item.last_name_key" },
@@ -78,52 +105,72 @@ const selectForChange = statement<UserRow, [tenantId: string, id: string]>(
   "users.lock",
   `SELECT ${columns} FROM users WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
 );
-const insertMany = statement<
-  { id: string },
-  [
-    tenantId: string,
-    at: Date,
-    invitationExpiresAt: Date,
-    ids: readonly string[],
-    emails: readonly string[],
-    memberIds: readonly string[],
-    groupIds: readonly string[],
-  ]
->(
+// One index look-up for each record and each of its names. As joins, PostgreSQL would choose nested loops over whole tables
+// when it underestimates them: a tenant that was just filled is not in its statistics.
+const selectAll = statement<UserSettingsRow, [tenantId: string]>(
+  "users.read_all",
+  `SELECT item.id, item.email, item.first_name AS "firstName", item.last_name AS "lastName", item.is_owner AS "isOwner",
+          item.max_devices AS "maxDevices", item.attributes,
+          coalesce((
+            SELECT json_agg((SELECT name FROM groups WHERE tenant_id = $1 AND id = joined.group_id))
+            FROM group_members AS joined WHERE joined.tenant_id = $1 AND joined.user_id = item.id
+          ), '[]') AS groups,
+          coalesce((
+            SELECT json_agg((SELECT type FROM roles WHERE tenant_id = $1 AND id = held.role_id))
+            FROM user_roles AS held WHERE held.tenant_id = $1 AND held.user_id = item.id
+          ), '[]') AS roles
+   FROM users AS item
+   WHERE item.tenant_id = $1`,
+);
+const given = `json_to_recordset($3::json) AS given (id uuid, email text, "firstName" text, "lastName" text, image text,
+  "maxDevices" integer, attributes jsonb, "groupIds" uuid[], "roleIds" uuid[])`;
+const insert = statement<{ id: string }, [tenantId: string, at: Date, rows: string, invitationExpiresAt: Date]>(
   "users.insert",
-  // In order of address, so that two batches with the same addresses wait for each other instead of locking each other
-  // out. A repeated address goes to the first that asked for it.
-  `WITH made AS (
-     INSERT INTO users (tenant_id, id, created_at, updated_at, email, status, invitation_expires_at)
-     SELECT $1, invited.id, $2, $2, invited.email, 'pending', $3
-     FROM unnest($4::uuid[], $5::text[]) WITH ORDINALITY AS invited (id, email, position)
-     ORDER BY lower(invited.email) COLLATE "C", invited.position
+  // In order of address: two batches with the same addresses wait for each other instead of deadlocking. A repeated
+  // address goes to the row with the lowest id.
+  `WITH given AS MATERIALIZED (SELECT * FROM ${given}), inserted AS (
+     INSERT INTO users (tenant_id, id, created_at, updated_at, email, status, first_name, last_name, max_devices,
+                        attributes, invitation_expires_at)
+     SELECT $1, id, $2, $2, email, 'pending', "firstName", "lastName", "maxDevices", attributes, $4
+     FROM given ORDER BY lower(email) COLLATE "C", id
      ON CONFLICT (tenant_id, email_key) DO NOTHING
-     RETURNING tenant_id, id
+     RETURNING id
    ), joined AS (
      INSERT INTO group_members (tenant_id, user_id, group_id)
-     SELECT made.tenant_id, made.id, membership.group_id
-     FROM made JOIN unnest($6::uuid[], $7::uuid[]) AS membership (user_id, group_id) ON membership.user_id = made.id
+     SELECT $1, given.id, member_of.id
+     FROM inserted JOIN given ON given.id = inserted.id, unnest(given."groupIds") AS member_of (id)
+   ), held AS (
+     INSERT INTO user_roles (tenant_id, user_id, role_id)
+     SELECT $1, given.id, role.id
+     FROM inserted JOIN given ON given.id = inserted.id, unnest(given."roleIds") AS role (id)
    )
-   SELECT id FROM made`,
+   SELECT id FROM inserted`,
 );
-const update = statement<
-  never,
-  [
-    tenantId: string,
-    id: string,
-    at: Date,
-    firstName: string,
-    lastName: string,
-    image: string,
-    maxDevices: number | null,
-    attributes: string,
-  ]
->(
+const update = statement<never, [tenantId: string, at: Date, rows: string]>(
   "users.update",
-  `UPDATE users SET updated_at = $3, version = version + 1, first_name = $4, last_name = $5, image = $6,
-                    max_devices = $7, attributes = $8
-   WHERE tenant_id = $1 AND id = $2`,
+  `WITH given AS MATERIALIZED (SELECT * FROM ${given}), updated AS (
+     UPDATE users AS item
+     SET updated_at = $2, version = item.version + 1, first_name = given."firstName", last_name = given."lastName",
+         image = coalesce(given.image, item.image), max_devices = given."maxDevices", attributes = given.attributes
+     FROM given WHERE item.tenant_id = $1 AND item.id = given.id
+   ), wanted_groups AS (
+     SELECT given.id AS user_id, member_of.id AS group_id FROM given, unnest(given."groupIds") AS member_of (id)
+   ), left_groups AS (
+     DELETE FROM group_members AS joined USING given
+     WHERE joined.tenant_id = $1 AND joined.user_id = given.id AND given."groupIds" IS NOT NULL AND NOT EXISTS (
+       SELECT FROM wanted_groups AS wanted WHERE wanted.user_id = joined.user_id AND wanted.group_id = joined.group_id
+     )
+   ), joined_groups AS (
+     INSERT INTO group_members (tenant_id, user_id, group_id) SELECT $1, user_id, group_id FROM wanted_groups
+     ON CONFLICT DO NOTHING
+   ), lost_roles AS (
+     DELETE FROM user_roles AS held USING given, roles AS role
+     WHERE held.tenant_id = $1 AND held.user_id = given.id AND role.tenant_id = $1 AND role.id = held.role_id
+       AND role.type <> 'OWNER' AND held.role_id <> ALL (given."roleIds")
+   )
+   INSERT INTO user_roles (tenant_id, user_id, role_id)
+   SELECT $1, given.id, role.id FROM given, unnest(given."roleIds") AS role (id)
+   ON CONFLICT DO NOTHING`,
 );
 const updateStatus = statement<
   never,
@@ -142,9 +189,9 @@ const touch = statement<never, [tenantId: string, id: string, at: Date]>(
   "users.touch",
   "UPDATE users SET updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND id = $2",
 );
-const remove = statement<never, [tenantId: string, id: string]>(
+const remove = statement<never, [tenantId: string, ids: readonly string[]]>(
   "users.delete",
-  "DELETE FROM users WHERE tenant_id = $1 AND id = $2",
+  "DELETE FROM users WHERE tenant_id = $1 AND id = ANY ($2::uuid[])",
 );
 
 export function listUsers(
@@ -154,63 +201,49 @@ export function listUsers(
   return listPage(tx, source, query);
 }
 
-/** The users with these ids, those that there are, in the order of the ids. */
+export function readAllUsers(tx: TenantTx): Promise<UserSettingsRow[]> {
+  return tx.query(selectAll, tx.tenantId);
+}
+
+/** The users that exist, in the order of the ids. */
 export async function readUsers(tx: TenantTx, ids: readonly string[]): Promise<WholeUserRow[]> {
   const rows = await tx.query(selectWhole, tx.tenantId, ids);
   const byId = new Map(rows.map((row) => [row.user.id, row]));
   return ids.flatMap((id) => byId.get(id.toLowerCase()) ?? []);
 }
 
-/** Reads the user and keeps others from changing it, or enrolling a device for it, until the transaction ends. */
+/** Reads the user. Nobody else can change it, or enrol a device for it, before the transaction ends. */
 export async function lockUser(tx: TenantTx, id: string): Promise<UserRow | undefined> {
   return (await tx.query(selectForChange, tx.tenantId, id))[0];
 }
 
-export interface NewUser {
-  readonly id: string;
-  readonly email: string;
-  /** At least one. */
-  readonly groupIds: readonly string[];
-}
-
 /**
- * Makes pending users and puts them into their groups, as many as there are in one statement.
+ * Inserts pending users with their memberships and roles.
  *
- * @returns the ids of those who were made; the addresses of the others are taken
+ * @returns the ids of the users that were inserted; the addresses of the others are taken
  */
 export async function insertUsers(
   tx: TenantTx,
   _granted: Granted<"users:write">,
-  users: readonly NewUser[],
+  users: readonly StoredUser[],
   at: Date,
-  invitationExpiresAt: Date,
 ): Promise<ReadonlySet<string>> {
-  const memberships = users.flatMap(({ id, groupIds }) => groupIds.map((groupId) => ({ id, groupId })));
-  const made = await tx.query(
-    insertMany,
-    tx.tenantId,
-    at,
-    invitationExpiresAt,
-    users.map(({ id }) => id),
-    users.map(({ email }) => email),
-    memberships.map(({ id }) => id),
-    memberships.map(({ groupId }) => groupId),
-  );
-  return new Set(made.map(({ id }) => id));
+  const expiry = new Date(at.getTime() + invitationLifetimeMs);
+  const inserted = await writeInChunks(users, (rows) => tx.query(insert, tx.tenantId, at, rows, expiry));
+  return new Set(inserted.map(({ id }) => id));
 }
 
-/** Stores the user's profile, device limit and attributes. */
-export async function updateUser(
+/** Updates users, except for their addresses and statuses. The owner keeps the owner's role. */
+export async function updateUsers(
   tx: TenantTx,
   _granted: Granted<"users:write">,
-  row: UserRow,
+  users: readonly StoredUser[],
   at: Date,
 ): Promise<void> {
-  const { id, first_name: firstName, last_name: lastName, image, max_devices: maxDevices, attributes } = row;
-  await tx.query(update, tx.tenantId, id, at, firstName, lastName, image, maxDevices, JSON.stringify(attributes));
+  await writeInChunks(users, (rows) => tx.query(update, tx.tenantId, at, rows));
 }
 
-/** Enrolling a device changes the status of its user too, hence the second permission. */
+/** Updates the status. Because enrolling a device also changes the user's status, either permission is a proof. */
 export async function updateUserStatus(
   tx: TenantTx,
   _granted: Granted<"users:write"> | Granted<"devices:write">,
@@ -221,7 +254,7 @@ export async function updateUserStatus(
   await tx.query(updateStatus, tx.tenantId, id, at, state.status, state.status_before);
 }
 
-/** Stores until when the user's invitation can be accepted. */
+/** Stores when the user's invitation expires. */
 export async function storeInvitation(
   tx: TenantTx,
   _granted: Granted<"users:write">,
@@ -232,7 +265,7 @@ export async function storeInvitation(
   await tx.query(updateInvitation, tx.tenantId, id, at, expiresAt);
 }
 
-/** Raises the version of a user whose roles or groups a command changed. */
+/** Increments the version of a user whose roles or groups a command changed. */
 export async function touchUser(
   tx: TenantTx,
   _granted: Granted<"users:write"> | Granted<"roles:write">,
@@ -242,7 +275,11 @@ export async function touchUser(
   await tx.query(touch, tx.tenantId, id, at);
 }
 
-/** Deletes the user, with memberships, roles, and mentions in policies. The user's devices stay. */
-export async function deleteUser(tx: TenantTx, _granted: Granted<"users:write">, id: string): Promise<void> {
-  await tx.query(remove, tx.tenantId, id);
+/** Deletes users with their memberships, their roles, and their entries in policies. Their devices stay. */
+export async function deleteUsers(
+  tx: TenantTx,
+  _granted: Granted<"users:write">,
+  ids: readonly string[],
+): Promise<void> {
+  await tx.query(remove, tx.tenantId, ids);
 }

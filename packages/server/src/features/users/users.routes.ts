@@ -1,10 +1,10 @@
 import * as roles from "@gatehouse/contract/operations/groups.operations";
 import * as operations from "@gatehouse/contract/operations/users.operations";
 import { type Route, route } from "../../http/route.ts";
-import * as ownership from "./ownership.commands.ts";
-import * as roleHolders from "./role-holders.commands.ts";
-import * as userGroups from "./user-groups.commands.ts";
-import * as userRoles from "./user-roles.commands.ts";
+import * as userGroups from "./memberships/user-groups.commands.ts";
+import * as ownership from "./roles/ownership.commands.ts";
+import * as roleHolders from "./roles/role-holders.commands.ts";
+import * as userRoles from "./roles/user-roles.commands.ts";
 import * as commands from "./users.commands.ts";
 
 export const userRoutes: readonly Route[] = [

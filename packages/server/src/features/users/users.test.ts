@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { setLastConnection } from "../../testing/last-connection.queries.ts";
-import { startTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
 
 const unknownId = "01980000-0000-7000-8000-000000000000";
 
@@ -10,14 +10,13 @@ let client: TestClient;
 let tenantId: string;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
 beforeEach(async () => {
   const tenant = await server.newTenant();
   client = tenant.client;
   tenantId = tenant.id;
 });
-afterAll(() => server.close());
 
 async function newUser(email = "ann@example.com") {
   return (await client.post("/tenants/users", { email })).body;

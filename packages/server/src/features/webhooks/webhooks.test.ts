@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { unique, webhookUrl } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { sharedTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { insertStaleDelivery, rowsOfWebhook, sealedSecrets } from "../../testing/webhook-rows.queries.ts";
 import { createWebhook } from "../../testing/webhook-world.ts";
 
@@ -9,12 +9,11 @@ let server: TestServer;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
 });
 beforeEach(async () => {
   tenant = await server.newTenant();
 });
-afterAll(() => server.close());
 
 const lastEvents = async (count: number) =>
   (await tenant.client.get(`/tenants/events?sort=-id&limit=${count}`)).body.data;

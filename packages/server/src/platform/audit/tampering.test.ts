@@ -1,10 +1,9 @@
 /** Edits the database by hand, as its owner, in every way that comes to mind; verification finds and names each. */
 
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
-import { createDatabase } from "../../testing/database-setup.ts";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
 import { startTestServer, type TestServer, type TestTenant, testMasterKey } from "../../testing/test-server.ts";
-import { migrate } from "../db/migrations.ts";
 import { entryHash, sealHash } from "./chain.ts";
 import { AuditSigner, SignatureCheck } from "./signatures.ts";
 import { verifyTenant } from "./verify-database.ts";
@@ -12,7 +11,7 @@ import { verifyExport } from "./verify-export.ts";
 import type { Report } from "./verify-record.ts";
 import { ndjsonExport } from "./write-export.ts";
 
-let own: Awaited<ReturnType<typeof createDatabase>>;
+let own: TestDatabase;
 let server: TestServer;
 let owner: pg.Client;
 let tenant: TestTenant;
@@ -24,8 +23,7 @@ const signer = new AuditSigner(testMasterKey);
 const signatures = SignatureCheck.of(signer.publicKey);
 
 beforeAll(async () => {
-  own = await createDatabase(inject("server"));
-  await migrate(own.connection);
+  own = await createDatabase();
   server = await startTestServer({ connection: own.connection });
   owner = new pg.Client(own.connection);
   await owner.connect();

@@ -1,16 +1,22 @@
-/** What one statement writes at most: enough to make round trips cheap, little enough to stay far below its time limit. */
+/** The most that one statement writes: enough to save round trips, and few enough to stay far below its time limit. */
 const largestChunk = { rows: 2_000, characters: 1_000_000 };
 
 /**
- * Hands rows to a statement as JSON, a part at a time: lists inside rows could not be parameters of their own.
+ * Writes rows with one statement per chunk. Rows travel as JSON, because a parameter cannot hold lists of different
+ * lengths. A single row is one chunk, so commands on one record use the same statements as configurations.
  *
- * @param write takes rows for `json_to_recordset`
+ * @param write takes rows for `json_to_recordset`; fields that are undefined become NULL
+ * @returns the rows that the statements return
  */
-export async function writeInChunks(rows: readonly object[], write: (json: string) => Promise<unknown>): Promise<void> {
+export async function writeInChunks<Row>(
+  rows: readonly object[],
+  write: (json: string) => Promise<readonly Row[]>,
+): Promise<Row[]> {
+  const returned: Row[] = [];
   let texts: string[] = [];
   let characters = 0;
   const flush = async () => {
-    if (texts.length > 0) await write(`[${texts.join(",")}]`);
+    if (texts.length > 0) returned.push(...(await write(`[${texts.join(",")}]`)));
     texts = [];
     characters = 0;
   };
@@ -21,4 +27,5 @@ export async function writeInChunks(rows: readonly object[], write: (json: strin
     if (texts.length >= largestChunk.rows || characters >= largestChunk.characters) await flush();
   }
   await flush();
+  return returned;
 }

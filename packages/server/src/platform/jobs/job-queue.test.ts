@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
-import { createDatabase } from "../../testing/database-setup.ts";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createDatabase, createEmptyDatabase, type TestDatabase } from "../../testing/test-database.ts";
 import { until } from "../../testing/until.ts";
 import { applicationRole, Database } from "../db/database.ts";
 import { jobSchema } from "../db/job-schema.ts";
@@ -10,15 +10,14 @@ import { newId } from "../ids.ts";
 import { createLog } from "../log.ts";
 import { type Job, JobQueue } from "./job-queue.ts";
 
-let own: Awaited<ReturnType<typeof createDatabase>>;
+let own: TestDatabase;
 let owner: pg.Client;
 let database: Database;
 let queue: JobQueue;
 let replica: JobQueue;
 
 beforeAll(async () => {
-  own = await createDatabase(inject("server"));
-  await migrate(own.connection);
+  own = await createDatabase();
   owner = new pg.Client(own.connection);
   await owner.connect();
   database = new Database({ connection: own.connection, poolSize: 2 });
@@ -175,7 +174,7 @@ describe("the queue's schema", () => {
   });
 
   test("that the database's user may not make is told with a remedy", async () => {
-    const other = await createDatabase(inject("server"));
+    const other = await createEmptyDatabase();
     const administrator = new pg.Client(other.connection);
     await administrator.connect();
     const user = `gatehouse_test_${randomBytes(6).toString("hex")}`;

@@ -1,25 +1,23 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test, vi } from "vitest";
-import { createDatabase } from "../../testing/database-setup.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { TestClock } from "../../testing/test-clock.ts";
+import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
 import { until } from "../../testing/until.ts";
 import { Database } from "../db/database.ts";
-import { migrate } from "../db/migrations.ts";
 import { createLog } from "../log.ts";
 import { clearOutbox, type OutboxEntry, outboxKeptForMs, readLimit, readOutbox } from "./outbox.queries.ts";
 import { OutboxFollower } from "./outbox-follower.ts";
 
 const tenantId = randomUUID();
-let own: Awaited<ReturnType<typeof createDatabase>>;
+let own: TestDatabase;
 let database: Database;
 let early: pg.Client;
 let late: pg.Client;
 let generation = 0;
 
 beforeAll(async () => {
-  own = await createDatabase(inject("server"));
-  await migrate(own.connection);
+  own = await createDatabase();
   database = new Database({ connection: own.connection, poolSize: 2 });
   early = new pg.Client(own.connection);
   late = new pg.Client(own.connection);

@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { beforeAll, expect, test } from "vitest";
+import { sharedTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { currentGeneration } from "./generation.queries.ts";
 
 let server: TestServer;
 let tenants: readonly [TestTenant, TestTenant];
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   tenants = [await server.newTenant(), await server.newTenant()];
 });
-afterAll(() => server.close());
 
 test("a tenant's generation is read inside its own fence, and rises with each command", async () => {
   const [tenant, other] = tenants;

@@ -1,7 +1,6 @@
 import { contentOf } from "@gatehouse/agent-protocol/gateway/content-tree";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { createDatabase } from "../../testing/database-setup.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nilUuid } from "../../testing/operations/operation-case.ts";
 import { make, makeId, unique } from "../../testing/operations/test-records.ts";
 import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
@@ -13,6 +12,7 @@ import {
   tenantColumn,
 } from "../../testing/tenant-fences.queries.ts";
 import { TestClock } from "../../testing/test-clock.ts";
+import { createDatabase } from "../../testing/test-database.ts";
 import { startTestServer, type TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 import { applicationRole } from "../db/database.ts";
@@ -29,7 +29,7 @@ let theirs: TestTenant;
 
 /** A database of its own: some of these tests change tables, which would make all other tests wait. */
 beforeAll(async () => {
-  const database = await createDatabase(inject("server"));
+  const database = await createDatabase();
   drop = database.drop;
   await migrate(database.connection);
   const clock = new TestClock();
@@ -39,7 +39,7 @@ beforeAll(async () => {
   theirs = await server.newTenant();
   // Old entries, for a stub in their place; and new ones.
   clock.advance(2 * 24 * 60 * 60_000);
-  const url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  const url = await server.listen();
   await fill(ours, url, () => clock.now().getTime());
   await fill(theirs, url, () => clock.now().getTime());
   await server.links.flush();

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { budgeted } from "../../../../../test/budget.ts";
 import { superuser } from "../../platform/embedded-postgres/initialise-cluster.ts";
 import { recordedPostmasterPid } from "../../platform/embedded-postgres/postmaster.ts";
 import { serverPort, serverSocketName } from "../../platform/embedded-postgres/server-settings.ts";
@@ -15,7 +16,8 @@ import { chooseSocketDirectory } from "../../platform/embedded-postgres/socket-d
 import { generateToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import { brokenInvariants } from "./invariants.queries.ts";
 
-const kills = 20;
+/** Every second kill also ends PostgreSQL. */
+const kills = budgeted(40);
 const writers = 6;
 /** Writes that are acknowledged before each kill: at least this many, and up to twice as many. */
 const writesBetweenKills = 25;

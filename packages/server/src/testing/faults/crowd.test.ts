@@ -1,15 +1,16 @@
-/** Ten thousand connections at once. */
+/** Many connections at once: ten thousand with the full budget. */
 import { execFile, fork } from "node:child_process";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { budgeted } from "../../../../../test/budget.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../test-server.ts";
 import { until } from "../until.ts";
 
-const connections = 10_000;
-const requests = 500;
+const connections = budgeted(10_000, 2_000);
+const requests = budgeted(500, 100);
 /** What this process has open besides: its database connections, files, pipes. */
 const otherDescriptors = 500;
 const crowd = fileURLToPath(new URL("./crowd.mjs", import.meta.url));
@@ -20,7 +21,7 @@ let tenant: TestTenant;
 beforeAll(async () => {
   server = await startTestServer();
   tenant = await server.newTenant();
-  await server.app.listen({ port: 0, host: "127.0.0.1" });
+  await server.listen();
 });
 afterAll(() => server.close());
 

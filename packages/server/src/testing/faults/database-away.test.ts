@@ -1,8 +1,7 @@
 /** What callers see while PostgreSQL is away or hangs, and that service comes back by itself. */
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
-import { migrate } from "../../platform/db/migrations.ts";
-import { createDatabase } from "../database-setup.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createDatabase, type TestDatabase } from "../test-database.ts";
 import { startTestServer, type TestReply, type TestServer, type TestTenant } from "../test-server.ts";
 import { until } from "../until.ts";
 import { DatabaseProxy } from "./database-proxy.ts";
@@ -14,15 +13,14 @@ const atOnceMs = 300;
 /** What a request may take while the database hangs: an answer's time, or a connection's, for key and query each. */
 const boundMs = 2 * (answerTimeoutMs + connectTimeoutMs) + atOnceMs;
 
-let own: Awaited<ReturnType<typeof createDatabase>>;
+let own: TestDatabase;
 let proxy: DatabaseProxy;
 let administrator: pg.Client;
 let server: TestServer;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  own = await createDatabase(inject("server"));
-  await migrate(own.connection);
+  own = await createDatabase();
   administrator = new pg.Client(own.connection);
   await administrator.connect();
   const started = await DatabaseProxy.start(own.connection);

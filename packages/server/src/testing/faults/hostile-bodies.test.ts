@@ -1,7 +1,8 @@
 /** Whatever JSON a client sends, to whichever operation: the answer is never a 5xx, and what cannot be stored gets 400. */
 import { isWrite, type Operation } from "@gatehouse/contract/operation";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { budgeted } from "../../../../../test/budget.ts";
 import {
   callerOf,
   createWorld,
@@ -11,19 +12,18 @@ import {
   type TestWorld,
 } from "../operations/operation-case.ts";
 import { namedCases } from "../operations/operation-cases.ts";
-import { startTestServer, type TestReply } from "../test-server.ts";
+import { sharedTestServer, type TestReply } from "../test-server.ts";
 
-/** How long the random bodies are tried for, in milliseconds. */
-const fuzzForMs = 5_000;
+/** Duration of the random bodies, in milliseconds. */
+const fuzzForMs = budgeted(60_000);
 const bodyCases = namedCases.filter(({ operation }) => operation.method !== "GET");
 const listCases = namedCases.filter(({ operation }) => operation.success.kind === "page");
 
 let world: TestWorld;
 
 beforeAll(async () => {
-  world = await createWorld(await startTestServer());
+  world = await createWorld(await sharedTestServer());
 });
-afterAll(() => world.server.close());
 
 interface Sent extends Omit<OperationRequest, "query"> {
   readonly query?: string;
@@ -275,5 +275,5 @@ describe("random bodies", () => {
       markInterruptAsFailure: false,
       endOnFailure: true,
     });
-  }, 30_000);
+  });
 });

@@ -21,7 +21,7 @@ beforeAll(async () => {
   const log = pino({ level: "info" }, { write: (line: string) => logged.push(JSON.parse(line)) });
   server = await startTestServer({ settings: { requestTimeoutMs, log } });
   tenant = await server.newTenant();
-  await server.app.listen({ port: 0, host: "127.0.0.1" });
+  await server.listen();
   port = (server.app.server.address() as AddressInfo).port; // of a server that listens on TCP
   administrator = new pg.Client(inject("database"));
   await administrator.connect();

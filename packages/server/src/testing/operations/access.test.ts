@@ -1,8 +1,8 @@
 import { operations } from "@gatehouse/contract/operations/all";
 import { type Permission, permissions } from "@gatehouse/contract/permissions";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { generateToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
-import { startTestServer, type TestServer, type TestTenant } from "../test-server.ts";
+import { sharedTestServer, type TestServer, type TestTenant } from "../test-server.ts";
 import { pathOf } from "./operation-case.ts";
 
 let server: TestServer;
@@ -17,10 +17,9 @@ async function keyWithout(permission: Permission): Promise<string> {
 }
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedTestServer();
   tenant = await server.newTenant();
 });
-afterAll(() => server.close());
 
 /** Wrong in every other way too: who may not call learns nothing of that. */
 const wrongParameters = { id: "not-a-uuid" };

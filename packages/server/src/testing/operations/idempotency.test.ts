@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
 import { isWrite } from "@gatehouse/contract/operation";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createSecretBox } from "../../platform/secrets/master-key.ts";
-import { startTestServer, type TestReply, testMasterKey } from "../test-server.ts";
+import { sharedTestServer, type TestReply, testMasterKey } from "../test-server.ts";
 import {
   callerOf,
   createWorld,
@@ -18,9 +18,8 @@ import { generationOf, repliesTo, tenantsCalled } from "./recorded.queries.ts";
 let world: TestWorld;
 
 beforeAll(async () => {
-  world = await createWorld(await startTestServer());
+  world = await createWorld(await sharedTestServer());
 });
-afterAll(() => world.server.close());
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest();
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestReply } from "../test-server.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { sharedTestServer, type TestReply } from "../test-server.ts";
 import { callerOf, createWorld, type OperationRequest, pathOf, type TestWorld, targetOf } from "./operation-case.ts";
 import { actsOnRecord, namedCases } from "./operation-cases.ts";
 import { eventsOf, generationOf } from "./recorded.queries.ts";
@@ -9,9 +9,8 @@ import { makeId } from "./test-records.ts";
 let world: TestWorld;
 
 beforeAll(async () => {
-  world = await createWorld(await startTestServer());
+  world = await createWorld(await sharedTestServer());
 });
-afterAll(() => world.server.close());
 
 /** An answer without what differs from one request to the next, and without the id that was asked for. */
 function withoutRequest(reply: TestReply, id: string) {

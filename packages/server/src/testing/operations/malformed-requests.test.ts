@@ -1,6 +1,6 @@
 import { defaultBodyLimitBytes } from "@gatehouse/contract/operation";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer } from "../test-server.ts";
+import { sharedTestServer } from "../test-server.ts";
 import {
   callerOf,
   createWorld,
@@ -16,9 +16,8 @@ import { generationOf } from "./recorded.queries.ts";
 let world: TestWorld;
 
 beforeAll(async () => {
-  world = await createWorld(await startTestServer());
+  world = await createWorld(await sharedTestServer());
 });
-afterAll(() => world.server.close());
 
 describe.each(namedCases)("$id", ({ operation, prepare }) => {
   const { method, body: schema, parameters: declared = {} } = operation;

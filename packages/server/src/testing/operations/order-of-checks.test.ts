@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { errorDefinitions } from "@gatehouse/contract/errors";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestReply } from "../test-server.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { sharedTestServer, type TestReply } from "../test-server.ts";
 import { callerOf, createWorld, type OperationRequest, type TestWorld, targetOf } from "./operation-case.ts";
 import { actsOnRecord, refusesUnknownFields, writeCases } from "./operation-cases.ts";
 import { generationOf } from "./recorded.queries.ts";
@@ -9,9 +9,8 @@ import { generationOf } from "./recorded.queries.ts";
 let world: TestWorld;
 
 beforeAll(async () => {
-  world = await createWorld(await startTestServer());
+  world = await createWorld(await sharedTestServer());
 });
-afterAll(() => world.server.close());
 
 const stale = { "if-match": '"0", W/"1"' };
 

@@ -1,9 +1,9 @@
 import type { TargetType } from "@gatehouse/contract/event-types";
 import { isWrite, type Operation } from "@gatehouse/contract/operation";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { concernsAccess } from "../../platform/tenancy/access-ledger.ts";
 import { secretForms } from "../secret-forms.ts";
-import { startTestServer, type TestReply } from "../test-server.ts";
+import { sharedTestServer, type TestReply } from "../test-server.ts";
 import { callerOf, createWorld, type TestWorld, targetOf } from "./operation-case.ts";
 import { namedCases } from "./operation-cases.ts";
 import { eventsOf, generationOf, operatorEventsOf, outboxOf } from "./recorded.queries.ts";
@@ -11,9 +11,8 @@ import { eventsOf, generationOf, operatorEventsOf, outboxOf } from "./recorded.q
 let world: TestWorld;
 
 beforeAll(async () => {
-  world = await createWorld(await startTestServer());
+  world = await createWorld(await sharedTestServer());
 });
-afterAll(() => world.server.close());
 
 describe.each(namedCases)("$id", ({ operation, prepare }) => {
   const { success, method, parameters, path } = operation;

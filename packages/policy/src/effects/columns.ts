@@ -1,0 +1,175 @@
+/**
+ * Columns and lists of numbers for code that runs once per user. An index out of range throws instead of reading as
+ * zero or writing nowhere. Each class wraps one kind of array, so that the engine compiles its accessors to plain
+ * loads and stores.
+ */
+
+/** A column of fixed length with values from 0 to 255. */
+export class ByteColumn {
+  readonly #values: Uint8Array;
+
+  constructor(length: number) {
+    this.#values = new Uint8Array(length);
+  }
+
+  static from<Item>(items: readonly Item[], read: (item: Item) => number): ByteColumn {
+    const column = new ByteColumn(items.length);
+    for (const [index, item] of items.entries()) column.#values[index] = read(item);
+    return column;
+  }
+
+  get(index: number): number {
+    const value = this.#values[index];
+    if (value === undefined) throw outOfRange(index, this.#values.length);
+    return value;
+  }
+
+  set(index: number, value: number): void {
+    if (index < 0 || index >= this.#values.length) throw outOfRange(index, this.#values.length);
+    this.#values[index] = value;
+  }
+}
+
+/** A column of fixed length with 32-bit integers. */
+export class IntColumn {
+  readonly #values: Int32Array;
+
+  constructor(length: number) {
+    this.#values = new Int32Array(length);
+  }
+
+  get(index: number): number {
+    const value = this.#values[index];
+    if (value === undefined) throw outOfRange(index, this.#values.length);
+    return value;
+  }
+
+  set(index: number, value: number): void {
+    if (index < 0 || index >= this.#values.length) throw outOfRange(index, this.#values.length);
+    this.#values[index] = value;
+  }
+
+  add(index: number, amount: number): void {
+    this.#values[index] = this.get(index) + amount;
+  }
+
+  xor(index: number, bits: number): void {
+    this.#values[index] = this.get(index) ^ bits;
+  }
+}
+
+/** Immutable lists of numbers, stored one after another in one array. */
+export class NumberLists {
+  /** List `n` consists of the items from `#starts[n]` up to `#starts[n + 1]`. */
+  readonly #starts: Int32Array;
+  readonly #items: Int32Array;
+
+  constructor(lists: readonly (readonly number[])[]) {
+    this.#starts = new Int32Array(lists.length + 1);
+    let length = 0;
+    for (const [index, list] of lists.entries()) {
+      length += list.length;
+      this.#starts[index + 1] = length;
+    }
+    this.#items = new Int32Array(length);
+    for (const [index, list] of lists.entries()) this.#items.set(list, this.#starts[index]);
+  }
+
+  /** The place of the first item of a list. */
+  start(list: number): number {
+    const start = this.#starts[list];
+    if (start === undefined) throw outOfRange(list, this.#starts.length - 1);
+    return start;
+  }
+
+  /** The place after the last item of a list. */
+  end(list: number): number {
+    return this.start(list + 1);
+  }
+
+  /** The item at a place from `start` up to, but not including, `end`. */
+  get(place: number): number {
+    const item = this.#items[place];
+    if (item === undefined) throw outOfRange(place, this.#items.length);
+    return item;
+  }
+}
+
+/** A list of numbers that is cleared and filled again without new allocations. */
+export class NumberList {
+  readonly #items: number[] = [];
+
+  get length(): number {
+    return this.#items.length;
+  }
+
+  /** The items, to iterate over. The array changes with the list. */
+  get items(): readonly number[] {
+    return this.#items;
+  }
+
+  get(index: number): number {
+    const item = this.#items[index];
+    if (item === undefined) throw outOfRange(index, this.#items.length);
+    return item;
+  }
+
+  set(index: number, item: number): void {
+    if (index < 0 || index >= this.#items.length) throw outOfRange(index, this.#items.length);
+    this.#items[index] = item;
+  }
+
+  push(item: number): void {
+    this.#items.push(item);
+  }
+
+  pushAll(items: readonly number[]): void {
+    for (const item of items) this.#items.push(item);
+  }
+
+  clear(): void {
+    this.#items.length = 0;
+  }
+
+  /** Drops all items from an index on. */
+  truncate(length: number): void {
+    if (length < this.#items.length) this.#items.length = length;
+  }
+
+  /** Sorts in ascending order. */
+  sort(): void {
+    if (this.#items.length > maxInsertionSort) this.#items.sort((a, b) => a - b);
+    else this.#insertionSort();
+  }
+
+  /** Sorts in ascending order and removes duplicates. */
+  sortUnique(): void {
+    this.sort();
+    let length = 0;
+    let previous: number | undefined;
+    for (const item of this.#items) {
+      if (item === previous) continue;
+      previous = item;
+      this.#items[length] = item;
+      length += 1;
+    }
+    this.#items.length = length;
+  }
+
+  /** Most lists are short and consist of a few sorted runs. */
+  #insertionSort(): void {
+    for (let index = 1; index < this.#items.length; index += 1) {
+      const item = this.get(index);
+      let to = index;
+      for (; to > 0 && this.get(to - 1) > item; to -= 1) this.#items[to] = this.get(to - 1);
+      this.#items[to] = item;
+    }
+  }
+}
+
+/** Longer lists are sorted by the engine. */
+const maxInsertionSort = 100;
+
+function outOfRange(index: number, length: number): RangeError {
+  return new RangeError(`Index ${index} is out of range. The length is ${length}.`);
+}

@@ -1,0 +1,97 @@
+import { IntColumn } from "./columns.ts";
+import { type ChangeSet, changeCount, differentChanges } from "./level-changes.ts";
+
+/** The subjects with the same change of level: counts, and a fingerprint by which equal sets are recognized. */
+export interface ChangedSubjects {
+  users: number;
+  devices: number;
+  sites: number;
+  subjects: number;
+  /** Exclusive or of the fingerprints of all subjects: 64 bits in two halves. */
+  fingerprintA: number;
+  fingerprintB: number;
+}
+
+export function noSubjects(): ChangedSubjects {
+  return { users: 0, devices: 0, sites: 0, subjects: 0, fingerprintA: 0, fingerprintB: 0 };
+}
+
+/** Some subjects of one user. */
+export interface CountedSubjects {
+  readonly subjects: number;
+  readonly devices: number;
+  readonly fingerprintA: number;
+  readonly fingerprintB: number;
+}
+
+/** The fields of one slot, next to each other: slots are visited in random order. */
+const fields = { users: 0, devices: 1, subjects: 2, fingerprintA: 3, fingerprintB: 4 } as const;
+const slotLength = 5;
+
+/**
+ * Counts of subjects and users by row and change of level. A row stands for all destinations, for the destinations of
+ * one entry, or for those of one class. Counts can be negative, because rows hold corrections to each other.
+ */
+export class SubjectTally {
+  readonly #counts: IntColumn;
+
+  constructor(rows: number) {
+    this.#counts = new IntColumn(rows * changeCount * slotLength);
+  }
+
+  /** Counts subjects under another change of level than before. Change 0 is not counted. */
+  moveSubjects(row: number, from: number, to: number, counted: CountedSubjects): void {
+    if (from === to) return;
+    if (from !== 0) this.#addSubjects(slotAt(row, from), counted, -1);
+    if (to !== 0) this.#addSubjects(slotAt(row, to), counted, 1);
+  }
+
+  /** Counts one user under another set of changes than before. */
+  moveUser(row: number, from: ChangeSet, to: ChangeSet): void {
+    const different = differentChanges(from, to);
+    if (different === 0) return;
+    for (let change = 1; change < changeCount; change += 1) {
+      const bit = 1 << change;
+      if ((different & bit) !== 0) this.#counts.add(slotAt(row, change) + fields.users, (to & bit) === 0 ? -1 : 1);
+    }
+  }
+
+  addTo(sum: ChangedSubjects, row: number, change: number): void {
+    const counts = this.#counts;
+    const at = slotAt(row, change);
+    sum.users += counts.get(at + fields.users);
+    sum.devices += counts.get(at + fields.devices);
+    sum.subjects += counts.get(at + fields.subjects);
+    sum.fingerprintA ^= counts.get(at + fields.fingerprintA);
+    sum.fingerprintB ^= counts.get(at + fields.fingerprintB);
+  }
+
+  #addSubjects(at: number, { subjects, devices, fingerprintA, fingerprintB }: CountedSubjects, times: 1 | -1): void {
+    const counts = this.#counts;
+    counts.add(at + fields.devices, devices * times);
+    counts.add(at + fields.subjects, subjects * times);
+    // Adding a fingerprint twice removes it.
+    counts.xor(at + fields.fingerprintA, fingerprintA);
+    counts.xor(at + fields.fingerprintB, fingerprintB);
+  }
+}
+
+function slotAt(row: number, change: number): number {
+  return (row * changeCount + change) * slotLength;
+}
+
+/** The first half of the fingerprint of a numbered subject: 32 bits mixed by the finalizer of MurmurHash3. */
+export function subjectFingerprintA(number: number): number {
+  return mix(Math.imul(number, 0x9e3779b1) ^ 0x2545f491);
+}
+
+/** The second half, mixed with other constants. */
+export function subjectFingerprintB(number: number): number {
+  return mix(Math.imul(number, 0x85ebca77) ^ 0x5bd1e995);
+}
+
+function mix(bits: number): number {
+  let hash = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
+}

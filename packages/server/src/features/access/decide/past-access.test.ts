@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createAccessNetwork } from "../../../testing/access-network.ts";
+import { TestClock } from "../../../testing/test-clock.ts";
+import { startTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
+
+const hourMs = 60 * 60_000;
+const clock = new TestClock();
+let server: TestServer;
+let tenant: TestTenant;
+let network: Awaited<ReturnType<typeof createAccessNetwork>>;
+/** A moment before the first tenant. */
+let beginning: string;
+/** Moments after which things were changed. */
+const moments: string[] = [];
+
+/** Tells the present moment, and goes on to another. */
+function mark(): string {
+  clock.advance(hourMs);
+  const moment = clock.now().toISOString();
+  clock.advance(hourMs);
+  return moment;
+}
+
+beforeAll(async () => {
+  server = await startTestServer({ clock });
+  beginning = mark();
+  tenant = await server.newTenant();
+  network = await createAccessNetwork(server, tenant);
+  const { client } = tenant;
+  const done = async (reply: Promise<{ readonly status: number; readonly text: string }>) => {
+    const { status, text } = await reply;
+    expect(status, text).toBeLessThan(300);
+    moments.push(mark());
+  };
+  moments.push(mark());
+  await done(client.delete(`/tenants/users/${network.bob.id}`));
+  await done(client.patch(`/tenants/resources/${network.git.id}`, { name: "Source code" }));
+  await done(client.patch(`/tenants/policies/${network.denying.id}`, { allUsers: true }));
+});
+afterAll(() => server.close());
+
+const ask = (query: Record<string, string>) => tenant.client.get(`/tenants/access?${new URLSearchParams(query)}`);
+const at = (index: number) => moments[index] ?? "";
+
+test("what a user could reach at a moment is told with the policy, as everything was called then", async () => {
+  const ann = { id: network.ann.id, name: network.ann.email };
+  const device = { id: network.ann.device, name: `Laptop of ${network.ann.email}` };
+  const found = (name: string) => ({
+    total: 1,
+    data: [
+      {
+        user: ann,
+        device,
+        resource: { id: network.git.id, name },
+        policy: network.allowing,
+        gateways: expect.arrayContaining(network.gateways),
+      },
+    ],
+  });
+  for (const asked of [
+    { user: network.ann.id },
+    { user: network.ann.email.toUpperCase() },
+    { device: network.ann.device },
+  ]) {
+    expect((await ask({ ...asked, at: at(0) })).body).toMatchObject(found("Git"));
+    expect((await ask({ ...asked, at: at(2) })).body).toMatchObject(found("Source code"));
+    expect((await ask({ ...asked, at: at(3) })).body).toMatchObject({ total: 0, data: [] });
+    expect((await ask(asked)).body).toMatchObject({ total: 0, data: [] });
+  }
+});
+
+test("who could reach a resource is found by the name that it had", async () => {
+  expect((await ask({ resource: "Git", at: at(1) })).body).toMatchObject({
+    total: 1,
+    data: [{ user: { id: network.ann.id } }],
+  });
+  const later = await ask({ resource: "Git", at: at(2) });
+  expect({ status: later.status, code: later.body.code }).toEqual({ status: 404, code: "not_found" });
+  expect((await ask({ resource: "Source code", at: at(2), user: network.ann.email })).body.total).toBe(1);
+  expect((await ask({ resource: network.wiki.id, at: at(0) })).body.total).toBe(0);
+});
+
+test("whoever is gone is found at the moments before", async () => {
+  expect((await ask({ user: network.bob.email, at: at(0) })).status).toBe(200);
+  expect((await ask({ user: network.bob.email, at: at(1) })).status).toBe(404);
+});
+
+test("time conditions are decided for that moment, and so are addresses", async () => {
+  const { client } = tenant;
+  const [before, policy] = [mark(), `/tenants/policies/${network.denying.id}`];
+  await client.patch(policy, { allUsers: false, sourceIps: ["192.0.2.0/24"] });
+  await client.patch(`/tenants/policies/${network.allowing.id}`, { sourceIps: ["192.0.2.0/24"] });
+  const after = mark();
+  expect((await ask({ device: network.ann.device, at: before })).body.total).toBe(0);
+  expect((await ask({ device: network.ann.device, at: after })).body.total).toBe(0);
+  expect((await ask({ device: network.ann.device, at: after, sourceIp: "192.0.2.7" })).body.total).toBe(1);
+});
+
+test("a moment before the history begins is refused with the moment that it begins at", async () => {
+  const { status, body } = await ask({ user: network.ann.id, at: beginning });
+  expect({ status, code: body.code }).toEqual({ status: 404, code: "before_history" });
+  expect(body.detail).toMatch(/begins at \d{4}-\d\d-\d\dT/);
+});
+
+test.each([
+  [{}, "user"],
+  [{ user: "ann@example.com", at: "9999-01-01T00:00Z" }, "at"],
+  [{ user: "ann@example.com", at: "yesterday" }, "at"],
+  [{ user: "ann@example.com", sourceIp: "here" }, "sourceIp"],
+  [{ user: "ann@example.com", country: "de" }, "country"],
+  [{ user: "" }, "user"],
+  [{ user: "x".repeat(257) }, "user"],
+  [{ user: "ann@example.com", sort: "user" }, "sort"],
+])("a question that cannot be read is refused: %j", async (query, parameter) => {
+  const { status, body } = await ask(query);
+  expect({ status, code: body.code }).toEqual({ status: 400, code: "invalid_parameter" });
+  expect(body.errors).toMatchObject([{ pointer: parameter }]);
+});
+
+test("pages hold what one after the other is found", async () => {
+  const { client } = tenant;
+  const created: string[] = [];
+  for (const index of [1, 2, 3, 4, 5]) {
+    const { body } = await client.post("/tenants/resources", { name: `Site ${index}`, type: "SAAS", addresses: [] });
+    created.push(body.id);
+  }
+  await client.post("/tenants/policies", {
+    name: "Sites",
+    type: "SAAS",
+    action: true,
+    users: [network.ann.id],
+    resources: created,
+  });
+  const moment = mark();
+  const seen: string[] = [];
+  for (const offset of [0, 4, 8]) {
+    const { body } = await ask({ user: network.ann.id, at: moment, limit: "4", offset: String(offset) });
+    expect(body).toMatchObject({ total: 10, limit: 4, page: offset / 4, hasNext: offset < 8, hasPrevious: offset > 0 });
+    for (const { device, resource } of body.data) seen.push(`${device?.id ?? "none"} ${resource.id}`);
+  }
+  expect(new Set(seen)).toEqual(
+    new Set(["none", network.ann.device].flatMap((device) => created.map((id) => `${device} ${id}`))),
+  );
+});

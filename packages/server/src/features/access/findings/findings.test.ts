@@ -1,0 +1,67 @@
+import { beforeAll, expect, test } from "vitest";
+import { createAccessNetwork } from "../../../testing/access-network.ts";
+import { sharedTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
+
+let server: TestServer;
+let tenant: TestTenant;
+let network: Awaited<ReturnType<typeof createAccessNetwork>>;
+beforeAll(async () => {
+  server = await sharedTestServer();
+  tenant = await server.newTenant();
+  network = await createAccessNetwork(server, tenant);
+});
+
+const findings = async () => {
+  const { status, body, text } = await tenant.client.get("/tenants/access/findings");
+  expect(status, text).toBe(200);
+  return body;
+};
+const made = async (path: string, body: object): Promise<{ readonly id: string }> => {
+  const answer = await tenant.client.post(path, body);
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body;
+};
+
+test("what nobody reaches and what never decides is told with its reason, until it is mended", async () => {
+  const before = await findings();
+  const group = await made("/tenants/groups", { name: "Empty" });
+  const resource = await made("/tenants/resources", { name: "Forgotten", type: "PRIVATE", addresses: [] });
+  const policy = await made("/tenants/policies", {
+    name: "For the empty group",
+    type: "PRIVATE",
+    action: true,
+    groups: [group.id],
+    resources: [network.git.id],
+  });
+  const after = await findings();
+  expect(after.generation).toBeGreaterThan(before.generation);
+  const isNew = (all: { readonly first: readonly object[] }, earlier: { readonly first: readonly object[] }) =>
+    all.first.filter((found) => !earlier.first.some((known) => JSON.stringify(known) === JSON.stringify(found)));
+  expect(isNew(after.unreachableResources, before.unreachableResources)).toEqual([
+    { id: resource.id, name: "Forgotten", reason: "no_addresses" },
+  ]);
+  expect(isNew(after.neverMatchingPolicies, before.neverMatchingPolicies)).toEqual([
+    { id: policy.id, name: "For the empty group", type: "PRIVATE", reason: "sources_cannot_ask" },
+  ]);
+  expect(after.neverMatchingPolicies).toMatchObject({
+    count: before.neverMatchingPolicies.count + 1,
+    lookedAt: before.neverMatchingPolicies.total + 1,
+    total: before.neverMatchingPolicies.total + 1,
+  });
+  await tenant.client.patch(`/tenants/policies/${policy.id}/deactivate`);
+  await tenant.client.delete(`/tenants/resources/${resource.id}`);
+  const mended = await findings();
+  expect(mended.unreachableResources).toEqual(before.unreachableResources);
+  expect(mended.neverMatchingPolicies).toEqual(before.neverMatchingPolicies);
+});
+
+test("of more than a hundred, the first are told and all are counted", async () => {
+  const { unreachableResources: before } = await findings();
+  for (let number = 0; number < 101; number += 1) {
+    await made("/tenants/resources", { name: `Forgotten ${number}`, type: "PRIVATE", addresses: [] });
+  }
+  const { unreachableResources } = await findings();
+  expect(unreachableResources.first).toHaveLength(100);
+  expect(unreachableResources.count).toBe(before.count + 101);
+  expect(unreachableResources.lookedAt).toBe(unreachableResources.total);
+});

@@ -1,0 +1,100 @@
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { migrate } from "../../../platform/db/migrations.ts";
+import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
+import { Administrator, administeredKinds } from "../../../testing/administrator.ts";
+import { unique } from "../../../testing/operations/test-records.ts";
+import { TestClock } from "../../../testing/test-clock.ts";
+import { createDatabase, type TestDatabase } from "../../../testing/test-database.ts";
+import { startTestServer, type TestServer } from "../../../testing/test-server.ts";
+import { readAllFacts } from "../models/facts.queries.ts";
+import { readEffects, readHistoryAfter, readHistoryAt } from "./history.queries.ts";
+import { factsOfHistory } from "./history.ts";
+
+const dayMs = 24 * 60 * 60_000;
+const clock = new TestClock();
+let server: TestServer;
+let database: TestDatabase;
+
+/** A database of its own: a table is taken away, and what is pruned is counted. */
+beforeAll(async () => {
+  database = await createDatabase();
+  const audit = { checkpointSeconds: 86_400, retentionDays: 30 };
+  server = await startTestServer({ connection: database.connection, clock, settings: { audit } });
+});
+afterAll(async () => {
+  await server.close();
+  await database.drop();
+});
+
+function read<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
+  return server.database.snapshot({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
+}
+
+test("retention takes old versions with the old entries, and leaves of each record the last one", async () => {
+  const tenant = await server.newTenant();
+  const change = async (path: string, name: string) =>
+    expect((await tenant.client.put(path, { name })).status).toBe(200);
+  const { body } = await tenant.client.post("/tenants/groups", { name: "First" });
+  const path = `/tenants/groups/${body.id}`;
+  const gone = await tenant.client.post("/tenants/groups", { name: "Gone" });
+  await change(path, "Second");
+  expect((await tenant.client.delete(`/tenants/groups/${gone.body.id}`)).status).toBe(204);
+  const cut = clock.now().toISOString();
+  clock.advance(20 * dayMs);
+  await change(path, "Third");
+  await change(path, "Fourth");
+  clock.advance(15 * dayMs);
+  await server.tasks.get("audit-retention")?.runNow();
+
+  const rows = await read(tenant.id, (tx) => readHistoryAfter(tx, 0));
+  const names = rows.flatMap(({ record, facts }) => (record === body.id ? [(facts as { name: string }).name] : []));
+  expect(names).toEqual(["Second", "Third", "Fourth"]);
+  expect(rows.filter(({ record }) => record === gone.body.id)).toEqual([]);
+  const [first] = await read(tenant.id, (tx) => readEffects(tx, 0));
+  expect(first?.generation).toBe(5);
+  const ask = (at: string) => tenant.client.get(`/tenants/access?user=owner@example.com&at=${at}`);
+  expect((await ask(cut)).status).toBe(200);
+  expect((await ask("2000-01-01T00:00Z")).body).toMatchObject({ code: "before_history" });
+  const { facts } = await read(tenant.id, readAllFacts);
+  expect(factsOfHistory(await read(tenant.id, (tx) => readHistoryAt(tx, 7))).groups).toHaveLength(facts.groups.length);
+});
+
+test("a database from before there was a history begins with what there is", async () => {
+  const tenant = await server.newTenant();
+  const administrator = new Administrator(server, tenant);
+  for (const [index, kind] of [...administeredKinds, ...administeredKinds].entries()) {
+    await administrator.do({ do: "create", kind, a: index, b: index + 3, c: 2 });
+  }
+  const earlier = await tenant.client.post("/tenants/groups", { name: unique("Group") });
+  const owner = new pg.Client(database.connection);
+  await owner.connect();
+  try {
+    await owner.query("DROP TABLE access_history, access_effects; ALTER TABLE audit_events DROP COLUMN reason");
+    await owner.query("DELETE FROM schema_migrations WHERE version = 8");
+    expect(await migrate(database.connection)).toEqual([expect.stringMatching(/^0008_/)]);
+  } finally {
+    await owner.end();
+  }
+  const [effect] = await read(tenant.id, (tx) => readEffects(tx, 0));
+  const { generation, facts } = await read(tenant.id, readAllFacts);
+  expect(effect).toEqual({ generation, summary: null });
+  const begun = factsOfHistory(await read(tenant.id, (tx) => readHistoryAt(tx, generation ?? 0)));
+  for (const [kind, records] of Object.entries(facts)) {
+    const all = begun[kind as keyof typeof begun];
+    expect(new Set(all.map((each) => JSON.stringify(each))), kind).toEqual(
+      new Set(records.map((each: object) => JSON.stringify(each))),
+    );
+  }
+  const ofType = (policies: typeof facts.policies, type: string) =>
+    policies.filter((policy) => policy.type === type).map(({ name }) => name);
+  for (const type of ["PRIVATE", "INTERNET"])
+    expect(ofType(begun.policies, type)).toEqual(ofType(facts.policies, type));
+
+  const event = earlier.headers["gatehouse-event"] ?? "none";
+  const refused = await tenant.client.get(`/tenants/events/${event}/effect`);
+  expect(refused.status).toBe(404);
+  expect(refused.body.detail).toContain("before effects on access were stored");
+  const later = await tenant.client.post("/tenants/groups", { name: unique("Group") });
+  expect((await tenant.client.get(`/tenants/events/${later.headers["gatehouse-event"]}/effect`)).status).toBe(200);
+});

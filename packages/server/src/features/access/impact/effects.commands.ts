@@ -1,0 +1,28 @@
+import type * as operations from "@gatehouse/contract/operations/events.operations";
+import type { EventEffect } from "@gatehouse/contract/records/effect";
+import { AppError } from "../../../platform/app-error.ts";
+import type { Call } from "../../../platform/call.ts";
+import { type Outcome, report } from "../../../platform/outcome.ts";
+import { readEffect } from "../history/history.queries.ts";
+
+export async function readEventEffect(call: Call<typeof operations.readEventEffect>): Promise<Outcome> {
+  const event = call.parameters.id;
+  const stored = await call.read((tx) => readEffect(tx, event));
+  if (stored === undefined) throw new AppError("not_found", { detail: "The audit record has no such entry." });
+  const { generation, createdAt, reason, summary, early } = stored;
+  if (summary === null) {
+    const detail =
+      early === true
+        ? "The entry's command ran before effects on access were stored."
+        : "The entry's command cannot change access.";
+    throw new AppError("not_found", { detail });
+  }
+  const body: EventEffect = {
+    event,
+    generation,
+    createdAt,
+    ...(reason === null ? {} : { overrideReason: reason }),
+    ...summary,
+  };
+  return report(body);
+}

@@ -1,0 +1,263 @@
+import type { PolicyType } from "@gatehouse/contract/records/policy";
+import type {
+  DeviceFacts,
+  GatewayFacts,
+  GroupFacts,
+  PolicyFacts,
+  ResourceFacts,
+  RuleFacts,
+  UserFacts,
+} from "@gatehouse/policy/model/facts";
+import type { Transaction } from "../../../platform/db/database.ts";
+import { type Statement, statement } from "../../../platform/db/statement.ts";
+import { readGeneration } from "../../../platform/tenancy/generation.queries.ts";
+import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
+
+/** One command's news, as the outbox has it. */
+export interface News {
+  readonly generation: number;
+  readonly changes: readonly { readonly type: string; readonly id: string; readonly change: string }[];
+}
+
+/** Rows of every kind of fact: all that the tenant has, or those that changed. */
+export interface FactRows {
+  readonly users: readonly UserFacts[];
+  readonly groups: readonly GroupFacts[];
+  readonly devices: readonly DeviceFacts[];
+  readonly gateways: readonly GatewayFacts[];
+  readonly resources: readonly ResourceFacts[];
+  readonly rules: readonly RuleFacts[];
+  readonly policies: readonly PolicyFacts[];
+}
+
+/** The place of a policy among those of its type. */
+export interface PolicyPlace {
+  readonly id: string;
+  readonly type: PolicyType;
+}
+
+const texts = (select: string) => `ARRAY(${select})::text[]`;
+
+const selections = {
+  users: `SELECT item.id, item.email, item.first_name AS "firstName", item.last_name AS "lastName", item.status,
+      item.attributes,
+      ${texts(`SELECT member.group_id FROM group_members AS member
+        WHERE member.tenant_id = item.tenant_id AND member.user_id = item.id ORDER BY member.group_id`)} AS groups
+    FROM users AS item`,
+  groups: "SELECT item.id, item.name FROM groups AS item",
+  devices: `SELECT item.id, item.user_id AS "userId", item.active, item.name, item.os, item.os_version AS "osVersion",
+      item.app_version AS "appVersion", item.hardware_id AS "hardwareId", coalesce(item.posture, '{}') AS posture
+    FROM devices AS item`,
+  gateways: `SELECT item.id, item.name, item.status, link.load, link.round_trip_time_ms AS "roundTripTimeMs"
+    FROM gateways AS item
+    LEFT JOIN gateway_links AS link ON link.tenant_id = item.tenant_id AND link.gateway_id = item.id`,
+  resources: `SELECT item.id, item.name, item.type, item.load_balancing_mode AS "loadBalancingMode",
+      coalesce((
+        SELECT json_agg(json_build_object('address', address.address, 'protocols', coalesce((
+            SELECT json_agg(part.protocol ORDER BY offered.position, part.place)
+            FROM address_protocols AS offered
+            JOIN protocols AS named ON named.tenant_id = offered.tenant_id AND named.id = offered.protocol_id
+            CROSS JOIN json_array_elements(named.network_protocols) WITH ORDINALITY AS part (protocol, place)
+            WHERE offered.tenant_id = address.tenant_id AND offered.address_id = address.id
+          ), '[]')) ORDER BY address.id)
+        FROM addresses AS address WHERE address.tenant_id = item.tenant_id AND address.resource_id = item.id
+      ), '[]') AS addresses,
+      ${texts(`SELECT link.gateway_id FROM resource_gateways AS link
+        WHERE link.tenant_id = item.tenant_id AND link.resource_id = item.id ORDER BY link.priority`)} AS gateways
+    FROM resources AS item`,
+  rules: "SELECT item.id, item.name, item.type, item.rule AS text FROM admission_rules AS item",
+  policies: `SELECT item.id, item.name, item.type, item.is_default AS "isDefault", item.active, item.action, item.mode,
+      item.all_groups AS "allGroups", item.all_users AS "allUsers", item.all_devices AS "allDevices",
+      item.all_resources AS "allResources", item.source_ips AS "sourceIps", item.rule_id AS rule,
+      ${(["group", "user", "device", "resource"] as const).map((noun) => namedBy(noun, `named.${noun}_id`)).join(",\n      ")},
+      ${namedBy("gateway", "named.position")}
+    FROM policies AS item`,
+} as const satisfies Record<keyof FactRows, string>;
+
+function namedBy(noun: string, order: string): string {
+  return `${texts(`SELECT named.${noun}_id FROM policy_${noun}s AS named
+        WHERE named.tenant_id = item.tenant_id AND named.policy_id = item.id ORDER BY ${order}`)} AS ${noun}s`;
+}
+
+/** In order of evaluation, which nothing but policies has. */
+const orders: Partial<Record<keyof FactRows, string>> = { policies: 'ORDER BY item.type, item."order"' };
+
+/** Ids of records of a type that the outbox tells of since a generation. */
+const changed = (type: string) => `SELECT (change ->> 'id')::uuid
+    FROM outbox AS news CROSS JOIN jsonb_array_elements(news.changes) AS change
+    WHERE news.tenant_id = $1 AND news.generation > $2 AND change ->> 'type' = '${type}'`;
+
+/**
+ * Whether resources may have changed of which the news does not name the ids: they lost an address or a gateway, or have a
+ * protocol that is another now.
+ */
+const resourcesChangedUnnamed = `EXISTS (SELECT FROM outbox AS news CROSS JOIN jsonb_array_elements(news.changes) AS change
+    WHERE news.tenant_id = $1 AND news.generation > $2 AND (
+      (change ->> 'change' = 'deleted' AND change ->> 'type' IN ('address', 'gateway'))
+      OR (change ->> 'change' = 'updated' AND change ->> 'type' = 'protocol')))`;
+
+/** Which rows of each kind may be others than at a generation. */
+const changedRows: Readonly<Record<keyof FactRows, string>> = {
+  users: `item.id IN (${changed("user")})`,
+  groups: `item.id IN (${changed("group")})`,
+  devices: `item.id IN (${changed("device")})`,
+  gateways: `item.id IN (${changed("gateway")})`,
+  resources: `(item.id IN (${changed("resource")}) OR item.id IN (
+      SELECT address.resource_id FROM addresses AS address WHERE address.tenant_id = $1 AND address.id IN (${changed("address")})
+    ) OR ${resourcesChangedUnnamed})`,
+  rules: `item.id IN (${changed("admission-rule")})`,
+  policies: `item.id IN (${changed("policy")})`,
+};
+
+type Selections<Parameters extends readonly unknown[]> = {
+  readonly [Kind in keyof FactRows]: Statement<FactRows[Kind][number], Parameters>;
+};
+
+function statements<Parameters extends readonly unknown[]>(
+  name: string,
+  condition: (kind: keyof FactRows) => string,
+): Selections<Parameters> {
+  const kinds = Object.keys(selections) as (keyof FactRows)[]; // its own keys
+  return Object.fromEntries(
+    kinds.map((kind) => [
+      kind,
+      statement(
+        `access.${name}_${kind}`,
+        `${selections[kind]} WHERE item.tenant_id = $1${condition(kind)} ${orders[kind] ?? ""}`,
+      ),
+    ]),
+  ) as Selections<Parameters>; // one for each kind, as it selects
+}
+
+const selectAll = statements<[tenantId: string]>("all", () => "");
+const selectChanged = statements<[tenantId: string, since: number]>("changed", (kind) => ` AND ${changedRows[kind]}`);
+
+const selectNamed = statements<[tenantId: string, ids: readonly string[]]>(
+  "named",
+  () => " AND item.id = ANY($2::uuid[])",
+);
+
+const selectNews = statement<News, [tenantId: string, since: number]>(
+  "access.news",
+  "SELECT generation, changes FROM outbox WHERE tenant_id = $1 AND generation > $2 ORDER BY generation",
+);
+
+/** Policies of the types of which any changed. */
+const selectPlaces = statement<PolicyPlace, [tenantId: string, since: number]>(
+  "access.policy_places",
+  `SELECT id, type FROM policies WHERE tenant_id = $1 AND type IN (
+     SELECT item.type FROM policies AS item WHERE item.tenant_id = $1 AND item.id IN (${changed("policy")})
+   ) ORDER BY type, "order"`,
+);
+
+/** The order of all policies whose type is among those of some of them. */
+const selectPlacesBeside = statement<PolicyPlace, [tenantId: string, ids: readonly string[]]>(
+  "access.policy_places_beside",
+  `SELECT id, type FROM policies WHERE tenant_id = $1 AND type IN (
+     SELECT item.type FROM policies AS item WHERE item.tenant_id = $1 AND item.id = ANY($2::uuid[])
+   ) ORDER BY type, "order"`,
+);
+
+/** Everything, with the generation that it is the state of; undefined once the tenant is deleted. */
+export async function readAllFacts(
+  tx: TenantTx,
+): Promise<{ readonly generation: number | undefined; readonly facts: FactRows }> {
+  const ask = <Row>(select: Statement<Row, [tenantId: string]>) => tx.query(select, tx.tenantId);
+  const { users, groups, devices, gateways, resources, rules, policies } = selectAll;
+  const [generation, ...rows] = await Promise.all([
+    readGeneration(tx),
+    ask(users),
+    ask(groups),
+    ask(devices),
+    ask(gateways),
+    ask(resources),
+    ask(rules),
+    ask(policies),
+  ]);
+  return { generation, facts: factRows(rows) };
+}
+
+/** What changed since a generation. */
+export interface ChangedFacts {
+  readonly generation: number | undefined;
+  readonly news: readonly News[];
+  /** What changed, and is still there. */
+  readonly facts: FactRows;
+  readonly places: readonly PolicyPlace[];
+}
+
+/** @param since a generation of the tenant */
+export async function readChangedFacts(tx: TenantTx, since: number): Promise<ChangedFacts> {
+  const ask = <Row>(select: Statement<Row, [tenantId: string, since: number]>) => tx.query(select, tx.tenantId, since);
+  const { users, groups, devices, gateways, resources, rules, policies } = selectChanged;
+  const [generation, news, places, ...rows] = await Promise.all([
+    readGeneration(tx),
+    ask(selectNews),
+    ask(selectPlaces),
+    ask(users),
+    ask(groups),
+    ask(devices),
+    ask(gateways),
+    ask(resources),
+    ask(rules),
+    ask(policies),
+  ]);
+  return { generation, news, places, facts: factRows(rows) };
+}
+
+/** Ids of records by their kind of fact. */
+export type NamedFacts = { readonly [Kind in keyof FactRows]: readonly string[] };
+
+/** The facts of those records that are there; asks for all of them at once. */
+export async function readNamedFacts(tx: TenantTx, named: NamedFacts): Promise<FactRows> {
+  const ask = <Row>(select: Statement<Row, [tenantId: string, ids: readonly string[]]>, ids: readonly string[]) =>
+    ids.length === 0 ? [] : tx.query(select, tx.tenantId, ids);
+  const { users, groups, devices, gateways, resources, rules, policies } = selectNamed;
+  return factRows(
+    await Promise.all([
+      ask(users, named.users),
+      ask(groups, named.groups),
+      ask(devices, named.devices),
+      ask(gateways, named.gateways),
+      ask(resources, named.resources),
+      ask(rules, named.rules),
+      ask(policies, named.policies),
+    ]),
+  );
+}
+
+/** All policies of the types that some policies have, in their order; none where there are no such policies. */
+export async function readPlacesBeside(tx: TenantTx, ids: readonly string[]): Promise<readonly PolicyPlace[]> {
+  return ids.length === 0 ? [] : tx.query(selectPlacesBeside, tx.tenantId, ids);
+}
+
+function factRows([users, groups, devices, gateways, resources, rules, policies]: readonly [
+  readonly UserFacts[],
+  readonly GroupFacts[],
+  readonly DeviceFacts[],
+  readonly GatewayFacts[],
+  readonly ResourceFacts[],
+  readonly RuleFacts[],
+  readonly PolicyFacts[],
+]): FactRows {
+  return { users, groups, devices, gateways, resources, rules, policies };
+}
+
+/** How busy a gateway is by its last heartbeat; null where it does not say. */
+export interface GatewayLoad {
+  readonly tenantId: string;
+  readonly gatewayId: string;
+  readonly load: number | null;
+  readonly roundTripTimeMs: number | null;
+}
+
+const selectLoads = statement<GatewayLoad, [tenantIds: readonly string[]]>(
+  "access.gateway_loads",
+  `SELECT tenant_id AS "tenantId", gateway_id AS "gatewayId", load, round_trip_time_ms AS "roundTripTimeMs"
+   FROM gateway_links WHERE tenant_id = ANY ($1::uuid[])`,
+);
+
+/** Of all gateways of some tenants that ever were connected. */
+export function readGatewayLoads(tx: Transaction, tenantIds: readonly string[]): Promise<GatewayLoad[]> {
+  return tx.query(selectLoads, tenantIds);
+}

@@ -1,0 +1,184 @@
+import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
+import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
+import type { FactChange, FactsByKind, TenantFacts } from "@gatehouse/policy/model/facts";
+import { compile, type Model, update } from "@gatehouse/policy/model/model";
+import { Table } from "@gatehouse/policy/model/table";
+import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
+import type { ChangedFacts, FactRows, PolicyPlace } from "./facts.queries.ts";
+import { changedFacts } from "./model-facts.ts";
+
+/** News of more changes than this is no cheaper to follow than to load everything anew. */
+export const mostChanges = 2_000;
+
+/** Which kind of fact a type of record is; of the others, decisions know nothing, or only through these. */
+export const kindOfType: Readonly<Record<string, keyof FactsByKind>> = {
+  user: "user",
+  group: "group",
+  device: "device",
+  gateway: "gateway",
+  resource: "resource",
+  "admission-rule": "rule",
+  policy: "policy",
+};
+
+export const kindOfRows: Readonly<Record<keyof FactRows, keyof FactsByKind>> = {
+  users: "user",
+  groups: "group",
+  devices: "device",
+  gateways: "gateway",
+  resources: "resource",
+  rules: "rule",
+  policies: "policy",
+};
+
+/** A tenant's model, and what finds records in it by what people call them. */
+export class KeptModel implements TenantModel {
+  readonly generation: number;
+  readonly model: Model;
+  readonly #usersByEmail: Table<string>;
+  readonly #resourcesByName: Table<string>;
+
+  private constructor(generation: number, model: Model, usersByEmail: Table<string>, resourcesByName: Table<string>) {
+    this.generation = generation;
+    this.model = model;
+    this.#usersByEmail = usersByEmail;
+    this.#resourcesByName = resourcesByName;
+  }
+
+  static of(generation: number, facts: TenantFacts): KeptModel {
+    return new KeptModel(
+      generation,
+      compile(facts),
+      Table.of(facts.users.map(({ email, id }) => [emailKey(email), id])),
+      Table.of(facts.resources.map(({ name, id }) => [name, id])),
+    );
+  }
+
+  userIdOf(email: string): string | undefined {
+    return this.#usersByEmail.get(emailKey(email));
+  }
+
+  resourceIdOf(name: string): string | undefined {
+    return this.#resourcesByName.get(name);
+  }
+
+  /**
+   * The model after changes.
+   *
+   * @returns undefined where the news has gaps, or tells of so much that everything is to be read anew
+   */
+  after({ generation, news, facts, places }: ChangedFacts): KeptModel | undefined {
+    // A generation that left no news changed something that nobody can name.
+    if (generation === undefined || news.length !== generation - this.generation) return undefined;
+    const told = new Set<string>();
+    for (const { changes } of news) for (const { type, id } of changes) told.add(`${type} ${id}`);
+    if (told.size > mostChanges) return undefined;
+
+    const changes: FactChange[] = [];
+    const present = new Set<string>();
+    for (const [rows, kind] of Object.entries(kindOfRows) as [keyof FactRows, keyof FactsByKind][]) {
+      for (const row of facts[rows]) {
+        present.add(`${kind} ${row.id}`);
+        if (rows === "resources" && haveSameFacts(row, this.model.resources.get(row.id)?.facts)) continue;
+        changes.push({ kind, facts: row } as FactChange); // rows of each kind are its facts
+      }
+    }
+    const gone: FactChange[] = [];
+    for (const key of told) {
+      const [type = "", id = ""] = key.split(" ");
+      const kind = kindOfType[type];
+      if (kind !== undefined && !present.has(`${kind} ${id}`)) gone.push({ kind, gone: id });
+    }
+    return this.with(generation, this.inOrder([...gone, ...changes], places));
+  }
+
+  /**
+   * Changes, and what they leave to say of the order of policies.
+   *
+   * @param places all policies of the types whose order may have changed, in their order
+   */
+  inOrder(changes: readonly FactChange[], places: readonly PolicyPlace[]): readonly FactChange[] {
+    if (places.length === 0) return changes;
+    const ofPolicies = changes.filter(({ kind }) => kind === "policy" || kind === "policy-order");
+    return [...changes, ...newOrders(update(this.model, ofPolicies), places)];
+  }
+
+  /**
+   * The model of a later generation.
+   *
+   * @param changes in their order
+   */
+  with(generation: number, changes: readonly FactChange[]): KeptModel {
+    if (changes.length > mostChanges) return KeptModel.of(generation, changedFacts(this.model, changes));
+    const model = update(this.model, changes);
+    const users = changes.flatMap(idOf("user"));
+    const resources = changes.flatMap(idOf("resource"));
+    return new KeptModel(
+      generation,
+      model,
+      renamed(
+        this.#usersByEmail,
+        users,
+        (id, of) => nameIn(of.users.get(id)?.facts.email, emailKey),
+        this.model,
+        model,
+      ),
+      renamed(this.#resourcesByName, resources, (id, of) => of.resources.get(id)?.facts.name, this.model, model),
+    );
+  }
+}
+
+/** E-mail addresses are compared without regard to case. */
+function emailKey(email: string): string {
+  return email.toLowerCase();
+}
+
+function nameIn(text: string | undefined, key: (text: string) => string): string | undefined {
+  return text === undefined ? undefined : key(text);
+}
+
+function idOf(kind: keyof FactsByKind) {
+  return (change: FactChange): string[] => {
+    if (change.kind !== kind) return [];
+    return "gone" in change ? [change.gone] : [change.facts.id];
+  };
+}
+
+/** Names move from one record to another: all old ones go before any new one comes. */
+function renamed(
+  table: Table<string>,
+  ids: readonly string[],
+  nameOf: (id: string, model: Model) => string | undefined,
+  before: Model,
+  after: Model,
+): Table<string> {
+  const changes = new Map<string, string | undefined>();
+  for (const id of ids) {
+    const name = nameOf(id, before);
+    if (name !== undefined) changes.set(name, undefined);
+  }
+  for (const id of ids) {
+    const name = nameOf(id, after);
+    if (name !== undefined) changes.set(name, id);
+  }
+  return changes.size === 0 ? table : table.with(changes);
+}
+
+/** Orders that are others than the model's. */
+function newOrders(model: Model, places: ChangedFacts["places"]): readonly FactChange[] {
+  const byType = new Map<PolicyType, string[]>();
+  for (const { id, type } of places) push(byType, type, id);
+  return policyTypes.flatMap((type): FactChange[] => {
+    const ids = byType.get(type);
+    if (ids === undefined) return [];
+    const { policies } = model.policies[type];
+    const isSameOrder = policies.length === ids.length && policies.every(({ facts }, index) => facts.id === ids[index]);
+    return isSameOrder ? [] : [{ kind: "policy-order", type, ids }];
+  });
+}
+
+function push(lists: Map<PolicyType, string[]>, type: PolicyType, id: string): void {
+  const list = lists.get(type);
+  if (list === undefined) lists.set(type, [id]);
+  else list.push(id);
+}

@@ -1,0 +1,205 @@
+import { decide } from "@gatehouse/policy/decisions/decide";
+import type { Destination, Subject } from "@gatehouse/policy/decisions/request";
+import fc from "fast-check";
+import { beforeAll, describe, expect, test } from "vitest";
+import { systemClock } from "../../../platform/clock.ts";
+import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
+import { Administrator, administeredKinds, administratorStep, askedAddresses } from "../../../testing/administrator.ts";
+import { reportLoad, reportStatus } from "../../../testing/network-rows.queries.ts";
+import { makeId, unique } from "../../../testing/operations/test-records.ts";
+import { TestClock } from "../../../testing/test-clock.ts";
+import { sharedTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
+import { ModelStore } from "./model-store.ts";
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await sharedTestServer();
+});
+
+function newStore(clock = systemClock): ModelStore {
+  return new ModelStore({ database: server.database, generations: server.runner.generations, clock });
+}
+
+/** Whatever may be asked of a tenant, and what is decided. */
+function allDecisions({ model }: TenantModel, ids: ReadonlySet<string>): ReadonlyMap<string, unknown> {
+  const subjects: Subject[] = [...ids].flatMap((id): Subject[] => [
+    { kind: "user", userId: id },
+    { kind: "device", deviceId: id },
+    { kind: "site", gatewayId: id },
+  ]);
+  const destinations: Destination[] = [
+    ...[...ids].map((resourceId): Destination => ({ kind: "resource", resourceId })),
+    ...askedAddresses.flatMap((address): Destination[] => [
+      { kind: "address", address },
+      { kind: "address", address, protocol: "TCP", port: 22 },
+      { kind: "address", address, protocol: "TCP", port: 443 },
+    ]),
+  ];
+  const decisions = new Map<string, unknown>();
+  for (const subject of subjects) {
+    for (const destination of destinations) {
+      const request = { subject, destination, sourceIp: "192.0.2.7", now: Date.UTC(2026, 2, 4, 10) };
+      decisions.set(JSON.stringify({ subject, destination }), decide(model, request));
+    }
+  }
+  return decisions;
+}
+
+test("after any commands, a model that was kept current decides as one that is loaded anew", async () => {
+  const loads = { whole: 0, changes: 0 };
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(administratorStep, { minLength: 1, maxLength: 4 }), {
+        minLength: 12,
+        maxLength: 20,
+        size: "max",
+      }),
+      async (batches) => {
+        const tenant = await server.newTenant();
+        const administrator = new Administrator(server, tenant);
+        // Something to begin with.
+        for (const kind of [...administeredKinds, ...administeredKinds]) {
+          await administrator.do({ do: "create", kind, a: administrator.seen.size, b: 3, c: 2 });
+        }
+        const store = newStore();
+        for (const batch of batches) {
+          await store.current(tenant.id);
+          for (const each of batch) await administrator.do(each);
+          const kept = await store.current(tenant.id);
+          const anew = await newStore().current(tenant.id);
+          expect(kept.generation).toBe(anew.generation);
+          expect(allDecisions(kept, administrator.seen)).toEqual(allDecisions(anew, administrator.seen));
+          for (const { facts } of anew.model.users.values()) {
+            expect(kept.userIdOf(facts.email.toUpperCase())).toBe(facts.id);
+          }
+          for (const { facts } of anew.model.resources.values()) expect(kept.resourceIdOf(facts.name)).toBe(facts.id);
+        }
+        loads.whole += store.loads.whole;
+        loads.changes += store.loads.changes;
+      },
+    ),
+    // Shrinking would take longer than to look at the commands.
+    { numRuns: 5, endOnFailure: true },
+  );
+  // The property would say little of models that are never updated.
+  expect(loads.changes).toBeGreaterThan(loads.whole);
+});
+
+describe("a tenant's model", () => {
+  let tenant: TestTenant;
+  beforeAll(async () => {
+    tenant = await server.newTenant();
+  });
+  const change = () => tenant.client.post("/tenants/groups", { name: unique("Group") });
+
+  test("is loaded once for all who ask at the same time, and updated once", async () => {
+    const store = newStore();
+    await Promise.all(Array.from({ length: 20 }, () => store.current(tenant.id)));
+    expect(store.loads).toEqual({ whole: 1, changes: 0 });
+    await change();
+    const models = await Promise.all(Array.from({ length: 20 }, () => store.current(tenant.id)));
+    expect(store.loads).toEqual({ whole: 1, changes: 1 });
+    expect(new Set(models).size).toBe(1);
+  });
+
+  test("follows what is done while it is asked for", async () => {
+    const store = newStore();
+    for (let round = 0; round < 5; round += 1) {
+      const asking = Promise.all(Array.from({ length: 5 }, () => store.current(tenant.id)));
+      const { body } = await change();
+      const model = await store.current(tenant.id);
+      expect(model.model.groups.get(body.id)).toBeDefined();
+      await asking;
+    }
+  });
+
+  test("finds records under their new names, even where names change hands", async () => {
+    const store = newStore();
+    const make = async (name: string): Promise<string> =>
+      (await tenant.client.post("/tenants/resources", { name, type: "SAAS", addresses: [] })).body.id;
+    const [one, other] = [await make("One"), await make("Other")];
+    await store.current(tenant.id);
+    const rename = (id: string, name: string) => tenant.client.patch(`/tenants/resources/${id}`, { name });
+    await rename(one, "Aside");
+    await rename(other, "One");
+    await rename(one, "Other");
+    const model = await store.current(tenant.id);
+    expect([model.resourceIdOf("One"), model.resourceIdOf("Other"), model.resourceIdOf("Aside")]).toEqual([
+      other,
+      one,
+      undefined,
+    ]);
+    expect(store.loads).toEqual({ whole: 1, changes: 1 });
+  });
+
+  test("has policies in their new order", async () => {
+    const store = newStore();
+    const ids: string[] = [];
+    for (const action of [true, false, true]) {
+      const policy = { name: unique("Policy"), type: "SITETOSITE", action, allResources: true };
+      ids.push((await tenant.client.post("/tenants/policies", policy)).body.id);
+    }
+    await store.current(tenant.id);
+    const order = async () =>
+      (await store.current(tenant.id)).model.policies.SITETOSITE.policies.map(({ facts }) => facts.id);
+    for (const policies of [[...ids].reverse(), [ids[1], ids[0], ids[2]], ids]) {
+      await tenant.client.post("/tenants/policies/reorder", { type: "SITETOSITE", policies });
+      expect(await order()).toEqual(policies);
+    }
+    expect(store.loads).toEqual({ whole: 1, changes: 3 });
+  });
+
+  test("is dropped when nobody asks for it, when news was missed, and when its tenant is deleted", async () => {
+    const clock = new TestClock();
+    const store = newStore(clock);
+    const other = await server.newTenant();
+    await store.current(tenant.id);
+    clock.advance(9 * 60_000);
+    await store.current(other.id);
+    store.dropIdle();
+    expect(store.tenants).toEqual([tenant.id, other.id]);
+    clock.advance(2 * 60_000);
+    store.dropIdle();
+    expect(store.tenants).toEqual([other.id]);
+    store.changed({
+      tenantId: other.id,
+      generation: 9,
+      changes: [{ type: "tenant", id: other.id, change: "deleted" }],
+    });
+    expect(store.tenants).toEqual([]);
+    await store.current(tenant.id);
+    store.missed();
+    expect(store.tenants).toEqual([]);
+    await server.operator.delete(`/operator/tenants/${other.id}`);
+    const gone = await store.current(other.id);
+    expect(gone.model.users.size).toBe(0);
+    expect(store.tenants).toEqual([]);
+  });
+
+  test("is read anew where a change left no news", async () => {
+    const store = newStore();
+    const { body } = await tenant.client.post("/tenants/gateways", { name: unique("Gateway"), wireguardPort: "51820" });
+    await store.current(tenant.id);
+    await reportStatus(server, tenant.id, body.id, "ONLINE");
+    expect((await store.current(tenant.id)).model.gateways.get(body.id)?.status).toBe("ONLINE");
+    expect(store.loads.whole).toBe(2);
+  });
+});
+
+test("takes in how busy gateways are, without a generation and for kept models alone", async () => {
+  const [tenant, other] = [await server.newTenant(), await server.newTenant()];
+  const [id, busy] = [await makeId("gateway", tenant.client), await makeId("gateway", other.client)];
+  const store = newStore();
+  const before = await store.current(tenant.id);
+  await reportLoad(server, tenant.id, id, 0.75, 12.5);
+  await reportLoad(server, other.id, busy, 1, 1);
+  expect((await store.current(tenant.id)).model.gateways.get(id)).toMatchObject({ load: null, roundTripTimeMs: null });
+  await store.refreshLoads();
+  const after = await store.current(tenant.id);
+  expect(after.generation).toBe(before.generation);
+  expect(after.model.gateways.get(id)).toMatchObject({ load: 0.75, roundTripTimeMs: 12.5, status: "PENDING" });
+  expect(store.tenants).toEqual([tenant.id]);
+  await store.refreshLoads();
+  expect(await store.current(tenant.id)).toBe(after);
+});

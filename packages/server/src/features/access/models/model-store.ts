@@ -1,0 +1,182 @@
+import type { FactChange } from "@gatehouse/policy/model/facts";
+import type { Clock } from "../../../platform/clock.ts";
+import { CoalescedTask } from "../../../platform/concurrency/coalesced-task.ts";
+import type { Database } from "../../../platform/db/database.ts";
+import type { OutboxEntry } from "../../../platform/outbox/outbox.queries.ts";
+import type { OutboxSubscriber } from "../../../platform/outbox/outbox-follower.ts";
+import type { GenerationReader } from "../../../platform/tenancy/generation-reader.ts";
+import type { TenantModel, TenantModels } from "../../../platform/tenancy/tenant-models.ts";
+import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
+import { readHistoryAt, readHistoryBounds } from "../history/history.queries.ts";
+import { readAllFacts, readChangedFacts, readGatewayLoads } from "./facts.queries.ts";
+import { KeptModel } from "./kept-model.ts";
+import { PastModels } from "./past-models.ts";
+
+/** A model that nobody asks for is dropped after this long, in milliseconds: well before outbox entries are cleared away. */
+const idleMs = 10 * 60_000;
+/** The most tenants whose models are kept. */
+const mostModels = 200;
+/** The most facts that all kept models may have together; a single tenant may have more. */
+const mostFacts = 1_000_000;
+
+export interface ModelStoreOptions {
+  readonly database: Database;
+  readonly generations: GenerationReader;
+  readonly clock: Clock;
+}
+
+interface Entry {
+  /** Undefined until the first loading ends. */
+  kept: KeptModel | undefined;
+  readonly loading: CoalescedTask;
+  /** By `clock.elapsedMs()`. */
+  usedAt: number;
+}
+
+/**
+ * Keeps tenants' models. Each request asks for the tenant's generation first, in one statement that all requests of a turn share;
+ * only where that is another than the model's, what changed since is read, in one snapshot with the news that tells of it.
+ */
+export class ModelStore implements TenantModels, OutboxSubscriber {
+  readonly #options: ModelStoreOptions;
+  /** In order of use: the first was used longest ago. */
+  readonly #entries = new Map<string, Entry>();
+
+  readonly #past = new PastModels();
+
+  /** How often a model was made from everything, and how often from what changed. */
+  readonly loads = { whole: 0, changes: 0 };
+
+  constructor(options: ModelStoreOptions) {
+    this.#options = options;
+  }
+
+  /** The tenants whose models are kept. */
+  get tenants(): readonly string[] {
+    return [...this.#entries.keys()];
+  }
+
+  async current(tenantId: string): Promise<KeptModel> {
+    const generation = await this.#options.generations.current(tenantId);
+    // A tenant that was deleted a moment ago: nobody in it may do anything.
+    if (generation === undefined) return emptyModel;
+    const entry = this.#use(tenantId);
+    // A loading that began before the request came may not show what was committed since; then there is another.
+    while (entry.kept === undefined || entry.kept.generation < generation) {
+      await entry.loading.runNow();
+    }
+    return entry.kept;
+  }
+
+  async at(tenantId: string, at: Date): Promise<TenantModel | { readonly begins: string }> {
+    const current = await this.current(tenantId);
+    const { begins, latest, held } = await this.#read(tenantId, (tx) => readHistoryBounds(tx, at));
+    if (held === null) return { begins: begins ?? at.toISOString() };
+    // Nothing that decisions are made from has changed since.
+    if (held === latest && held <= current.generation) return current;
+    return this.#past.at(tenantId, held, () => this.#read(tenantId, (tx) => readHistoryAt(tx, held)));
+  }
+
+  /** Keeps what a command that was committed here made of the model: the next question need not read it. */
+  take(tenantId: string, model: KeptModel): void {
+    const entry = this.#use(tenantId);
+    if (entry.kept === undefined || entry.kept.generation < model.generation) entry.kept = model;
+    if (this.#entries.size > mostModels) this.#makeRoom();
+  }
+
+  changed({ tenantId, changes }: OutboxEntry): void {
+    if (changes.some(({ type, change }) => type === "tenant" && change === "deleted")) this.#entries.delete(tenantId);
+  }
+
+  /** Also when the database was restored from a backup: generations may have started over. */
+  missed(): void {
+    this.#entries.clear();
+    this.#past.clear();
+  }
+
+  /** Takes in how busy gateways are by now, of which no news tells; generations stay as they are. */
+  async refreshLoads(): Promise<void> {
+    const tenants = [...this.#entries].filter(([, { kept }]) => (kept?.model.gateways.size ?? 0) > 0).map(([id]) => id);
+    if (tenants.length === 0) return;
+    const loads = await this.#options.database.snapshot({ kind: "operator" }, (tx) => readGatewayLoads(tx, tenants));
+    const changes = new Map<string, FactChange[]>();
+    for (const { tenantId, gatewayId, load, roundTripTimeMs } of loads) {
+      const facts = this.#entries.get(tenantId)?.kept?.model.gateways.get(gatewayId);
+      if (facts === undefined || (facts.load === load && facts.roundTripTimeMs === roundTripTimeMs)) continue;
+      const own = changes.get(tenantId) ?? [];
+      changes.set(tenantId, [...own, { kind: "gateway", facts: { ...facts, load, roundTripTimeMs } }]);
+    }
+    for (const [tenantId, own] of changes) {
+      const entry = this.#entries.get(tenantId);
+      if (entry?.kept !== undefined) entry.kept = entry.kept.with(entry.kept.generation, own);
+    }
+  }
+
+  /** Drops models that nobody asked for lately. */
+  dropIdle(): void {
+    const now = this.#options.clock.elapsedMs();
+    for (const [tenantId, { usedAt }] of this.#entries) if (now - usedAt > idleMs) this.#entries.delete(tenantId);
+  }
+
+  #use(tenantId: string): Entry {
+    const entry = this.#entries.get(tenantId) ?? this.#newEntry(tenantId);
+    entry.usedAt = this.#options.clock.elapsedMs();
+    this.#entries.delete(tenantId);
+    this.#entries.set(tenantId, entry);
+    return entry;
+  }
+
+  #newEntry(tenantId: string): Entry {
+    const entry: Entry = {
+      kept: undefined,
+      loading: new CoalescedTask({ run: () => this.#load(tenantId, entry) }),
+      usedAt: 0,
+    };
+    return entry;
+  }
+
+  async #load(tenantId: string, entry: Entry): Promise<void> {
+    const { kept } = entry;
+    const next =
+      kept === undefined
+        ? undefined
+        : kept.after(await this.#read(tenantId, (tx) => readChangedFacts(tx, kept.generation)));
+    if (next !== undefined) {
+      this.loads.changes += 1;
+      entry.kept = next;
+      return;
+    }
+    const { generation, facts } = await this.#read(tenantId, readAllFacts);
+    this.loads.whole += 1;
+    // Deleted meanwhile: nothing is left, and nothing comes after it.
+    entry.kept = KeptModel.of(generation ?? Number.POSITIVE_INFINITY, facts);
+    this.#makeRoom();
+  }
+
+  #read<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
+    return this.#options.database.snapshot({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
+  }
+
+  #makeRoom(): void {
+    let facts = 0;
+    for (const [place, [tenantId, { kept }]] of [...this.#entries].reverse().entries()) {
+      facts += kept === undefined ? 0 : sizeOf(kept);
+      if (place > 0 && (place >= mostModels || facts > mostFacts)) this.#entries.delete(tenantId);
+    }
+  }
+}
+
+function sizeOf({ model }: KeptModel): number {
+  const policies = Object.values(model.policies).reduce((sum, list) => sum + list.policies.length, 0);
+  return model.users.size + model.devices.size + model.resources.size + model.groups.size + policies;
+}
+
+const emptyModel = KeptModel.of(0, {
+  users: [],
+  groups: [],
+  devices: [],
+  gateways: [],
+  resources: [],
+  rules: [],
+  policies: [],
+});

@@ -1,0 +1,145 @@
+/**
+ * What a configuration says of each kind of record, with every default filled in and every set sorted: two that say the
+ * same are the same text. Other records are named as documents name them.
+ */
+import type { RoleType } from "@gatehouse/contract/permissions";
+import type { ResourceType } from "@gatehouse/contract/records/address";
+import type { ConfiguredKind } from "@gatehouse/contract/records/configuration";
+import type { PolicyMode, PolicyType } from "@gatehouse/contract/records/policy";
+import type { NetworkProtocol } from "@gatehouse/contract/records/protocol";
+import type { LoadBalancingMode } from "@gatehouse/contract/records/resource";
+import type { User } from "@gatehouse/contract/records/user";
+
+export interface GroupSettings {
+  readonly name: string;
+  readonly description: string;
+  readonly roles: readonly RoleType[];
+  readonly maxDevices: number;
+  readonly isSamlDefaultGroup: boolean;
+  readonly idpMapping: readonly string[];
+}
+
+export interface UserSettings {
+  readonly email: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly groups: readonly string[];
+  /** Without the owner's, which no document gives or takes. */
+  readonly roles: readonly RoleType[];
+  /** Null: as the groups say. */
+  readonly maxDevices: number | null;
+  readonly attributes: User["attributes"];
+}
+
+export interface ProtocolSettings {
+  readonly name: string;
+  readonly networkProtocols: readonly NetworkProtocol[];
+}
+
+export interface GatewaySettings {
+  readonly name: string;
+  readonly wireguardPort: number;
+  readonly description: string;
+  readonly endpoint: string;
+  readonly relayEnabled: boolean;
+  readonly resolvers: readonly string[];
+  readonly domains: readonly { readonly domain: string; readonly resolvers: readonly string[] }[];
+  readonly networks: readonly string[] | null;
+  readonly relayPort: number | null;
+}
+
+export interface AddressSettings {
+  readonly address: string;
+  readonly protocols: readonly string[];
+}
+
+export interface ResourceSettings {
+  readonly name: string;
+  readonly type: ResourceType;
+  readonly description: string;
+  readonly loadBalancingMode: LoadBalancingMode;
+  readonly gateways: readonly string[];
+  readonly addresses: readonly AddressSettings[];
+}
+
+export interface RuleSettings {
+  readonly name: string;
+  readonly rule: string;
+  readonly hasTimeConstraint: boolean;
+}
+
+export interface PolicySettings {
+  readonly name: string;
+  readonly type: PolicyType;
+  readonly description: string;
+  readonly action: boolean;
+  readonly active: boolean;
+  readonly mode: PolicyMode | null;
+  readonly allGroups: boolean;
+  readonly allUsers: boolean;
+  readonly allDevices: boolean;
+  readonly allResources: boolean;
+  readonly groups: readonly string[];
+  /** E-mail addresses in lower case. */
+  readonly users: readonly string[];
+  /** Public keys. */
+  readonly devices: readonly string[];
+  readonly resources: readonly string[];
+  readonly gateways: readonly string[];
+  readonly sourceIps: readonly string[];
+  readonly rule: string;
+}
+
+export interface SettingsOf {
+  readonly group: GroupSettings;
+  readonly user: UserSettings;
+  readonly protocol: ProtocolSettings;
+  readonly gateway: GatewaySettings;
+  readonly resource: ResourceSettings;
+  readonly "admission-rule": RuleSettings;
+  readonly policy: PolicySettings;
+}
+
+/** Fields whose order says nothing. */
+export const setsOf: { readonly [K in ConfiguredKind]: readonly (keyof SettingsOf[K] & string)[] } = {
+  group: ["roles"],
+  user: ["groups", "roles"],
+  protocol: [],
+  gateway: [],
+  resource: ["addresses"],
+  "admission-rule": [],
+  policy: ["groups", "users", "devices", "resources"],
+};
+
+/** Orders texts by code unit: the same everywhere. */
+export function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** The texts sorted, each once. */
+export function sortedSet<T extends string>(texts: readonly T[]): readonly T[] {
+  return [...new Set(texts)].sort(byText);
+}
+
+/** Facts in order of their names. */
+export function sortedFacts(facts: User["attributes"]): User["attributes"] {
+  return Object.fromEntries(Object.entries(facts).sort(([a], [b]) => byText(a, b)));
+}
+
+/** E-mail addresses are the same whatever their letter case. */
+export function emailKey(email: string): string {
+  return email.toLowerCase();
+}
+
+/** One value for each kind of record. */
+export function ofEachKind<T>(of: (kind: ConfiguredKind) => T): Readonly<Record<ConfiguredKind, T>> {
+  return {
+    group: of("group"),
+    user: of("user"),
+    protocol: of("protocol"),
+    gateway: of("gateway"),
+    resource: of("resource"),
+    "admission-rule": of("admission-rule"),
+    policy: of("policy"),
+  };
+}

@@ -1,0 +1,123 @@
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { sharedTestServer, type TestClient, type TestServer } from "../../../testing/test-server.ts";
+
+const unknownId = "01980000-0000-7000-8000-000000000000";
+
+let server: TestServer;
+let client: TestClient;
+
+beforeAll(async () => {
+  server = await sharedTestServer();
+});
+beforeEach(async () => {
+  client = (await server.newTenant()).client;
+});
+
+const invitations = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ email: `user${index}@example.com` }));
+
+describe("one invitation", () => {
+  test("makes a pending user in the default group, with the address as it was given", async () => {
+    const made = await client.post("/tenants/users", { email: " Ann.Lee@Example.com " });
+    expect(made).toMatchObject({
+      status: 201,
+      headers: { etag: '"1"', location: `/tenants/users/${made.body.id}` },
+      body: {
+        email: "Ann.Lee@Example.com",
+        status: "pending",
+        isOwner: false,
+        maxDevices: null,
+        attributes: {},
+        roles: [{ type: "DEFAULT" }],
+        groups: [{ name: "Default" }],
+        devices: [],
+      },
+    });
+    for (const field of ["firstName", "lastName", "image", "lastConnection"]) {
+      expect(made.body).not.toHaveProperty(field);
+    }
+    const read = await client.get(`/tenants/users/${made.body.id}`);
+    expect(read.headers.etag).toBe('"1"');
+    expect(read.body).toEqual(made.body);
+  });
+
+  test("puts the user into the groups that it names, and into no other", async () => {
+    const groups = [];
+    for (const name of ["Engineering", "Berlin"]) {
+      groups.push((await client.post("/tenants/groups", { name })).body.id);
+    }
+    const { body } = await client.post("/tenants/users", { email: "ann@example.com", groups });
+    expect(body.groups.map(({ name }: { name: string }) => name)).toEqual(["Berlin", "Engineering"]);
+    const empty = await client.post("/tenants/users", { email: "ben@example.com", groups: [] });
+    expect(empty.body.groups).toMatchObject([{ name: "Default" }]);
+  });
+
+  test("is refused for an address that a user has, in any letter case", async () => {
+    await client.post("/tenants/users", { email: "ann@example.com" });
+    expect(await client.post("/tenants/users", { email: "ANN@example.com" })).toMatchObject({
+      status: 409,
+      body: { code: "email_taken", errors: [{ pointer: "/email" }] },
+    });
+  });
+
+  test("is refused for groups that do not exist, and those of another tenant", async () => {
+    const theirs = (await (await server.newTenant()).client.post("/tenants/groups", { name: "Theirs" })).body.id;
+    const groups = [unknownId, theirs];
+    expect(await client.post("/tenants/users", { email: "ann@example.com", groups })).toMatchObject({
+      status: 422,
+      body: { code: "unknown_reference", errors: [{ pointer: "/groups/0" }, { pointer: "/groups/1" }] },
+    });
+  });
+});
+
+describe("a batch of invitations", () => {
+  test("is answered in its own order, with one audit entry for each user", async () => {
+    const batch = invitations(100).reverse();
+    const made = await client.post("/tenants/users", batch);
+    expect(made.status).toBe(201);
+    expect(made.body.map(({ email }: { email: string }) => email)).toEqual(batch.map(({ email }) => email));
+    expect((await client.get("/tenants/users")).body.total).toBe(101);
+    const { body: events } = await client.get("/tenants/events?filter[operation]=createUsers");
+    expect(events.total).toBe(100);
+    expect(new Set(events.data.map(({ generation }: { generation: number }) => generation)).size).toBe(1);
+  });
+
+  test("of one is answered with an array", async () => {
+    const made = await client.post("/tenants/users", invitations(1));
+    expect(made.body).toHaveLength(1);
+    expect(made.headers.location).toBeUndefined();
+  });
+
+  test.each([
+    ["no invitation", []],
+    ["over a hundred", invitations(101)],
+  ])("with %s is malformed", async (_case, batch) => {
+    expect(await client.post("/tenants/users", batch)).toMatchObject({ status: 400, body: { code: "invalid_body" } });
+  });
+
+  test("with an address twice makes no user, and points at the second", async () => {
+    const batch = [{ email: "ann@example.com" }, { email: "ben@example.com" }, { email: "Ann@example.com" }];
+    const refused = await client.post("/tenants/users", batch);
+    expect(refused).toMatchObject({ status: 409, body: { code: "email_taken" } });
+    expect(refused.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(["/2/email"]);
+    expect((await client.get("/tenants/users")).body.total).toBe(1);
+  });
+
+  test("with an unknown group makes no user", async () => {
+    const batch = [{ email: "ann@example.com" }, { email: "ben@example.com", groups: [unknownId] }];
+    const refused = await client.post("/tenants/users", batch);
+    expect(refused).toMatchObject({
+      status: 422,
+      body: { code: "unknown_reference", errors: [{ pointer: "/1/groups/0" }] },
+    });
+    expect((await client.get("/tenants/users")).body.total).toBe(1);
+    expect((await client.get("/tenants/events?filter[operation]=createUsers")).body.total).toBe(0);
+  });
+
+  test("races another one with the same addresses in another order: one wins, whole", async () => {
+    const batch = invitations(50);
+    const replies = await Promise.all([batch, batch.toReversed()].map((body) => client.post("/tenants/users", body)));
+    expect(replies.map(({ status }) => status).sort()).toEqual([201, 409]);
+    expect((await client.get("/tenants/users")).body.total).toBe(51);
+  });
+});

@@ -1,0 +1,80 @@
+/** Inviting many users at once, all or none, with as many statements as for one. */
+import type { Permission } from "@gatehouse/contract/permissions";
+import type { ProblemField } from "@gatehouse/contract/problem";
+import { AppError, bodyField } from "../../../platform/app-error.ts";
+import type { Granted } from "../../../platform/authorization/granted.ts";
+import { newId } from "../../../platform/ids.ts";
+import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
+import { defaultGroupId, refuseGroupsBeyond } from "../../groups/groups.api.ts";
+import { canonicalIds, existingRecords } from "../../references/references.api.ts";
+import * as queries from "../users.queries.ts";
+
+export interface Invitation {
+  readonly email: string;
+  /** Empty for the tenant's default group. */
+  readonly groupIds: readonly string[];
+  /** JSON Pointer of the invitation in the body. */
+  readonly pointer: string;
+}
+
+interface InvitingCall {
+  readonly granted: Granted<"users:write">;
+  /** Every permission that the caller holds. */
+  readonly permissions: ReadonlySet<Permission>;
+  readonly now: Date;
+}
+
+/** Fields that one error lists at most. */
+const reportedFields = 50;
+
+/**
+ * @returns the users in the order of the invitations
+ * @throws AppError unknown_reference, grants_exceed_caller, email_taken, naming each field that is wrong
+ */
+export async function inviteUsers(
+  tx: TenantTx,
+  call: InvitingCall,
+  invitations: readonly Invitation[],
+): Promise<queries.WholeUserRow[]> {
+  const [known, defaultGroup] = await Promise.all([
+    existingRecords(tx, "group", canonicalIds(invitations.flatMap(({ groupIds }) => groupIds))),
+    defaultGroupId(tx),
+  ]);
+  requireKnownGroups(invitations, known);
+  const users = invitations.map(({ email, groupIds }) => ({
+    id: newId(),
+    email,
+    firstName: "",
+    lastName: "",
+    maxDevices: null,
+    attributes: {},
+    groupIds: groupIds.length === 0 ? [defaultGroup] : canonicalIds(groupIds),
+  }));
+  await refuseGroupsBeyond(tx, [...new Set(users.flatMap((user) => user.groupIds))], call.permissions);
+  const inserted = await queries.insertUsers(tx, call.granted, users, call.now);
+  const taken = invitations.filter((_invitation, index) => !inserted.has(users[index]?.id ?? ""));
+  if (taken.length > 0) throw emailsTaken(taken);
+  return queries.readUsers(
+    tx,
+    users.map(({ id }) => id),
+  );
+}
+
+function emailsTaken(invitations: readonly Invitation[]): AppError {
+  const listed = invitations.slice(0, reportedFields);
+  return new AppError("email_taken", {
+    detail: `Already users of the tenant, or named twice: ${listed.map(({ email }) => email).join(", ")}.`,
+    errors: listed.map(({ pointer }) => bodyField(`${pointer}/email`, "is taken")),
+  });
+}
+
+function requireKnownGroups(invitations: readonly Invitation[], known: ReadonlySet<string>): void {
+  const unknown: ProblemField[] = invitations.flatMap(({ groupIds, pointer }) =>
+    groupIds.flatMap((id, index) =>
+      known.has(id.toLowerCase())
+        ? []
+        : [bodyField(`${pointer}/groups/${index}`, `no group has the id ${JSON.stringify(id)}`)],
+    ),
+  );
+  if (unknown.length > 0) throw new AppError("unknown_reference", { errors: unknown.slice(0, reportedFields) });
+}

@@ -1,0 +1,46 @@
+import type * as operations from "@gatehouse/contract/operations/users.operations";
+import { AppError, bodyField } from "../../../platform/app-error.ts";
+import type { Call } from "../../../platform/call.ts";
+import { empty, type Outcome, record } from "../../../platform/outcome.ts";
+import { refuseGroupsBeyond } from "../../groups/groups.api.ts";
+import { existingRecords } from "../../references/references.api.ts";
+import { changeLockedUser, changeUser, lockUser } from "../change-user.ts";
+import { touchUser } from "../users.queries.ts";
+import * as queries from "./user-groups.queries.ts";
+
+export async function addUserToGroup(call: Call<typeof operations.addUserToGroup>): Promise<Outcome> {
+  const groupId = call.body.groupId.toLowerCase();
+  return call.command(async (tx) => {
+    // The group before the user: whoever deletes the group locks in this order.
+    const known = await existingRecords(tx, "group", [groupId]);
+    const { view, version } = await changeUser(call, tx, call.parameters.id, async ({ id }) => {
+      if (!known.has(groupId)) {
+        const errors = [bodyField("/groupId", `no group has the id ${JSON.stringify(call.body.groupId)}`)];
+        throw new AppError("unknown_reference", { errors });
+      }
+      if ((await queries.groupIdsOf(tx, id)).has(groupId)) return false;
+      await refuseGroupsBeyond(tx, [groupId], call.permissions);
+      await queries.joinGroup(tx, call.granted, id, groupId);
+      await touchUser(tx, call.granted, id, call.now);
+      return true;
+    });
+    return record(view, version);
+  });
+}
+
+export async function removeUserFromGroup(call: Call<typeof operations.removeUserFromGroup>): Promise<Outcome> {
+  const { id, groupId } = call.parameters;
+  return call.command(async (tx) => {
+    const row = await lockUser(tx, id);
+    const groups = await queries.groupIdsOf(tx, id);
+    if (!groups.has(groupId)) throw new AppError("not_found");
+    call.requireVersion(row.version);
+    if (groups.size === 1) throw new AppError("last_group", { detail: `It is the only group of ${row.email}.` });
+    await changeLockedUser(call, tx, row, async () => {
+      await queries.leaveGroup(tx, call.granted, id, groupId);
+      await touchUser(tx, call.granted, id, call.now);
+      return true;
+    });
+    return empty();
+  });
+}

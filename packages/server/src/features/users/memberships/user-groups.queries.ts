@@ -1,0 +1,78 @@
+/** Which groups users are in. */
+import type { Granted } from "../../../platform/authorization/granted.ts";
+import { statement } from "../../../platform/db/statement.ts";
+import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
+
+/** A member of a group. */
+export interface Member {
+  readonly id: string;
+  readonly email: string;
+  /** Whether the user is in no other group. */
+  readonly alone: boolean;
+}
+
+const selectGroupIds = statement<{ id: string }, [tenantId: string, userId: string]>(
+  "users.group_ids",
+  "SELECT group_id AS id FROM group_members WHERE tenant_id = $1 AND user_id = $2",
+);
+const insert = statement<never, [tenantId: string, userId: string, groupId: string]>(
+  "users.join_group",
+  "INSERT INTO group_members (tenant_id, user_id, group_id) VALUES ($1, $2, $3)",
+);
+const remove = statement<never, [tenantId: string, userId: string, groupId: string]>(
+  "users.leave_group",
+  "DELETE FROM group_members WHERE tenant_id = $1 AND user_id = $2 AND group_id = $3",
+);
+const lockMembers = statement<never, [tenantId: string, groupId: string]>(
+  "users.lock_members",
+  `SELECT FROM group_members AS joined
+   JOIN users AS member ON member.tenant_id = joined.tenant_id AND member.id = joined.user_id
+   WHERE joined.tenant_id = $1 AND joined.group_id = $2 ORDER BY member.id FOR NO KEY UPDATE OF member`,
+);
+const selectMembers = statement<Member, [tenantId: string, groupId: string]>(
+  "users.members",
+  `SELECT member.id, member.email, NOT EXISTS (
+     SELECT FROM group_members AS other
+     WHERE other.tenant_id = $1 AND other.user_id = joined.user_id AND other.group_id <> $2
+   ) AS alone
+   FROM group_members AS joined
+   JOIN users AS member ON member.tenant_id = joined.tenant_id AND member.id = joined.user_id
+   WHERE joined.tenant_id = $1 AND joined.group_id = $2 ORDER BY member.email_key`,
+);
+
+/** The ids of the user's groups. */
+export async function groupIdsOf(tx: TenantTx, userId: string): Promise<ReadonlySet<string>> {
+  return new Set((await tx.query(selectGroupIds, tx.tenantId, userId)).map(({ id }) => id));
+}
+
+export async function joinGroup(
+  tx: TenantTx,
+  _granted: Granted<"users:write">,
+  userId: string,
+  groupId: string,
+): Promise<void> {
+  await tx.query(insert, tx.tenantId, userId, groupId);
+}
+
+export async function leaveGroup(
+  tx: TenantTx,
+  _granted: Granted<"users:write">,
+  userId: string,
+  groupId: string,
+): Promise<void> {
+  await tx.query(remove, tx.tenantId, userId, groupId);
+}
+
+/**
+ * The group's members by address, none of whom can join or leave a group before the transaction ends. The group is
+ * locked before, so that nobody joins it.
+ *
+ * They are locked in order of id, and read after that: whoever left while this waited for the lock is no member.
+ */
+export async function lockMembersOf(tx: TenantTx, groupId: string): Promise<Member[]> {
+  const [, members] = await Promise.all([
+    tx.query(lockMembers, tx.tenantId, groupId),
+    tx.query(selectMembers, tx.tenantId, groupId),
+  ]);
+  return members;
+}

@@ -1,0 +1,92 @@
+/** Holds every paginated list, whatever is asked of it, against a naive list over the records that it shows itself. */
+import type { ListDeclaration } from "@gatehouse/contract/list";
+import { operations } from "@gatehouse/contract/operations/all";
+import fc from "fast-check";
+import { beforeAll, expect, test } from "vitest";
+import { budgeted } from "../../../../../test/budget.ts";
+import { sharedTestServer, type TestClient, type TestServer } from "../test-server.ts";
+import { queryOf, questionsOf } from "./list-questions.ts";
+import { expectedPage, type Listed } from "./list-reference.ts";
+import { seedLists } from "./list-seeds.ts";
+
+/** For each list. */
+const questions = budgeted(1_000, 50);
+
+let server: TestServer;
+let client: TestClient;
+
+beforeAll(async () => {
+  server = await sharedTestServer();
+  const tenant = await server.newTenant();
+  client = tenant.client;
+  await seedLists(server, tenant);
+}, 120_000);
+
+/** Every record of a list, page after page. */
+async function everythingIn(path: string): Promise<Listed[]> {
+  const found: Listed[] = [];
+  for (;;) {
+    const { status, body, text } = await client.get(`${path}?limit=100&offset=${found.length}`);
+    expect(status, text).toBe(200);
+    found.push(...body.data);
+    if (!body.hasNext) {
+      expect(new Set(found.map(({ id }) => id)).size).toBe(body.total);
+      return found;
+    }
+  }
+}
+
+/** What a list can be filtered by, and its records do not show. */
+const unshown: Readonly<Record<string, (records: Listed[]) => Promise<Listed[]>>> = {
+  listResources: async (records) => {
+    const policies = await everythingIn("/tenants/policies");
+    const named = policies.map((policy) => ({ resources: [] as readonly Listed[], ...policy }));
+    return records.map((record) => ({
+      ...record,
+      policies: named.filter(({ resources }) => resources.some(({ id }) => id === record.id)),
+    }));
+  },
+};
+
+const lists = operations.flatMap(({ id, path, access, parameters, success }) =>
+  // What has to be asked for something is no list of records; it takes neither filters nor an order.
+  success.kind === "page" && access !== "operator" && parameters === undefined && success.query === undefined
+    ? [{ id, path, list: success.list as ListDeclaration }]
+    : [],
+);
+
+test("the lists that the specification and the contract call paginated are among those held against the reference", () => {
+  const named = ["listDevices", "listEvents", "listGroups", "listPolicies", "listResources", "listUsers"];
+  expect(lists.map(({ id }) => id)).toEqual(expect.arrayContaining(named));
+});
+
+test.each(lists)(
+  "$id: any combination of filters, sort and page finds what a naive list finds, in its order, with its total",
+  async ({ id, path, list }) => {
+    const shown = await everythingIn(path);
+    expect(shown.length, "too few records to tell: seed some in list-seeds.ts").toBeGreaterThan(20);
+    const everything = (await unshown[id]?.(shown)) ?? shown;
+    let found = 0;
+    await fc.assert(
+      fc.asyncProperty(questionsOf(list, everything), async (asked) => {
+        const { limit, offset } = asked;
+        const expected = expectedPage(list, everything, asked);
+        const { status, body, text } = await client.get(`${path}?${queryOf(asked)}`);
+        expect(status, text).toBe(200);
+        expect(body.data.map((record: Listed) => record.id)).toEqual(expected.ids);
+        expect(body).toMatchObject({
+          total: expected.total,
+          page: Math.floor(offset / limit),
+          limit,
+          hasNext: offset + limit < expected.total,
+          hasPrevious: offset > 0,
+        });
+        found += expected.ids.length > 0 ? 1 : 0;
+      }),
+      { numRuns: questions },
+    );
+    // A test whose questions find nothing would show nothing.
+    expect(found).toBeGreaterThan(questions / 10);
+  },
+  120_000,
+);
