@@ -9,7 +9,7 @@ import { mockApi, mockServer } from "./mock-api.ts";
 
 configure({
   // A busy machine takes longer than the default of one second.
-  asyncUtilTimeout: 10_000,
+  asyncUtilTimeout: 20_000,
   // Computing what assistive technology sees takes most of a query's time. Hidden elements are not rendered here.
   defaultHidden: true,
   // The whole document as the message of a failure hides what failed.
