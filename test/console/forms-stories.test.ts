@@ -182,7 +182,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await visit.open("/gateways?q=Frankfurt 1");
     await page.getByRole("link", { name: "Frankfurt 1" }).click();
     await button(visit, "More").click();
-    await page.getByRole("menuitem", { name: "Begin maintenance" }).click();
+    await page.getByRole("menuitem", { name: "Start maintenance" }).click();
     await effectOf(visit)
       .getByText(/access changes|Lost:/)
       .first()
