@@ -101,7 +101,7 @@ describe.runIf(hasBrowser)("who looks at access", () => {
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await page.waitForURL(/focus=user/);
-    await page.locator(".graph-heading", { hasText: "Asked for" }).waitFor();
+    await page.locator(".graph-heading", { hasText: "Selected" }).waitFor();
     // What is decided now, beside what policies say.
     await button(visit, /^Resource Wiki Allowed now/).waitFor();
     await isQuiet(page);

@@ -95,7 +95,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await page.getByText("51999").waitFor();
     await button(visit, "Delete").click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("its token stops working").waitFor();
+    await dialog.getByText("token stops working").waitFor();
     await dialog.getByRole("button", { name: "Delete" }).click();
     await heading(visit, "Gateways").waitFor();
     await page.getByText("of 6 gateways").or(page.locator("tbody tr").first()).first().waitFor();
