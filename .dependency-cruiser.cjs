@@ -5,7 +5,7 @@
 
 const server = "^packages/server/src/";
 /** Tests, and what only they use, may reach for anything. */
-const tests = "\\.test\\.ts$|^packages/[^/]+/src/testing/|^test/";
+const tests = "\\.test\\.tsx?$|^packages/[^/]+/src/testing/|^test/";
 
 /** @param {string} name an npm package, whether it is installed or not */
 const npmPackage = (name) => `(^|/)node_modules/(@types/)?${name}/|^${name}$`;

@@ -24,7 +24,10 @@ const projects: readonly NonNullable<TestProjectInlineConfiguration["test"]>[] =
   {
     name: "unit",
     include: ["packages/*/src/**/*.test.{ts,tsx}", "bench/src/**/*.test.ts"],
-    exclude: withServer.map((folder) => `${folder}/src/**/!(*.rules).test.ts`),
+    exclude: [
+      ...withServer.map((folder) => `${folder}/src/**/!(*.rules).test.ts`),
+      "packages/console/src/**/*.test.tsx",
+    ],
   },
   {
     name: "server",
@@ -43,26 +46,30 @@ const projects: readonly NonNullable<TestProjectInlineConfiguration["test"]>[] =
 export default defineConfig({
   test: {
     reporters: report === undefined ? ["default"] : ["default", ["json", { outputFile: report }]],
-    projects: projects.map(
-      (project, index): TestProjectInlineConfiguration => ({
-        // Tests read the TypeScript sources of every workspace, never a stale build.
-        ssr: { resolve: { conditions: ["gatehouse-source", "node"] } },
-        resolve: { conditions: ["gatehouse-source", "node"] },
-        test: {
-          provide: { budget: 0.05 },
-          ...project,
-          server: { deps: { inline: [/@gatehouse\//] } },
-          // Loading the modules again for each file would take longer than most files run.
-          isolate: false,
-          sequence: { groupOrder: index },
-          // Packets, browsers and databases make tests wait more than they compute.
-          maxWorkers: Math.max(2, availableParallelism() - 1),
-          // Limits for what never ends. A busy machine takes several times as long as a quiet one.
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          expect: { poll: { timeout: 20_000 } },
-        },
-      }),
-    ),
+    projects: [
+      // Components need a window of their own, and the production build of React.
+      "packages/console/vitest.config.ts",
+      ...projects.map(
+        (project, index): TestProjectInlineConfiguration => ({
+          // Tests read the TypeScript sources of every workspace, never a stale build.
+          ssr: { resolve: { conditions: ["gatehouse-source", "node"] } },
+          resolve: { conditions: ["gatehouse-source", "node"] },
+          test: {
+            provide: { budget: 0.05 },
+            ...project,
+            server: { deps: { inline: [/@gatehouse\//] } },
+            // Loading the modules again for each file would take longer than most files run.
+            isolate: false,
+            sequence: { groupOrder: index },
+            // Packets, browsers and databases make tests wait more than they compute.
+            maxWorkers: Math.max(2, availableParallelism() - 1),
+            // Limits for what never ends. A busy machine takes several times as long as a quiet one.
+            testTimeout: 120_000,
+            hookTimeout: 120_000,
+            expect: { poll: { timeout: 20_000 } },
+          },
+        }),
+      ),
+    ],
   },
 });

@@ -58,8 +58,9 @@ async function filesOf(place) {
   });
   if (entries === undefined) return [place];
   return entries
-    .filter((entry) => entry.isFile() && !/\.test\.tsx?$/.test(entry.name))
+    .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath, entry.name))
+    .filter((file) => !/\.test\.tsx?$|\/testing\//.test(file))
     .sort();
 }
 

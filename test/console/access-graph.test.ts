@@ -60,7 +60,7 @@ describe.runIf(hasBrowser)("who looks at access", () => {
       expect(await page.locator(".react-flow__edge.denies").count()).toBe(7);
       expect(await seriousProblems(page)).toEqual([]);
       await picture(page, `access-graph-${role.toLowerCase()}-${theme}`);
-      await page.getByRole("radiogroup", { name: "What is shown" }).getByText("Denied").click();
+      await page.getByRole("radiogroup", { name: "Show" }).getByText("Denied").click();
       await page.waitForURL(/show=denied/);
       await expect.poll(() => page.locator(".react-flow__edge.allows").count()).toBe(0);
       expect(await page.locator(".react-flow__edge.denies").count()).toBe(7);
@@ -92,7 +92,7 @@ describe.runIf(hasBrowser)("who looks at access", () => {
     await button(visit, /^Group Engineering/).focus();
     await page.keyboard.press("Enter");
     await page.waitForURL(/focus=group/);
-    const bar = page.getByRole("region", { name: "Only what leads through" });
+    const bar = page.getByRole("region", { name: "Graph filter" });
     await bar.getByText(/2 policies allow, 0 policies deny/).waitFor();
     // The same key, pressed again, opens the group.
     expect(await focusedName(page)).toContain("Engineering");
@@ -101,7 +101,7 @@ describe.runIf(hasBrowser)("who looks at access", () => {
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await page.waitForURL(/focus=user/);
-    await page.locator(".graph-heading", { hasText: "Asked for" }).waitFor();
+    await page.locator(".graph-heading", { hasText: "Selected" }).waitFor();
     // What is decided now, beside what policies say.
     await button(visit, /^Resource Wiki Allowed now/).waitFor();
     await isQuiet(page);
@@ -119,12 +119,12 @@ describe.runIf(hasBrowser)("who looks at access", () => {
     const visit = await visitAs("OWNER", { width: 1440 });
     const { page } = visit;
     await visit.open("/access?view=graph");
-    const field = page.getByRole("combobox", { name: "Only what leads through" });
+    const field = page.getByRole("combobox", { name: "Filter the graph" });
     await field.fill("engineer-05");
     await page.getByRole("option", { name: "engineer-05@example.com" }).click();
     await page.waitForURL(/focus=user/);
     await page.getByText(/policies allow, 1 policy denies/).waitFor();
-    await button(visit, "Copy a link to this").click();
+    await button(visit, "Copy link").click();
     await button(visit, "Copied").waitFor();
     const link = await page.evaluate<string>("navigator.clipboard.readText()");
     expect(link).toBe(page.url());
@@ -133,8 +133,8 @@ describe.runIf(hasBrowser)("who looks at access", () => {
     await other.page.goto(link);
     await shownNodes(other.page).toEqual(shown);
     await other.leave();
-    await page.getByRole("link", { name: "What they reach" }).click();
-    await page.getByRole("region", { name: /found$/ }).waitFor();
+    await page.getByRole("link", { name: "What they can reach" }).click();
+    await page.getByRole("region", { name: /^\d+ results?$/ }).waitFor();
     await visit.leave();
   });
 
@@ -166,7 +166,7 @@ describe.runIf(hasBrowser)("who looks at access", () => {
       if (request.resourceType() === "script") scripts.push(request.url());
     });
     await visit.open("/access");
-    await page.getByRole("region", { name: "Question" }).waitFor();
+    await page.getByRole("region", { name: "Query" }).waitFor();
     expect(scripts.filter((url) => url.includes("graph"))).toEqual([]);
     await page.getByText("Graph", { exact: true }).click();
     await nodes(page).first().waitFor();
@@ -232,7 +232,7 @@ describe.runIf(hasBrowser)("who looks at access", () => {
     await visit.open(`/access?user=${user}`);
     await page.getByRole("combobox", { name: "Destination" }).click();
     await page.getByRole("option", { name: "An address" }).click();
-    await page.getByText("Choose a user, or a device, and enter an address.").waitFor();
+    await page.getByText("Choose a user or a device, and enter an address.").waitFor();
     await page.getByRole("textbox", { name: "Address", exact: true }).fill("wiki.corp.example.com");
     const decision = page.getByRole("region", { name: "Decision" });
     await decision.getByRole("link", { name: "Wiki" }).waitFor();
@@ -240,7 +240,7 @@ describe.runIf(hasBrowser)("who looks at access", () => {
     await page.getByRole("combobox", { name: "Protocol" }).click();
     await page.getByRole("option", { name: "TCP" }).click();
     await page.getByRole("textbox", { name: "Port" }).fill("22");
-    await decision.getByText("The resource is not offered on this protocol and port.").first().waitFor();
+    await decision.getByText("The resource does not offer this protocol and port.").first().waitFor();
     await page.getByRole("textbox", { name: "Port" }).fill("443");
     await decision.getByText("Allowed", { exact: true }).waitFor();
     expect(await seriousProblems(page)).toEqual([]);
@@ -251,12 +251,12 @@ describe.runIf(hasBrowser)("who looks at access", () => {
     await other.page.getByRole("region", { name: "Decision" }).getByText("Allowed", { exact: true }).waitFor();
     await other.leave();
     await page.getByText("Who can reach it?").click();
-    const found = page.getByRole("region", { name: "Who reaches it" });
+    const found = page.getByRole("region", { name: "Who can reach it" });
     await found.getByRole("link", { name: "Intranet for everybody" }).first().waitFor();
     await button(visit, "Next page").click();
     await page.waitForURL(/after=/);
     await button(visit, "First page").waitFor();
-    await page.getByText("Without one").click();
+    await page.getByText("Without a device").click();
     await found
       .getByRole("link", { name: /@example\.com/ })
       .first()
@@ -282,13 +282,13 @@ describe.runIf(hasBrowser)("who looks at access", () => {
     await visit.open(`/access?view=who&resource=${resource}`);
     await page.getByRole("link", { name: "Payroll for all" }).first().waitFor();
     await visit.open(`/access?view=who&resource=${resource}&at=${before.data[0].createdAt}`);
-    await page.getByText("With everything as it was set up then").last().waitFor();
+    await page.getByText("Uses the configuration from").last().waitFor();
     await isQuiet(page);
     expect(await page.getByRole("link", { name: "Payroll for all" }).count()).toBe(0);
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "access-who-past");
     await visit.open(`/access?view=who&resource=${resource}&at=2041-01-01T10:00:00Z`);
-    await page.getByText("How everything will be set up then is not known.").waitFor();
+    await page.getByText("The configuration on that date is not known yet.").waitFor();
     await visit.leave();
   });
 });

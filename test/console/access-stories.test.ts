@@ -41,12 +41,12 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await page.keyboard.press("Home");
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "policies-moved");
-    await button(visit, "Review the order").click();
+    await button(visit, "Review order").click();
     await effectOf(visit).getByText("Lost: always → never").waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "policies-order-review");
     expect(await namesInOrder()).toEqual(before);
-    await button(visit, "Save the order").click();
+    await button(visit, "Save order").click();
     await expect
       .poll(async () => (await namesInOrder()).slice(0, 4))
       .toEqual([
@@ -55,7 +55,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
         "Contractors stay out of production",
         "Personnel files",
       ]);
-    await expect.poll(() => page.getByText("The order is changed").count()).toBe(0);
+    await expect.poll(() => page.getByText("You have unsaved changes to the order.").count()).toBe(0);
     await given.client.delete(`/tenants/policies/${made.body.id}`);
     await visit.leave();
   });
@@ -64,7 +64,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/policies");
-    await button(visit, "Create a policy").click();
+    await button(visit, "Create policy").click();
     await page.getByRole("textbox", { name: "Name" }).fill("Intranet for everybody");
     visit.expectFailures(409);
     await button(visit, "Review").click();
@@ -207,25 +207,25 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/access");
-    await page.getByText("Choose a user, or a device, and a resource.").waitFor();
+    await page.getByText("Choose a user or a device, and a resource.").waitFor();
     await choose(visit, "User", "engineer-01@example.com");
     await choose(visit, "Resource", "Personnel files");
     const decision = page.getByRole("region", { name: "Decision" });
     await decision.getByText("Denied").waitFor();
     await page
-      .getByRole("region", { name: "What is missing" })
-      .getByText(/would have to be in People/)
+      .getByRole("region", { name: "Requirements" })
+      .getByText(/Add the user to People/)
       .waitFor();
     await page
-      .getByRole("region", { name: "Policies that were considered" })
-      .getByText("It is about other people")
+      .getByRole("region", { name: "Evaluated policies" })
+      .getByText("applies to other users or devices")
       .waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "access-denied");
     await choose(visit, "Resource", "Source code");
     await choose(visit, "Device", "engineer-01-laptop");
     await decision.getByText("Allowed", { exact: true }).waitFor();
-    await page.getByText("It fits, and decides.").waitFor();
+    await page.getByText("Matched (decides)").waitFor();
     await page.getByText("Met", { exact: true }).first().waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "access-allowed");
@@ -251,7 +251,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await picture(page, "access-who");
     await visit.open(`/access?view=what&user=${user}`);
     await page
-      .getByRole("region", { name: /found$/ })
+      .getByRole("region", { name: /^\d+ results?$/ })
       .getByRole("link", { name: "Wiki" })
       .first()
       .waitFor();
@@ -262,7 +262,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await visit.open(`/access?${asked}`);
     await page.getByRole("link", { name: "Logs for sellers" }).first().waitFor();
     await visit.open(`/access?${asked}&at=${before}`);
-    await page.getByText("They did not reach it.").waitFor();
+    await page.getByText("The user could not reach the resource.").waitFor();
     await visit.open(`/access?view=can&user=${user}&resource=${wiki}&at=2031-01-01T10:00:00Z`);
     await page.getByRole("region", { name: "Decision" }).getByText("Allowed", { exact: true }).waitFor();
     await visit.leave();

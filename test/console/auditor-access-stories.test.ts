@@ -36,7 +36,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     }
     await rows.nth(2).getByRole("link").focus();
     for (const key of ["ArrowUp", "ArrowDown", "Home", "End", "Space"]) await page.keyboard.press(key);
-    expect(await page.getByText("The order is changed").count()).toBe(0);
+    expect(await page.getByText("You have unsaved changes to the order.").count()).toBe(0);
     await page.keyboard.press("Control+Home");
     expect(await rows.locator(".policy-name").allTextContents()).toEqual(names);
     // Only what a policy's page needs may be fetched ahead, when its link is pointed at.
@@ -93,22 +93,22 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await choose(visit, "Device", "engineer-01-laptop");
     await choose(visit, "Resource", "Personnel files");
     await region(visit, "Decision").getByText("Denied").waitFor();
-    await region(visit, "What is missing")
-      .getByText(/would have to be in People/)
+    await region(visit, "Requirements")
+      .getByText(/Add the user to People/)
       .waitFor();
-    await region(visit, "Policies that were considered").getByText("It is about other people").waitFor();
+    await region(visit, "Evaluated policies").getByText("applies to other users or devices").waitFor();
     await offersNothing(visit, "access");
-    await button(visit, "Copy a link to this").click();
+    await button(visit, "Copy link").click();
     await button(visit, "Copied").waitFor();
     const link = await page.evaluate<string>("navigator.clipboard.readText()");
     const other = await given.visit();
     await other.page.goto(link);
-    await region(other, "What is missing")
-      .getByText(/would have to be in People/)
+    await region(other, "Requirements")
+      .getByText(/Add the user to People/)
       .waitFor();
     await other.leave();
     // To whom the policy leads, whose page an auditor may read and not change.
-    await region(visit, "Policies that were considered").getByRole("link", { name: "Personnel files" }).click();
+    await region(visit, "Evaluated policies").getByRole("link", { name: "Personnel files" }).click();
     await heading(visit, "Personnel files").waitFor();
     await offersNothing(visit, "policy");
     await visit.leave();
@@ -126,7 +126,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await offersNothing(visit, "who");
     await visit.open("/access?view=what");
     await choose(visit, "User", "seller-01@example.com");
-    await region(visit, /found$/)
+    await region(visit, /^\d+ results?$/)
       .getByRole("link", { name: "Wiki" })
       .first()
       .waitFor();
@@ -138,10 +138,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await page.getByRole("combobox", { name: "Protocol" }).click();
     await page.getByRole("option", { name: "TCP" }).click();
     await page.getByRole("textbox", { name: "Port" }).fill("22");
-    await region(visit, "Decision")
-      .getByText("The resource is not offered on this protocol and port.")
-      .first()
-      .waitFor();
+    await region(visit, "Decision").getByText("The resource does not offer this protocol and port.").first().waitFor();
     await page.getByRole("textbox", { name: "Port" }).fill("443");
     await region(visit, "Decision").getByText("Allowed", { exact: true }).waitFor();
     await offersNothing(visit, "address");
@@ -150,7 +147,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await visit.open(asked);
     await page.getByRole("link", { name: "Logs for sellers" }).first().waitFor();
     await visit.open(`${asked}&at=${before}`);
-    await page.getByText("They did not reach it.").waitFor();
+    await page.getByText("The user could not reach the resource.").waitFor();
     await offersNothing(visit, "a past date");
     await visit.leave();
   });
@@ -159,7 +156,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     for (const visitAs of [given.visitAsAuditor, given.visit]) {
       const visit = await visitAs({ width: 1440 });
       const { page } = visit;
-      const bar = region(visit, "Only what leads through");
+      const bar = region(visit, "Graph filter");
       for (const [at, name] of [
         [`/users/${await userOf("engineer-05@example.com")}`, "engineer-05@example.com"],
         [`/resources/${await given.idOf("resources", "Customer records")}`, "Customer records"],
@@ -172,7 +169,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
         await bar.getByText(name, { exact: true }).waitFor();
         await page.locator(".graph-node", { hasText: name }).first().waitFor();
         await isQuiet(visit);
-        await bar.getByRole("link", { name: "Open its page" }).click();
+        await bar.getByRole("link", { name: "Open page" }).click();
         await heading(visit, name).waitFor();
       }
       await visit.leave();

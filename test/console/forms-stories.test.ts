@@ -182,7 +182,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await visit.open("/gateways?q=Frankfurt 1");
     await page.getByRole("link", { name: "Frankfurt 1" }).click();
     await button(visit, "More").click();
-    await page.getByRole("menuitem", { name: "Begin maintenance" }).click();
+    await page.getByRole("menuitem", { name: "Start maintenance" }).click();
     await effectOf(visit)
       .getByText(/access changes|Lost:/)
       .first()
@@ -192,7 +192,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     // A policy names it: the refusal is there before anybody has pressed the button.
     visit.expectFailures(409);
     await button(visit, "Delete").click();
-    await page.getByText("its token stops working").waitFor();
+    await page.getByText("token stops working").waitFor();
     await effectOf(visit)
       .getByText(/access changes|Lost:/)
       .or(effectOf(visit).getByRole("alert"))

@@ -40,10 +40,10 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await page.getByRole("textbox", { name: "Name" }).fill("Bergen");
     await button(visit, "Create").click();
     await heading(visit, "Bergen").waitFor();
-    await page.getByText("Waiting for it to connect").waitFor();
+    await page.getByText("Waiting for the gateway to connect").waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "gateway-deploy");
-    await button(visit, "Copy the command with its token").click();
+    await button(visit, "Copy command with token").click();
     await page.evaluate("globalThis.isSamePage = true");
     const gateway = await deployGateway(await page.evaluate("navigator.clipboard.readText()"));
     deployed.push(gateway);
@@ -56,13 +56,13 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     const wiki = (await world.client.get("/tenants/resources?filter[name]=Wiki")).body.data[0];
     expect((await world.client.put(`/tenants/resources/${wiki.id}/gateways/${id}`)).status).toBeLessThan(300);
     await page.locator("h1 + *").getByText("Error", { exact: true }).waitFor();
-    await region(visit, "Configuration").getByText("Refused", { exact: true }).waitFor();
+    await region(visit, "Configuration").getByText("Rejected", { exact: true }).waitFor();
     await region(visit, "Configuration").getByText("the interface gatehouse0 is in use").waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "gateway-refused");
     await visit.open("/overview");
     const row = region(visit, "Gateways").getByRole("row", { name: /^Bergen/ });
-    await row.getByText("Refused").waitFor();
+    await row.getByText("Rejected").waitFor();
     gateway.agent.refusal = undefined;
     await visit.leave();
   });
@@ -75,8 +75,8 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await page.getByRole("button", { name: /^Bergen/ }).waitFor();
     await page.keyboard.press("Enter");
     await heading(visit, "Bergen").waitFor();
-    await region(visit, "Configuration").getByText("Should enforce").waitFor();
-    await region(visit, "Deploy").getByText("which your key may not see").waitFor();
+    await region(visit, "Configuration").getByText("Target").waitFor();
+    await region(visit, "Deploy").getByText("which your key cannot view").waitFor();
     expect(await page.content()).not.toContain("gatehouse_gw_");
     await visit.leave();
   });
@@ -105,9 +105,9 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     expect(await order()).toEqual(before);
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "resource-gateways-moved");
-    await button(visit, "Save the priority").click();
+    await button(visit, "Save priority").click();
     await expect.poll(order).toEqual(["Cloud", "Frankfurt 2", "Frankfurt 1"]);
-    await expect.poll(() => page.getByText("The priority is changed").count()).toBe(0);
+    await expect.poll(() => page.getByText("You have unsaved changes to the priority.").count()).toBe(0);
     await grip("Cloud").focus();
     await page.keyboard.press("End");
     await button(visit, "Discard").click();
@@ -115,7 +115,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     // Somebody else is faster.
     await grip("Cloud").focus();
     await page.keyboard.press("End");
-    await page.getByText("The priority is changed, and not saved yet.").waitFor();
+    await page.getByText("You have unsaved changes to the priority.").waitFor();
     const { body: now } = await world.client.get(`/tenants/resources/${id}`);
     const gateways = now.gateways.map((gateway: { readonly id: string }) => gateway.id).reverse();
     const changed = await world.client.post(`/tenants/resources/${id}/loadBalancing`, {
@@ -127,7 +127,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     const notice = page.getByRole("alert").filter({ hasText: "Someone else changed the order" });
     await notice.waitFor({ timeout: 30_000 });
     expect(await rows.first().textContent()).toContain("Frankfurt 1");
-    expect(await page.getByText("The priority is changed").count()).toBe(0);
+    expect(await page.getByText("You have unsaved changes to the priority.").count()).toBe(0);
     expect(await seriousProblems(page)).toEqual([]);
     await grip("Frankfurt 1").focus();
     await page.keyboard.press("End");
@@ -182,7 +182,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await drag(grip("Frankfurt 2"), grip("Frankfurt 1"));
     const rows = page.getByRole("region", { name: /^Gateways/ }).locator("tbody tr");
     await expect.poll(() => rows.first().textContent()).toContain("Frankfurt 2");
-    await page.getByText("The priority is changed, and not saved yet.").waitFor();
+    await page.getByText("You have unsaved changes to the priority.").waitFor();
     await visit.leave();
   });
 
@@ -205,7 +205,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     const grip = (name: string) => page.getByRole("button", { name: `Reorder ${name}: drag, or use the arrow keys` });
     await grip("Customer systems").focus();
     await page.keyboard.press("Home");
-    await page.getByText("The order is changed, and not saved yet.").waitFor();
+    await page.getByText("You have unsaved changes to the order.").waitFor();
     const first = await overtake();
     await expect
       .poll(async () => {
@@ -215,14 +215,14 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
       })
       .toBe(1);
     expect(await names.allTextContents()).toEqual(first);
-    expect(await page.getByText("The order is changed").count()).toBe(0);
+    expect(await page.getByText("You have unsaved changes to the order.").count()).toBe(0);
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "policies-overtaken");
     await grip("Mail and meetings").focus();
     await page.keyboard.press("End");
     await expect.poll(() => notice.count()).toBe(0);
     const second = await overtake();
-    await button(visit, "Review the order").click();
+    await button(visit, "Review order").click();
     await notice.waitFor();
     await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
     expect(await names.allTextContents()).toEqual(second);
@@ -232,9 +232,9 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await page.keyboard.press("End");
     await expect.poll(() => notice.count()).toBe(0);
     expect(await page.getByRole("dialog").count()).toBe(0);
-    await button(visit, "Review the order").click();
+    await button(visit, "Review order").click();
     await page.getByRole("region", { name: "Effect of this change" }).waitFor();
-    await button(visit, "Save the order").click();
+    await button(visit, "Save order").click();
     await expect.poll(async () => (await ordered()).at(-1)?.name).toBe(last);
     await visit.leave();
   });

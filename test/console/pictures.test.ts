@@ -125,7 +125,7 @@ describe.runIf(hasBrowser)("a network in use", () => {
     await choose(visit, "User", "engineer-01@example.com");
     await choose(visit, "Resource", "Personnel files");
     await page.getByRole("region", { name: "Decision" }).getByText("Denied").waitFor();
-    await page.getByRole("region", { name: "Policies that were considered" }).waitFor();
+    await page.getByRole("region", { name: "Evaluated policies" }).waitFor();
     await settled(visit);
     await documentPicture(page, "access");
     await visit.leave();

@@ -71,13 +71,13 @@ describe.runIf(hasBrowser)("an administrator", () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/gateways");
-    await button(visit, "Create a gateway").click();
+    await button(visit, "Create gateway").click();
     await page.getByRole("textbox", { name: "Name" }).fill("Oslo");
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "gateway-new");
     await button(visit, "Create").click();
     await heading(visit, "Oslo").waitFor();
-    await button(visit, "Copy the command with its token").click();
+    await button(visit, "Copy command with token").click();
     const command = await page.evaluate("navigator.clipboard.readText()");
     expect(command).toMatch(/gatehouse_gw_\w{49}'.*gatehouse-gateway --url http:\/\/127\.0\.0\.1:\d+ --token-file/);
     await button(visit, "Edit").click();
@@ -95,7 +95,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await page.getByText("51999").waitFor();
     await button(visit, "Delete").click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("its token stops working").waitFor();
+    await dialog.getByText("token stops working").waitFor();
     await dialog.getByRole("button", { name: "Delete" }).click();
     await heading(visit, "Gateways").waitFor();
     await page.getByText("of 6 gateways").or(page.locator("tbody tr").first()).first().waitFor();
@@ -113,7 +113,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.open("/resources?new=1");
     await page.getByRole("textbox", { name: "Name" }).fill("Ticket desk");
     await page.getByRole("textbox", { name: "Address 1", exact: true }).fill("tickets.corp.example.com");
-    await page.getByRole("combobox", { name: "Protocols of address 1" }).fill("HTTPS");
+    await page.getByRole("combobox", { name: "Protocols for address 1" }).fill("HTTPS");
     await page.getByRole("option", { name: "HTTPS", exact: true }).click();
     await page.keyboard.press("Escape");
     await review(visit, "Create");

@@ -15,16 +15,18 @@ import { sessionQuery } from "./session.ts";
 import { SessionEndDialog, SignInPage } from "./sign-in.tsx";
 import { cssVariables, theme } from "./theme.ts";
 
-const queryClient = new QueryClient({
-  defaultOptions: {
-    queries: {
-      staleTime: 5_000,
-      // The client retries transient errors itself.
-      retry: false,
-      throwOnError: false,
+function createQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: 5_000,
+        // The API client retries requests that may succeed later.
+        retry: false,
+        throwOnError: false,
+      },
     },
-  },
-});
+  });
+}
 
 interface ConsoleProps {
   readonly nonce: string;
@@ -33,6 +35,7 @@ interface ConsoleProps {
 }
 
 export function Console({ nonce, pageSets }: ConsoleProps) {
+  const [queryClient] = useState(createQueryClient);
   return (
     <MantineProvider
       theme={theme}
@@ -71,7 +74,7 @@ function Entrance({ pageSets }: Pick<ConsoleProps, "pageSets">) {
   return (
     <>
       <RouterProvider router={router} />
-      <SessionEndDialog />
+      <SessionEndDialog session={session.data} />
     </>
   );
 }

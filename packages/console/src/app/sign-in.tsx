@@ -5,7 +5,7 @@ import { type FormEvent, useState, useSyncExternalStore } from "react";
 import { t } from "../messages/i18n.ts";
 import iconUrl from "./icon.svg";
 import { ProblemNotice } from "./problem-notice.tsx";
-import { type Session, sessionQuery, signIn, useSession } from "./session.ts";
+import { type Session, sessionQuery, signIn } from "./session.ts";
 import { resumeRequests, sessionEnd } from "./session-end.ts";
 
 export function SignInPage() {
@@ -29,10 +29,9 @@ export function SignInPage() {
 }
 
 /** Covers the page, which keeps its input. Requests that were refused are sent again after signing in. */
-export function SessionEndDialog() {
+export function SessionEndDialog({ session: previous }: { readonly session: Session }) {
   const opened = useSyncExternalStore(sessionEnd.subscribe, sessionEnd.hasEnded);
   const queryClient = useQueryClient();
-  const previous = useSession();
   const done = (session: Session) => {
     if (session.tenant.id !== previous.tenant.id) {
       // The page shows another tenant's data.

@@ -81,6 +81,6 @@ export function composeHttp(settings: HttpSettings, dependencies: HttpDependenci
   return { app, tasks: shared ? sharedCountTasks(database, clock, rateLimits) : [] };
 }
 
-function rateLimit(most: number, options: WindowCountsOptions): RateLimit | undefined {
-  return most === 0 ? undefined : { most, windowMs: options.windowMs, counts: new WindowCounts(options) };
+function rateLimit(max: number, options: WindowCountsOptions): RateLimit | undefined {
+  return max === 0 ? undefined : { max, windowMs: options.windowMs, counts: new WindowCounts(options) };
 }

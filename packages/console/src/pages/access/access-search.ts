@@ -1,11 +1,12 @@
-/** What is asked, as it stands in the address: each answer has a link that can be shared. */
+/** The query of the access page, stored in the URL so that every answer has a link. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { t } from "../../messages/i18n.ts";
 
 export const views = [
-  { value: "can", label: "Can they reach it?" },
-  { value: "who", label: "Who can reach it?" },
-  { value: "what", label: "What can they reach?" },
-  { value: "graph", label: "Graph" },
+  { value: "can", label: t("access.views.can") },
+  { value: "who", label: t("access.views.who") },
+  { value: "what", label: t("access.views.what") },
+  { value: "graph", label: t("access.views.graph") },
 ] as const;
 export type View = (typeof views)[number]["value"];
 
@@ -15,7 +16,7 @@ export interface AccessSearch {
   readonly view: View;
   readonly user: string;
   readonly device: string;
-  /** Whether an address is asked for, rather than a resource. */
+  /** Whether the destination is an address instead of a resource. */
   readonly byAddress: boolean;
   readonly resource: string;
   /** An IP address or a host name. */
@@ -24,15 +25,15 @@ export interface AccessSearch {
   readonly port: number | undefined;
   /** ISO 8601 with a zone; empty for now. */
   readonly at: string;
-  /** Whether the network is meant as it was then, rather than as it is set up now. */
+  /** Whether to use the configuration from `at` instead of the current one. */
   readonly past: boolean;
   readonly ip: string;
   readonly country: string;
   /** From 1. */
   readonly page: number;
-  /** Who is looked for by an address: users without a device, or devices. */
+  /** The subjects to search for by address: users without a device, or devices. */
   readonly of: "users" | "devices";
-  /** The token of a page that is found by an address; empty for the first. */
+  /** The page token of a search by address. Empty for the first page. */
   readonly after: string;
 }
 
@@ -59,7 +60,7 @@ export function readAccessSearch(search: Search): AccessSearch {
   };
 }
 
-/** The destination, as the API's evaluation takes it. */
+/** The destination in the form of the evaluation API. */
 export function destinationOf({ byAddress, resource, address, protocol, port }: AccessSearch) {
   if (!byAddress) return { type: "resource", id: resource };
   const hasPorts = protocol === "TCP" || protocol === "UDP";
@@ -80,10 +81,10 @@ export function circumstancesOf({ at, ip, country }: AccessSearch) {
 }
 
 export function useAccessSearch() {
-  const search = useSearch({ strict: false }) as Search; // the router reads every value as a text
+  const search = useSearch({ strict: false }) as Search; // the router parses every value as a string
   const navigate = useNavigate();
-  const asked = readAccessSearch(search);
-  /** @param isStep whether the browser's "back" is to lead to what was before */
+  const query = readAccessSearch(search);
+  /** @param isStep whether to add an entry to the browser history */
   const change = (next: Search, isStep = false) =>
     void navigate({
       to: ".",
@@ -91,5 +92,5 @@ export function useAccessSearch() {
       replace: !isStep,
       resetScroll: false,
     });
-  return { asked, change };
+  return { query, change };
 }

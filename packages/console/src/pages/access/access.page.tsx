@@ -1,4 +1,4 @@
-/** Who reaches what, and why; now, at another time, or on a day in the past. */
+/** Who can reach which resource and why: now, at another time, or on a date in the past. */
 import {
   Button,
   Group,
@@ -17,9 +17,10 @@ import {
 import { useClipboard, useDebouncedCallback } from "@mantine/hooks";
 import { Link2 } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
+import { t } from "../../messages/i18n.ts";
 import { fromLocalTime, toLocalTime } from "../../records/local-time.ts";
 import { RecordSelect } from "../../records/record-select.tsx";
-import { type AccessSearch, protocols, useAccessSearch, views } from "./access-search.ts";
+import { type AccessSearch, protocols, useAccessSearch, type View, views } from "./access-search.ts";
 import { DecisionAnswer } from "./decision-answer.tsx";
 import { FoundAnswer } from "./found-answer.tsx";
 import { SearchAnswer } from "./search-answer.tsx";
@@ -27,40 +28,40 @@ import { SearchAnswer } from "./search-answer.tsx";
 const GraphView = lazy(async () => ({ default: (await import("./graph/graph-view.tsx")).GraphView }));
 
 export function AccessPage() {
-  const { asked, change } = useAccessSearch();
+  const { query, change } = useAccessSearch();
   useEffect(() => {
-    document.title = "Access · Gatehouse";
+    document.title = t("common.documentTitle", { title: t("access.title") });
   }, []);
   return (
     <Stack>
       <Group justify="space-between">
-        <Title order={1}>Access</Title>
+        <Title order={1}>{t("access.title")}</Title>
         <CopyLink />
       </Group>
       <SegmentedControl
-        aria-label="What is asked"
-        value={asked.view}
+        aria-label={t("access.view")}
+        value={query.view}
         onChange={(view) => change({ view }, true)}
         data={views.map(({ value, label }) => ({ value, label }))}
         style={{ alignSelf: "start" }}
         className="views"
         withItemsBorders={false}
       />
-      {asked.view === "graph" ? (
+      {query.view === "graph" ? (
         <Suspense fallback={<Skeleton height={420} aria-busy />}>
           <GraphView />
         </Suspense>
       ) : (
         <>
-          <Question asked={asked} change={change} />
-          <Answer asked={asked} change={change} />
+          <QueryForm query={query} change={change} />
+          <Answer query={query} change={change} />
         </>
       )}
     </Stack>
   );
 }
 
-/** What stands in the address when it is pressed. */
+/** Copies the URL of the current query. */
 function CopyLink() {
   const { copy, copied, error } = useClipboard({ timeout: 2_000 });
   return (
@@ -70,38 +71,41 @@ function CopyLink() {
       onClick={() => copy(window.location.href)}
       aria-live="polite"
     >
-      {copied ? "Copied" : error === null ? "Copy a link to this" : "Copy it from the address bar"}
+      {copied ? t("common.copied") : error === null ? t("access.copyLink") : t("access.copyLinkByHand")}
     </Button>
   );
 }
 
-interface Asking {
-  readonly asked: AccessSearch;
+interface QueryProps {
+  readonly query: AccessSearch;
   readonly change: ReturnType<typeof useAccessSearch>["change"];
 }
 
-function Question({ asked, change }: Asking) {
-  const { view, at, past, country } = asked;
-  const byAddress = asked.byAddress && view !== "what";
+function QueryForm({ query, change }: QueryProps) {
+  const { view, at, past, country } = query;
+  const byAddress = query.byAddress && view !== "what";
   return (
-    <Paper withBorder p="md" component="section" aria-label="Question">
+    <Paper withBorder p="md" component="section" aria-label={t("access.query.region")}>
       <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
-        {view !== "who" && <Who asked={asked} change={change} />}
-        {view !== "what" && <Destination asked={asked} change={change} />}
+        {view !== "who" && <Subject query={query} change={change} />}
+        {view !== "what" && <Destination query={query} change={change} />}
         <TextInput
           type="datetime-local"
-          label="When"
-          description={
-            view === "can" || byAddress ? "Empty: now" : "Empty: now. Otherwise with everything as it was set up then"
-          }
+          label={t("access.query.when")}
+          description={view === "can" || byAddress ? t("access.query.whenHelp") : t("access.query.whenHelpPast")}
           value={toLocalTime(at)}
           onChange={({ currentTarget: { value } }) => change({ at: fromLocalTime(value) || undefined })}
           inputWrapperOrder={["label", "input", "description"]}
         />
-        <TypedText label="From address" placeholder="198.51.100.7" value={asked.ip} onChange={(ip) => change({ ip })} />
+        <TypedText
+          label={t("access.query.sourceIp")}
+          placeholder={t("access.query.sourceIpPlaceholder")}
+          value={query.ip}
+          onChange={(ip) => change({ ip })}
+        />
         <TextInput
-          label="From country"
-          placeholder="DE"
+          label={t("access.query.country")}
+          placeholder={t("access.query.countryPlaceholder")}
           maxLength={2}
           value={country}
           onChange={({ currentTarget: { value } }) =>
@@ -111,14 +115,14 @@ function Question({ asked, change }: Asking) {
       </SimpleGrid>
       {byAddress ? (
         <Text size="sm" c="dimmed" mt="md">
-          An address is asked for as everything is set up now. What could be reached in the past is known of resources.
+          {t("access.query.pastNotForAddress")}
         </Text>
       ) : (
         view === "can" && (
           <Switch
             mt="md"
-            label="With everything as it was set up then"
-            description="For a day in the past. Otherwise what is set up now is asked, at that time of day."
+            label={t("access.query.past")}
+            description={t("access.query.pastHelp")}
             checked={past}
             onChange={({ currentTarget }) => change({ past: currentTarget.checked ? "1" : undefined })}
           />
@@ -128,20 +132,20 @@ function Question({ asked, change }: Asking) {
   );
 }
 
-function Who({ asked: { view, user, device }, change }: Asking) {
+function Subject({ query: { view, user, device }, change }: QueryProps) {
   return (
     <>
       <RecordSelect
         path="/tenants/users"
-        label="User"
-        placeholder="E-mail address"
+        label={t("access.query.user")}
+        placeholder={t("access.query.userPlaceholder")}
         value={user}
         onChange={(id) => change({ user: id, device: undefined })}
       />
       <RecordSelect
         path="/tenants/devices"
-        label="Device"
-        placeholder={view === "what" ? "With any of theirs" : "Without a device"}
+        label={t("access.query.device")}
+        placeholder={view === "what" ? t("access.query.deviceAny") : t("access.query.deviceNone")}
         query={user === "" ? {} : { "filter[user.id]": user }}
         value={device}
         onChange={(id) => change({ device: id })}
@@ -150,14 +154,14 @@ function Who({ asked: { view, user, device }, change }: Asking) {
   );
 }
 
-function Destination({ asked: { byAddress, resource, address, protocol, port }, change }: Asking) {
+function Destination({ query: { byAddress, resource, address, protocol, port }, change }: QueryProps) {
   return (
     <>
       <Select
-        label="Destination"
+        label={t("access.query.destination")}
         data={[
-          { value: "resource", label: "A resource" },
-          { value: "address", label: "An address" },
+          { value: "resource", label: t("access.query.byResource") },
+          { value: "address", label: t("access.query.byAddress") },
         ]}
         value={byAddress ? "address" : "resource"}
         allowDeselect={false}
@@ -166,25 +170,31 @@ function Destination({ asked: { byAddress, resource, address, protocol, port }, 
       {byAddress ? (
         <>
           <TypedText
-            label="Address"
-            placeholder="IP address or host name"
+            label={t("access.query.address")}
+            placeholder={t("access.query.addressPlaceholder")}
             value={address}
             onChange={(next) => change({ address: next })}
           />
           <Group wrap="nowrap" align="flex-start">
             <Select
-              label="Protocol"
-              placeholder="Any"
+              label={t("access.query.protocol")}
+              placeholder={t("access.query.protocolAny")}
               data={[...protocols]}
               value={protocol ?? null}
               onChange={(next) => change({ protocol: next ?? undefined })}
               clearable
-              clearButtonProps={{ "aria-label": "Any protocol" }}
+              clearButtonProps={{ "aria-label": t("access.query.anyProtocol") }}
               style={{ flex: 1 }}
             />
             <NumberInput
-              label="Port"
-              placeholder={protocol === undefined ? "Of a protocol" : protocol === "ICMP" ? "None" : "Any"}
+              label={t("access.query.port")}
+              placeholder={
+                protocol === undefined
+                  ? t("access.query.portOfProtocol")
+                  : protocol === "ICMP"
+                    ? t("access.query.portNone")
+                    : t("access.query.portAny")
+              }
               min={1}
               max={65_535}
               allowDecimal={false}
@@ -200,8 +210,8 @@ function Destination({ asked: { byAddress, resource, address, protocol, port }, 
       ) : (
         <RecordSelect
           path="/tenants/resources"
-          label="Resource"
-          placeholder="Name"
+          label={t("access.query.resource")}
+          placeholder={t("access.query.resourcePlaceholder")}
           value={resource}
           onChange={(id) => change({ resource: id })}
         />
@@ -217,11 +227,11 @@ interface TypedTextProps {
   readonly onChange: (value: string) => void;
 }
 
-/** Asks once somebody has stopped to type: half an address is none. */
+/** Changes the query when the user stops typing, because half an address is invalid. */
 function TypedText({ value, onChange, ...input }: TypedTextProps) {
   const [typed, setTyped] = useState(value);
   const ask = useDebouncedCallback(onChange, 400);
-  // Going back changes the address bar, and so what stands in the field.
+  // Navigating back changes the URL, and with it the text of the field.
   useEffect(() => setTyped((now) => (now.trim() === value ? now : value)), [value]);
   return (
     <TextInput
@@ -236,35 +246,37 @@ function TypedText({ value, onChange, ...input }: TypedTextProps) {
   );
 }
 
-function Answer({ asked, change }: Asking) {
-  const { view, user, device, byAddress, resource, address, at, past } = asked;
+function promptFor(view: View, byAddress: boolean): string {
+  if (view === "what") return t("access.query.chooseSubject");
+  if (view === "who") return byAddress ? t("access.query.chooseAddress") : t("access.query.chooseResource");
+  return byAddress ? t("access.query.chooseSubjectAndAddress") : t("access.query.chooseSubjectAndResource");
+}
+
+function Answer({ query, change }: QueryProps) {
+  const { view, user, device, byAddress, resource, address, at, past } = query;
   const hasSubject = user !== "" || device !== "";
   const hasDestination = byAddress ? address !== "" : resource !== "";
   if ((view !== "who" && !hasSubject) || (view !== "what" && !hasDestination)) {
     return (
       <Paper withBorder p="xl">
         <Text ta="center" c="dimmed">
-          {view === "who"
-            ? `${byAddress ? "Enter an address" : "Choose a resource"} to see who reaches it.`
-            : view === "what"
-              ? "Choose a user, or a device, to see what they reach."
-              : `Choose a user, or a device, and ${byAddress ? "enter an address" : "a resource"}.`}
+          {promptFor(view, byAddress)}
         </Text>
       </Paper>
     );
   }
   if (byAddress && view === "who") {
-    return <SearchAnswer asked={asked} change={change} />;
+    return <SearchAnswer query={query} change={change} />;
   }
-  if (view === "can" && (byAddress || !past)) return <DecisionAnswer asked={asked} />;
+  if (view === "can" && (byAddress || !past)) return <DecisionAnswer query={query} />;
   if (Date.parse(at) > Date.now()) {
     return (
       <Paper withBorder p="xl">
         <Text ta="center" c="dimmed">
-          How everything will be set up then is not known. “Can they reach it?” tells what is set up now, at that time.
+          {t("access.found.future", { view: t("access.views.can") })}
         </Text>
       </Paper>
     );
   }
-  return <FoundAnswer asked={asked} turnTo={(page) => change({ page: page === 1 ? undefined : String(page) }, true)} />;
+  return <FoundAnswer query={query} turnTo={(page) => change({ page: page === 1 ? undefined : String(page) }, true)} />;
 }

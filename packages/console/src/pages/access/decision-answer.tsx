@@ -2,6 +2,7 @@ import { Code, Group, Skeleton, Stack, Table, Text } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { t } from "../../messages/i18n.ts";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -13,22 +14,22 @@ import {
   type Decision,
   formatMatches,
   formatMissing,
+  formatObserved,
   formatOutcome,
   formatReason,
-  formatValues,
 } from "./format-access.ts";
 
-/** The decision, every policy that was considered, and what was missing. */
-export function DecisionAnswer({ asked }: { readonly asked: AccessSearch }) {
-  const { user, device, byAddress } = asked;
+/** The decision, the evaluated policies, and the unmet requirements. */
+export function DecisionAnswer({ query }: { readonly query: AccessSearch }) {
+  const { user, device, byAddress } = query;
   const body = {
     subject: user === "" ? { type: "device", id: device } : { type: "user", id: user },
     action: { name: "connect" },
-    resource: destinationOf(asked),
+    resource: destinationOf(query),
     context: {
       explain: true,
       ...(user === "" || device === "" ? {} : { deviceId: device }),
-      ...circumstancesOf(asked),
+      ...circumstancesOf(query),
     },
   };
   const { data, error, refetch, isPlaceholderData } = useQuery({
@@ -55,11 +56,13 @@ function Verdict({ decision: { decision, context }, byAddress }: VerdictProps) {
   const { reason, reasons, policy, resource, gateways, validUntil, explanation } = context;
   const miss = explanation?.nearestMiss;
   return (
-    <Panel title="Decision">
+    <Panel title={t("access.decision.title")}>
       <Stack gap="sm">
         <Group gap="md">
           <Text fw={700} size="lg" component="div">
-            <Status tone={decision ? "good" : "bad"}>{decision ? "Allowed" : "Denied"}</Status>
+            <Status tone={decision ? "good" : "bad"}>
+              {decision ? t("access.decision.allowed") : t("access.decision.denied")}
+            </Status>
           </Text>
           <Text>{[...new Set([reason, ...reasons])].map(formatReason).join(" ")}</Text>
         </Group>
@@ -67,11 +70,16 @@ function Verdict({ decision: { decision, context }, byAddress }: VerdictProps) {
           facts={[
             ...(policy === undefined
               ? []
-              : [{ label: "By policy", value: <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink> }]),
+              : [
+                  {
+                    label: t("access.decision.fields.policy"),
+                    value: <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink>,
+                  },
+                ]),
             ...(byAddress && resource !== undefined
               ? [
                   {
-                    label: "Belongs to",
+                    label: t("access.decision.fields.resource"),
                     value: <RecordLink to={`/resources/${resource.id}`}>{resource.name}</RecordLink>,
                   },
                 ]
@@ -79,17 +87,22 @@ function Verdict({ decision: { decision, context }, byAddress }: VerdictProps) {
             ...(gateways === undefined || !decision
               ? []
               : [
-                  { label: "Through", value: <RecordLinks path="gateways" records={gateways} none="No gateway now" /> },
+                  {
+                    label: t("access.decision.fields.gateways"),
+                    value: <RecordLinks path="gateways" records={gateways} none={t("access.decision.noGateway")} />,
+                  },
                 ]),
-            ...(validUntil === undefined ? [] : [{ label: "Until", value: <RelativeTime at={validUntil} /> }]),
+            ...(validUntil === undefined
+              ? []
+              : [{ label: t("access.decision.fields.validUntil"), value: <RelativeTime at={validUntil} /> }]),
           ]}
         />
         {miss !== undefined && (
-          <section aria-label="What is missing">
+          <section aria-label={t("access.decision.missing")}>
             <Text fw={600}>
               {miss.policy === undefined
-                ? "It would take this:"
-                : `It would take this for policy ${miss.policy.name} to allow it:`}
+                ? t("access.decision.missingForAny")
+                : t("access.decision.missingFor", { policy: miss.policy.name })}
             </Text>
             <ul style={{ margin: "4px 0 0", paddingInlineStart: 20 }}>
               {miss.missing.map((fact) => (
@@ -108,21 +121,21 @@ function Policies({ decision }: { readonly decision: Decision }) {
   if (explanation === undefined) return null;
   const { policies, otherPolicies } = explanation;
   return (
-    <Panel title="Policies that were considered">
+    <Panel title={t("access.evaluated.title")}>
       {policies.length === 0 ? (
-        <Text c="dimmed">No policy is about this destination.</Text>
+        <Text c="dimmed">{t("access.evaluated.empty")}</Text>
       ) : (
         <Table.ScrollContainer
           minWidth={0}
           type="native"
-          scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": "Considered policies" }}
+          scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": t("access.evaluated.region") }}
         >
           <Table className="record-table" verticalSpacing="sm">
             <Table.Thead>
               <Table.Tr>
-                <Table.Th>Policy</Table.Th>
-                <Table.Th>Says</Table.Th>
-                <Table.Th>What became of it</Table.Th>
+                <Table.Th>{t("access.evaluated.columns.policy")}</Table.Th>
+                <Table.Th>{t("access.evaluated.columns.action")}</Table.Th>
+                <Table.Th>{t("access.evaluated.columns.result")}</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
@@ -132,7 +145,9 @@ function Policies({ decision }: { readonly decision: Decision }) {
                     <RecordLink to={`/policies/${considered.policy.id}`}>{considered.policy.name}</RecordLink>
                   </Table.Td>
                   <Table.Td>
-                    <Status tone={considered.action ? "good" : "bad"}>{considered.action ? "Allow" : "Deny"}</Status>
+                    <Status tone={considered.action ? "good" : "bad"}>
+                      {considered.action ? t("policies.actions.allow") : t("policies.actions.deny")}
+                    </Status>
                   </Table.Td>
                   <Table.Td>
                     <Outcome considered={considered} />
@@ -145,7 +160,7 @@ function Policies({ decision }: { readonly decision: Decision }) {
       )}
       {otherPolicies > 0 && (
         <Text size="sm" c="dimmed" mt="sm">
-          {otherPolicies} more of the type are about other destinations.
+          {t("access.evaluated.others", { count: otherPolicies })}
         </Text>
       )}
     </Panel>
@@ -153,20 +168,20 @@ function Policies({ decision }: { readonly decision: Decision }) {
 }
 
 function Outcome({ considered: { outcome, sourceMatches, rule } }: { readonly considered: Considered }) {
-  // The rule that always holds has nothing to tell.
+  // The built-in rule that always allows has the condition `true`.
   const conditions = (rule?.conditions ?? []).filter(({ text }) => text !== "true");
   return (
     <Stack gap={4}>
       <Text fw={outcome === "decided" ? 600 : 400}>{formatOutcome(outcome)}</Text>
       {sourceMatches.length > 0 && (
         <Text size="sm" c="dimmed">
-          Meant by: {formatMatches(sourceMatches)}
+          {t("access.evaluated.matchedThrough", { matches: formatMatches(sourceMatches) })}
         </Text>
       )}
       {rule !== undefined && conditions.length > 0 && (
-        <ul className="conditions" aria-label={`Conditions of ${rule.name}`}>
+        <ul className="conditions" aria-label={t("access.evaluated.conditions", { rule: rule.name })}>
           {conditions.map((condition, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: conditions may be alike, and stay in their order
+            // biome-ignore lint/suspicious/noArrayIndexKey: conditions can be equal, and their order is fixed
             <li key={index} style={{ marginInlineStart: condition.depth * 16 }}>
               <ConditionLine condition={condition} />
             </li>
@@ -179,15 +194,18 @@ function Outcome({ considered: { outcome, sourceMatches, rule } }: { readonly co
 
 function ConditionLine({ condition }: { readonly condition: Condition }) {
   const { text, met, error, operator } = condition;
-  const words = { all: "All of these", any: "One of these", not: "Not this" } as const;
   return (
     <Group gap={6} wrap="nowrap" align="baseline">
       <Status tone={met === undefined ? "waiting" : met ? "good" : "bad"}>
-        {met === undefined ? "Not known" : met ? "Met" : "Not met"}
+        {met === undefined
+          ? t("access.evaluated.unknown")
+          : met
+            ? t("access.evaluated.met")
+            : t("access.evaluated.notMet")}
       </Status>
       <span>
-        {operator === undefined ? <Code>{text}</Code> : words[operator]}
-        {operator === undefined && formatValues(condition)}
+        {operator === undefined ? <Code>{text}</Code> : t(`access.evaluated.operators.${operator}`)}
+        {operator === undefined && formatObserved(condition)}
         {error !== undefined &&
           condition.values.every((value) => value.error === undefined) &&
           operator === undefined &&

@@ -3,6 +3,8 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { paged } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { pageSize } from "../../lists/list-definition.ts";
+import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -11,14 +13,14 @@ import type { AccessSearch } from "./access-search.ts";
 const found = paged("/tenants/access");
 
 interface FoundAnswerProps {
-  readonly asked: AccessSearch;
+  readonly query: AccessSearch;
   readonly turnTo: (page: number) => void;
 }
 
-/** What could be reached at a moment, by whom, and by which policy. */
-export function FoundAnswer({ asked, turnTo }: FoundAnswerProps) {
-  const { view, user, device, resource, at, ip, country, page } = asked;
-  const query = {
+/** Access at one point in time: users, devices, resources and policies. */
+export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
+  const { view, user, device, resource, at, ip, country, page } = query;
+  const parameters = {
     ...(view !== "who" && user !== "" ? { user } : {}),
     ...(view !== "who" && device !== "" ? { device } : {}),
     ...(view !== "what" ? { resource } : {}),
@@ -29,52 +31,48 @@ export function FoundAnswer({ asked, turnTo }: FoundAnswerProps) {
     offset: (page - 1) * pageSize,
   };
   const { data, error, refetch, isPlaceholderData } = useQuery({
-    queryKey: [found.path, query],
+    queryKey: [found.path, parameters],
     placeholderData: keepPreviousData,
-    queryFn: ({ signal }) => found.read(query, signal),
+    queryFn: ({ signal }) => found.read(parameters, signal),
   });
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (data === undefined) return <Skeleton height={200} aria-busy />;
   const pages = Math.ceil(data.total / pageSize);
-  // Of users without a device, and with one, both are told.
-  const rows = data.data;
   return (
-    <Panel title={data.total === 0 ? "Nothing" : `${data.total} found`}>
+    <Panel title={data.total === 0 ? t("access.found.empty") : t("access.found.count", { count: data.total })}>
       {at !== "" && (
         <Text size="sm" c="dimmed" mb="sm">
-          With everything as it was set up then: <RelativeTime at={at} />.
+          <RichText message="access.found.atDate" elements={{ time: <RelativeTime at={at} /> }} />
         </Text>
       )}
       {data.total === 0 ? (
-        <Text>
-          {view === "who" ? "Nobody reaches it." : view === "what" ? "They reach nothing." : "They did not reach it."}
-        </Text>
+        <Text>{view === "graph" ? "" : t(`access.found.none.${view}`)}</Text>
       ) : (
         <Stack aria-busy={isPlaceholderData}>
           <Table.ScrollContainer
             minWidth={0}
             type="native"
-            scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": "Found access" }}
+            scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": t("access.found.region") }}
           >
             <Table className="record-table" verticalSpacing="sm">
               <Table.Thead>
                 <Table.Tr>
-                  <Table.Th>User</Table.Th>
-                  <Table.Th>Device</Table.Th>
-                  <Table.Th>Resource</Table.Th>
-                  <Table.Th>By policy</Table.Th>
-                  <Table.Th visibleFrom="md">Through</Table.Th>
+                  <Table.Th>{t("access.found.columns.user")}</Table.Th>
+                  <Table.Th>{t("access.found.columns.device")}</Table.Th>
+                  <Table.Th>{t("access.found.columns.resource")}</Table.Th>
+                  <Table.Th>{t("access.found.columns.policy")}</Table.Th>
+                  <Table.Th visibleFrom="md">{t("access.found.columns.gateways")}</Table.Th>
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>
-                {rows.map((row) => (
+                {data.data.map((row) => (
                   <Table.Tr key={`${row.user.id} ${row.device?.id ?? ""} ${row.resource.id}`}>
                     <Table.Td>
                       <RecordLink to={`/users/${row.user.id}`}>{row.user.name}</RecordLink>
                     </Table.Td>
                     <Table.Td>
                       {row.device === undefined ? (
-                        <Text c="dimmed">without</Text>
+                        <Text c="dimmed">{t("access.found.withoutDevice")}</Text>
                       ) : (
                         <RecordLink to={`/devices/${row.device.id}`}>{row.device.name}</RecordLink>
                       )}
@@ -100,8 +98,8 @@ export function FoundAnswer({ asked, turnTo }: FoundAnswerProps) {
                 value={Math.min(page, pages)}
                 onChange={turnTo}
                 size="sm"
-                getControlProps={(control) => ({ "aria-label": `${control} page` })}
-                getItemProps={(number) => ({ "aria-label": `Page ${number}` })}
+                getControlProps={(control) => ({ "aria-label": t(`lists.pages.${control}`) })}
+                getItemProps={(number) => ({ "aria-label": t("lists.page", { number }) })}
               />
             </Group>
           )}

@@ -3,24 +3,25 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { pageSize } from "../../lists/list-definition.ts";
+import { t } from "../../messages/i18n.ts";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { type AccessSearch, circumstancesOf, destinationOf, type useAccessSearch } from "./access-search.ts";
 
 interface SearchAnswerProps {
-  readonly asked: AccessSearch;
+  readonly query: AccessSearch;
   readonly change: ReturnType<typeof useAccessSearch>["change"];
 }
 
-/** Who reaches an address, as everything is set up now; page by page, each named by a token. */
-export function SearchAnswer({ asked, change }: SearchAnswerProps) {
-  const { of, after } = asked;
+/** Subjects that can reach an address with the current configuration. Each page has a token. */
+export function SearchAnswer({ query, change }: SearchAnswerProps) {
+  const { of, after } = query;
   const body = {
     subject: { type: of === "users" ? "user" : "device" },
     action: { name: "connect" },
-    resource: destinationOf(asked),
-    context: circumstancesOf(asked),
+    resource: destinationOf(query),
+    context: circumstancesOf(query),
     page: { limit: pageSize, ...(after === "" ? {} : { token: after }) },
   };
   const { data, error, refetch, isPlaceholderData } = useQuery({
@@ -30,15 +31,15 @@ export function SearchAnswer({ asked, change }: SearchAnswerProps) {
   });
   return (
     <Panel
-      title="Who reaches it"
+      title={t("access.whoTitle")}
       actions={
         <SegmentedControl
-          aria-label="Who is looked for"
+          aria-label={t("access.found.kinds.label")}
           value={of}
           onChange={(value) => change({ of: value === "users" ? value : undefined })}
           data={[
-            { value: "devices", label: "With a device" },
-            { value: "users", label: "Without one" },
+            { value: "devices", label: t("access.found.kinds.devices") },
+            { value: "users", label: t("access.found.kinds.users") },
           ]}
         />
       }
@@ -48,21 +49,23 @@ export function SearchAnswer({ asked, change }: SearchAnswerProps) {
       ) : data === undefined ? (
         <Skeleton height={200} aria-busy />
       ) : data.context.found.length === 0 && after === "" ? (
-        <Text>{of === "devices" ? "No device reaches it." : "Nobody reaches it without a device."}</Text>
+        <Text>{t(`access.found.none.${of}`)}</Text>
       ) : (
         <Stack aria-busy={isPlaceholderData}>
           <Table.ScrollContainer
             minWidth={0}
             type="native"
-            scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": "Found access" }}
+            scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": t("access.found.region") }}
           >
             <Table className="record-table" verticalSpacing="sm">
               <Table.Thead>
                 <Table.Tr>
-                  <Table.Th>{of === "devices" ? "Device" : "User"}</Table.Th>
-                  <Table.Th>By policy</Table.Th>
-                  <Table.Th visibleFrom="sm">Through</Table.Th>
-                  <Table.Th visibleFrom="md">Until</Table.Th>
+                  <Table.Th>
+                    {of === "devices" ? t("access.found.columns.device") : t("access.found.columns.user")}
+                  </Table.Th>
+                  <Table.Th>{t("access.found.columns.policy")}</Table.Th>
+                  <Table.Th visibleFrom="sm">{t("access.found.columns.gateways")}</Table.Th>
+                  <Table.Th visibleFrom="md">{t("access.found.columns.validUntil")}</Table.Th>
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>
@@ -75,7 +78,7 @@ export function SearchAnswer({ asked, change }: SearchAnswerProps) {
                       {policy !== undefined && <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink>}
                     </Table.Td>
                     <Table.Td visibleFrom="sm">
-                      <RecordLinks path="gateways" records={gateways} none="No gateway now" />
+                      <RecordLinks path="gateways" records={gateways} none={t("access.decision.noGateway")} />
                     </Table.Td>
                     <Table.Td visibleFrom="md">
                       <RelativeTime at={validUntil} never="–" />
@@ -88,12 +91,12 @@ export function SearchAnswer({ asked, change }: SearchAnswerProps) {
           <Group justify="flex-end" gap="xs">
             {after !== "" && (
               <Button variant="default" size="xs" onClick={() => change({ after: undefined }, true)}>
-                First page
+                {t("access.found.firstPage")}
               </Button>
             )}
             {data.page.next_token !== "" && (
               <Button variant="default" size="xs" onClick={() => change({ after: data.page.next_token }, true)}>
-                Next page
+                {t("access.found.nextPage")}
               </Button>
             )}
           </Group>

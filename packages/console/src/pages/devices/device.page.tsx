@@ -2,6 +2,7 @@ import type { ResultOf } from "@gatehouse/client/calls";
 import { Code, Text } from "@mantine/core";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -19,7 +20,7 @@ export function DevicePage() {
   const device = data?.record;
   return (
     <RecordPage
-      list={{ to: "/devices", title: "Devices" }}
+      list={{ to: "/devices", title: t("devices.title") }}
       title={device?.name}
       status={device && <StatusOf value={device.status} />}
       actions={data && <Actions device={data.record} etag={data.etag} />}
@@ -28,25 +29,25 @@ export function DevicePage() {
     >
       {device && (
         <>
-          <Panel title="About">
+          <Panel title={t("common.about")}>
             <Facts
               facts={[
                 {
-                  label: "User",
+                  label: t("devices.fields.user"),
                   value: device.user && <RecordLink to={`/users/${device.user.id}`}>{device.user.email}</RecordLink>,
                 },
-                { label: "System", value: [device.os, device.osVersion].filter(Boolean).join(" ") },
-                { label: "Agent", value: device.appVersion },
-                { label: "Hardware", value: <Code>{device.hardwareId}</Code> },
-                { label: "Public key", value: <Code>{device.publicKey}</Code> },
-                { label: "Last connection", value: <RelativeTime at={device.lastConnection} /> },
-                { label: "Enrolled", value: <RelativeTime at={device.createdAt} /> },
+                { label: t("devices.fields.system"), value: [device.os, device.osVersion].filter(Boolean).join(" ") },
+                { label: t("devices.fields.agent"), value: device.appVersion },
+                { label: t("devices.fields.hardwareId"), value: <Code>{device.hardwareId}</Code> },
+                { label: t("devices.fields.publicKey"), value: <Code>{device.publicKey}</Code> },
+                { label: t("devices.fields.lastConnection"), value: <RelativeTime at={device.lastConnection} /> },
+                { label: t("devices.fields.enrolled"), value: <RelativeTime at={device.createdAt} /> },
               ]}
             />
           </Panel>
-          <Panel title="Posture">
+          <Panel title={t("devices.posture")}>
             {Object.keys(device.posture ?? {}).length === 0 ? (
-              <Text c="dimmed">The device has reported nothing about its security.</Text>
+              <Text c="dimmed">{t("devices.postureEmpty")}</Text>
             ) : (
               <Facts
                 facts={Object.entries(device.posture ?? {}).map(([label, value]) => ({ label, value: String(value) }))}
@@ -67,8 +68,8 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
   return (
     <>
       <DeleteRecord
-        title={`Delete device ${device.name}?`}
-        effect="The device is cut off and has to be enrolled anew; policies no longer name it. Made anew from its event, it would have another id."
+        title={t("devices.delete.title", { name: device.name })}
+        effect={t("devices.delete.effect")}
         path={at}
         etag={etag}
         done={() => void navigate({ to: "/devices" })}
@@ -76,24 +77,24 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
       {device.active ? (
         <ReviewedButton
           key="deactivate"
-          label="Deactivate"
-          title={`Deactivate device ${device.name}?`}
-          note="It is cut off at once. Its record stays, in policies too, and can be reactivated."
+          label={t("devices.deactivate.label")}
+          title={t("devices.deactivate.title", { name: device.name })}
+          note={t("devices.deactivate.note")}
           changes={[{ method: "PATCH", path: `${at}/deactivate` }]}
           etag={etag}
-          doneMessage="Deactivated. The device is cut off."
+          doneMessage={t("devices.deactivate.done")}
           danger
         />
       ) : (
         device.user !== undefined && (
           <ReviewedButton
             key="reactivate"
-            label="Reactivate"
-            title={`Reactivate device ${device.name}?`}
-            note="It reaches again what policies allow, unless its user is deactivated."
+            label={t("devices.reactivate.label")}
+            title={t("devices.reactivate.title", { name: device.name })}
+            note={t("devices.reactivate.note")}
             changes={[{ method: "POST", path: `${at}/reactivate` }]}
             etag={etag}
-            doneMessage="Reactivated"
+            doneMessage={t("devices.reactivate.done")}
           />
         )
       )}

@@ -3,35 +3,36 @@ import { paged } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
+import { t } from "../../messages/i18n.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { StatusOf } from "../../records/status.tsx";
 
 const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
   source: paged("/tenants/devices"),
-  noun: "devices",
-  search: { label: "Name", by: "name" },
+  noun: t("devices.noun"),
+  search: { label: t("common.name"), by: "name" },
   defaultSort: "name",
   refreshMs: 30_000,
   columns: [
     nameColumn("devices", "paged"),
-    { key: "status", title: "Status", cell: ({ status }) => <StatusOf value={status} /> },
+    { key: "status", title: t("common.status"), cell: ({ status }) => <StatusOf value={status} /> },
     {
       key: "user",
-      title: "User",
+      title: t("devices.fields.user"),
       visibleFrom: "xs",
       cell: ({ user }) =>
-        user === undefined ? "Nobody" : <RecordLink to={`/users/${user.id}`}>{user.email}</RecordLink>,
+        user === undefined ? t("devices.noUser") : <RecordLink to={`/users/${user.id}`}>{user.email}</RecordLink>,
     },
     {
       key: "os",
-      title: "System",
+      title: t("devices.fields.system"),
       visibleFrom: "md",
       cell: ({ os, osVersion }) => [os, osVersion].filter(Boolean).join(" "),
     },
     {
       key: "lastConnection",
-      title: "Last connection",
+      title: t("devices.fields.lastConnection"),
       sortBy: "lastConnection",
       visibleFrom: "sm",
       cell: ({ lastConnection }) => <RelativeTime at={lastConnection} />,
@@ -40,19 +41,19 @@ const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
   filters: [
     {
       field: "active",
-      title: "Activation",
+      title: t("devices.activation"),
       options: [
-        { value: "true", label: "Active" },
-        { value: "false", label: "Deactivated" },
+        { value: "true", label: t("records.status.active") },
+        { value: "false", label: t("records.status.deactivated") },
       ],
     },
   ],
   empty: {
-    title: "No devices yet",
-    text: "Invite a user first. The agent on the user's device then makes a key pair, and enrols the device by POST /tenants/devices with the public key; the private one never leaves the device. Enrolled devices appear here by themselves.",
+    title: t("devices.empty.title"),
+    text: t("devices.empty.text"),
   },
 };
 
 export function DevicesListPage() {
-  return <RecordList title="Devices" definition={definition} />;
+  return <RecordList title={t("devices.title")} definition={definition} />;
 }

@@ -1,9 +1,10 @@
 import { Laptop } from "lucide-react";
 import type { PageSet } from "../../app/page-set.ts";
+import { t } from "../../messages/i18n.ts";
 
 export const devicePages: PageSet = {
   path: "devices",
-  title: "Devices",
+  title: t("devices.title"),
   icon: Laptop,
   section: "people",
   permission: "devices:read",

@@ -1,20 +1,22 @@
-/** The one command that brings a gateway into service. */
+/** The command that deploys a gateway. */
 import { Alert, Button, Code, CopyButton, Group, Loader, Stack, Text } from "@mantine/core";
+import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import type { Gateway } from "./gateway-fields.ts";
 
-/** @param origin where Gatehouse answers, such as https://gatehouse.example.com */
+/** @param origin of the Gatehouse server, such as https://gatehouse.example.com */
 export function deployCommand(origin: string, token: string): string {
   return `(umask 077 && printf %s '${token}' > gatehouse-gateway.token) && gatehouse-gateway --url ${origin} --token-file gatehouse-gateway.token`;
 }
 
+/** The token in the answers to keys without the permission `gateways:token`. */
 const hidden = "<redacted>";
 
 export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
   if (gateway.token === hidden) {
     return (
       <Text c="dimmed">
-        The command holds the gateway's token, which your key may not see. Ask somebody whose key holds{" "}
-        <Code>gateways:token</Code>.
+        <RichText message="gateways.deploy.noPermission" elements={{ code: <Code /> }} />
       </Text>
     );
   }
@@ -22,7 +24,7 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
   return (
     <Stack gap="sm">
       <Text size="sm">
-        Run this as root on the machine that is to be the gateway: Linux, with <Code>gatehouse-gateway</Code> installed.
+        <RichText message="gateways.deploy.instructions" elements={{ code: <Code /> }} />
       </Text>
       <Code block style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>
         {deployCommand(origin, "•".repeat(12))}
@@ -31,7 +33,7 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
         <CopyButton value={deployCommand(origin, gateway.token)}>
           {({ copied, copy }) => (
             <Button size="xs" onClick={copy}>
-              {copied ? "Copied" : "Copy the command with its token"}
+              {copied ? t("common.copied") : t("gateways.deploy.copy")}
             </Button>
           )}
         </CopyButton>
@@ -39,14 +41,14 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
           <Group gap={8} component="span">
             <Loader size={14} aria-hidden />
             <Text size="sm" component="span">
-              Waiting for it to connect. This page shows when it does.
+              {t("gateways.deploy.waiting")}
             </Text>
           </Group>
         )}
       </Group>
       {origin.startsWith("http://") && (
         <Alert color="yellow" variant="outline">
-          This page came without TLS, so its address may not be the one that gateways should use.
+          {t("gateways.deploy.plainHttp")}
         </Alert>
       )}
     </Stack>

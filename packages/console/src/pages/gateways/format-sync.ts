@@ -1,61 +1,65 @@
+/** The configuration state of a gateway in words. */
 import type { ResultOf } from "@gatehouse/client/calls";
+import { t } from "../../messages/i18n.ts";
 import type { Tone } from "../../records/status.tsx";
 
 export type GatewaySync = ResultOf<"/tenants/gateways/{id}/sync", "get">;
 
 const states: Readonly<Record<GatewaySync["state"], { readonly text: string; readonly tone: Tone }>> = {
-  applied: { text: "In sync", tone: "good" },
-  sent: { text: "Sent, not answered yet", tone: "waiting" },
-  pending: { text: "On its way", tone: "waiting" },
-  failed: { text: "Refused", tone: "bad" },
-  offline: { text: "Not connected", tone: "bad" },
-  "nothing-enforced": { text: "Enforces nothing", tone: "bad" },
+  applied: { text: t("gateways.sync.states.applied"), tone: "good" },
+  sent: { text: t("gateways.sync.states.sent"), tone: "waiting" },
+  pending: { text: t("gateways.sync.states.pending"), tone: "waiting" },
+  failed: { text: t("gateways.sync.states.failed"), tone: "bad" },
+  offline: { text: t("gateways.sync.states.offline"), tone: "bad" },
+  "nothing-enforced": { text: t("gateways.sync.states.nothingEnforced"), tone: "bad" },
 };
 
 export function formatSync({ state }: GatewaySync): { readonly text: string; readonly tone: Tone } {
   return states[state];
 }
 
-/** What the state means for whoever relies on the gateway. */
+/** The consequence of the state for traffic through the gateway. */
 export function explainSync({ state }: GatewaySync): string {
   switch (state) {
     case "applied":
-      return "It enforces what it should.";
+      return t("gateways.sync.explain.applied");
     case "sent":
-      return "It was sent what it should enforce, and has not said yet that it does.";
+      return t("gateways.sync.explain.sent");
     case "pending":
-      return "A change is being worked out, or waits for an earlier one.";
+      return t("gateways.sync.explain.pending");
     case "failed":
-      return "It refused what it was sent, and goes on with what it had.";
+      return t("gateways.sync.explain.failed");
     case "offline":
-      return "It goes on with what it had until that expires, then it drops everything.";
+      return t("gateways.sync.explain.offline");
     case "nothing-enforced":
-      return "It never applied anything, or what it had has expired: nothing passes through it.";
+      return t("gateways.sync.explain.nothingEnforced");
   }
 }
 
-/** Since when it lacks something, or how long the last change took. Null: nothing is wanted of it yet. */
+/** The delay of the gateway, or the time that the last change took. "–" if the gateway has no target yet. */
 export function formatLag({ state, lagMs }: GatewaySync): string {
   if (lagMs === null) return "–";
-  return state === "applied" ? formatDuration(lagMs) : `${formatDuration(lagMs)} behind`;
+  const duration = formatDuration(lagMs);
+  return state === "applied" ? duration : t("gateways.sync.behind", { duration });
 }
 
-const steps = [
-  [1000, "ms"],
-  [60, "s"],
-  [60, "min"],
-  [24, "h"],
+const units = [
+  [1000, "milliseconds"],
+  [60, "seconds"],
+  [60, "minutes"],
+  [24, "hours"],
 ] as const;
 
-/** @param ms milliseconds */
-export function formatDuration(ms: number): string {
+function formatDuration(ms: number): string {
   let rest = ms;
-  for (const [size, unit] of steps) {
-    if (rest < size) return `${rest < 10 && unit === "s" ? Number(rest.toFixed(1)) : Math.floor(rest)} ${unit}`;
+  for (const [size, unit] of units) {
+    if (rest < size) {
+      const count = rest < 10 && unit === "seconds" ? Number(rest.toFixed(1)) : Math.floor(rest);
+      return t(`gateways.sync.duration.${unit}`, { count });
+    }
     rest /= size;
   }
-  const days = Math.floor(rest);
-  return days === 1 ? "1 day" : `${days} days`;
+  return t("gateways.sync.duration.days", { count: Math.floor(rest) });
 }
 
 export function formatGeneration(point: GatewaySync["wanted"]): string {

@@ -1,27 +1,28 @@
 import type { ResultOf } from "@gatehouse/client/calls";
+import { t } from "../../messages/i18n.ts";
 import type { Field, Values } from "../../records/form-fields.tsx";
 
 export type Gateway = ResultOf<"/tenants/gateways/{id}", "get">;
 
 export const gatewayFields: readonly Field[] = [
-  { kind: "text", name: "name", label: "Name", required: true },
+  { kind: "text", name: "name", label: t("common.name"), required: true },
   {
     kind: "text",
     name: "wireguardPort",
-    label: "WireGuard port",
-    description: "UDP, 1 to 65535.",
+    label: t("gateways.fields.port"),
+    description: t("gateways.fields.portHelp"),
     required: true,
     maxLength: 5,
   },
   {
     kind: "text",
     name: "endpoint",
-    label: "Endpoint",
-    description: "Where devices reach it: a host name or an address. Empty: it finds out by itself.",
+    label: t("gateways.fields.endpoint"),
+    description: t("gateways.fields.endpointHelp"),
     placeholder: "gateway.example.com",
     maxLength: 253,
   },
-  { kind: "long-text", name: "description", label: "Description" },
+  { kind: "long-text", name: "description", label: t("common.description") },
 ];
 
 export const newGateway: Values = { name: "", wireguardPort: "51820", endpoint: "", description: "" };
@@ -38,5 +39,5 @@ interface GatewayBody {
 }
 
 export function bodyOf(values: Values): GatewayBody {
-  return values as unknown as GatewayBody; // as the fields make them
+  return values as unknown as GatewayBody; // `gatewayFields` declares these types
 }

@@ -1,8 +1,10 @@
-/** Whether a gateway enforces what it should, and if not, why. */
+/** Whether a gateway enforces the current configuration, and the reason if it does not. */
 import { Alert, Code, Skeleton, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { Status } from "../../records/status.tsx";
@@ -10,7 +12,7 @@ import { explainSync, formatLag, formatSync, type GatewaySync } from "./format-s
 
 interface GatewaySyncPanelProps {
   readonly id: string;
-  /** How often it is read anew, in milliseconds. */
+  /** The polling interval, in milliseconds. */
   readonly refreshMs: number;
 }
 
@@ -21,7 +23,7 @@ export function GatewaySyncPanel({ id, refreshMs }: GatewaySyncPanelProps) {
     refetchInterval: refreshMs,
   });
   return (
-    <Panel title="Configuration">
+    <Panel title={t("gateways.sync.title")}>
       {error !== null ? (
         <ProblemNotice error={error} retry={refetch} />
       ) : data === undefined ? (
@@ -30,13 +32,13 @@ export function GatewaySyncPanel({ id, refreshMs }: GatewaySyncPanelProps) {
           <Skeleton height={14} width="40%" />
         </Stack>
       ) : (
-        <Told sync={data} />
+        <SyncState sync={data} />
       )}
     </Panel>
   );
 }
 
-function Told({ sync }: { readonly sync: GatewaySync }) {
+function SyncState({ sync }: { readonly sync: GatewaySync }) {
   const { text, tone } = formatSync(sync);
   return (
     <Stack gap="md">
@@ -47,7 +49,7 @@ function Told({ sync }: { readonly sync: GatewaySync }) {
         </Text>
       </div>
       {sync.error !== undefined && (
-        <Alert color="red" variant="outline" title="Why it refused">
+        <Alert color="red" variant="outline" title={t("gateways.sync.error")}>
           <Code block style={{ whiteSpace: "pre-wrap" }}>
             {sync.error}
           </Code>
@@ -55,15 +57,21 @@ function Told({ sync }: { readonly sync: GatewaySync }) {
       )}
       <Facts
         facts={[
-          { label: "Enforces", value: <Point point={sync.applied} none="Nothing yet" /> },
-          { label: "Was sent", value: <Point point={sync.sent} none="Nothing yet" /> },
-          { label: "Should enforce", value: <Point point={sync.wanted} none="Not worked out: it never connected" /> },
-          { label: sync.state === "applied" ? "Took" : "Lag", value: formatLag(sync) },
-          { label: "The network is at", value: `generation ${sync.generation}` },
+          { label: t("gateways.sync.applied"), value: <Point point={sync.applied} none={t("gateways.sync.none")} /> },
+          { label: t("gateways.sync.sent"), value: <Point point={sync.sent} none={t("gateways.sync.none")} /> },
+          { label: t("gateways.sync.target"), value: <Point point={sync.wanted} none={t("gateways.sync.noTarget")} /> },
+          {
+            label: sync.state === "applied" ? t("gateways.sync.timeToApply") : t("gateways.sync.delay"),
+            value: formatLag(sync),
+          },
+          {
+            label: t("gateways.sync.network"),
+            value: t("gateways.sync.generation", { generation: sync.generation }),
+          },
         ]}
       />
       <Text size="sm" c="dimmed">
-        Each change of the network is a generation. One that changes nothing for this gateway is not sent to it.
+        {t("gateways.sync.generationHelp")}
       </Text>
     </Stack>
   );
@@ -72,8 +80,10 @@ function Told({ sync }: { readonly sync: GatewaySync }) {
 function Point({ point, none }: { readonly point: GatewaySync["wanted"]; readonly none: string }) {
   if (point === null) return <Text c="dimmed">{none}</Text>;
   return (
-    <>
-      generation {point.generation}, <RelativeTime at={point.since} />
-    </>
+    <RichText
+      message="gateways.sync.point"
+      values={{ generation: point.generation }}
+      elements={{ time: <RelativeTime at={point.since} /> }}
+    />
   );
 }

@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
@@ -17,7 +18,7 @@ import { GatewaySyncPanel } from "./gateway-sync.tsx";
 
 const path = "/tenants/gateways/{id}";
 
-/** It turns green by itself when it connects: somebody waits for that, so it is looked at often. */
+/** Short, because people wait on this page for the gateway to connect. */
 const refreshMs = 2_000;
 
 export function GatewayPage() {
@@ -26,7 +27,7 @@ export function GatewayPage() {
   const gateway = data?.record;
   return (
     <RecordPage
-      list={{ to: "/gateways", title: "Gateways" }}
+      list={{ to: "/gateways", title: t("gateways.title") }}
       title={gateway?.name}
       status={
         gateway && (
@@ -46,32 +47,34 @@ export function GatewayPage() {
 
 function About({ gateway }: { readonly gateway: Gateway }) {
   const deployment = (
-    <Panel title="Deploy">
+    <Panel title={t("gateways.deploy.title")}>
       <DeployCommand gateway={gateway} />
     </Panel>
   );
   return (
     <>
       {gateway.status === "PENDING" ? deployment : <GatewaySyncPanel id={gateway.id} refreshMs={refreshMs} />}
-      <Panel title="About">
+      <Panel title={t("common.about")}>
         <Facts
           facts={[
-            { label: "Description", value: gateway.description },
-            { label: "Endpoint", value: gateway.endpoint ?? "Found by itself" },
-            { label: "WireGuard port", value: gateway.wireguardPort },
-            { label: "Relays traffic", value: gateway.relayEnabled === true ? "Yes" : "No" },
-            { label: "Last online", value: <RelativeTime at={gateway.lastOnline} /> },
-            { label: "Deployed", value: <RelativeTime at={gateway.deployedOn} never="Not yet" /> },
-            { label: "Created", value: <RelativeTime at={gateway.createdAt} /> },
+            { label: t("common.description"), value: gateway.description },
+            { label: t("gateways.fields.endpoint"), value: gateway.endpoint ?? t("gateways.fields.endpointDetected") },
+            { label: t("gateways.fields.port"), value: gateway.wireguardPort },
+            {
+              label: t("gateways.fields.relay"),
+              value: gateway.relayEnabled === true ? t("common.yes") : t("common.no"),
+            },
+            { label: t("gateways.fields.lastOnline"), value: <RelativeTime at={gateway.lastOnline} /> },
+            {
+              label: t("gateways.fields.deployedOn"),
+              value: <RelativeTime at={gateway.deployedOn} never={t("gateways.fields.deployedNever")} />,
+            },
+            { label: t("common.created"), value: <RelativeTime at={gateway.createdAt} /> },
           ]}
         />
       </Panel>
-      <Panel title={`Resources (${gateway.resources?.length ?? 0})`}>
-        <RecordLinks
-          path="resources"
-          records={gateway.resources ?? []}
-          none="None. Connect it on the page of a resource."
-        />
+      <Panel title={t("gateways.resources", { count: gateway.resources?.length ?? 0 })}>
+        <RecordLinks path="resources" records={gateway.resources ?? []} none={t("gateways.resourcesEmpty")} />
       </Panel>
       {gateway.status !== "PENDING" && deployment}
     </>
@@ -82,40 +85,40 @@ interface Step {
   readonly label: string;
   readonly verb: string;
   readonly note: string;
-  readonly said: string;
+  readonly done: string;
   readonly changesAccess?: boolean;
 }
 
 const steps = {
   enter: {
-    label: "Begin maintenance",
+    label: t("gateways.steps.enterMaintenance.label"),
     verb: "enter-maintenance",
-    note: "No traffic is sent through it until its maintenance ends. Connections that run through it are cut.",
-    said: "In maintenance: no traffic is sent through it.",
+    note: t("gateways.steps.enterMaintenance.note"),
+    done: t("gateways.steps.enterMaintenance.done"),
   },
   exit: {
-    label: "End maintenance",
+    label: t("gateways.steps.exitMaintenance.label"),
     verb: "exit-maintenance",
-    note: "It takes traffic again as soon as it is online.",
-    said: "Back in service",
+    note: t("gateways.steps.exitMaintenance.note"),
+    done: t("gateways.steps.exitMaintenance.done"),
   },
   relay: {
-    label: "Let it relay",
+    label: t("gateways.steps.enableRelay.label"),
     verb: "enable-relay",
-    note: "Traffic between devices and other gateways may then go through it.",
-    said: "It relays traffic",
+    note: t("gateways.steps.enableRelay.note"),
+    done: t("gateways.steps.enableRelay.done"),
   },
   noRelay: {
-    label: "Stop relaying",
+    label: t("gateways.steps.disableRelay.label"),
     verb: "disable-relay",
-    note: "Devices and gateways that cannot reach each other by themselves no longer do so through it.",
-    said: "It relays no traffic",
+    note: t("gateways.steps.disableRelay.note"),
+    done: t("gateways.steps.disableRelay.done"),
   },
   rotate: {
-    label: "Make a new token",
+    label: t("gateways.steps.rotateToken.label"),
     verb: "rotate-token",
-    note: "The token before goes on working for a day: bring the new one to the gateway until then.",
-    said: "A new token. The one before goes on working for a day.",
+    note: t("gateways.steps.rotateToken.note"),
+    done: t("gateways.steps.rotateToken.done"),
     changesAccess: false,
   },
 } as const satisfies Readonly<Record<string, Step>>;
@@ -131,48 +134,48 @@ function Actions({ gateway, etag }: { readonly gateway: Gateway; readonly etag: 
     <>
       <Menu position="bottom-end">
         <Menu.Target>
-          <Button variant="default">More</Button>
+          <Button variant="default">{t("gateways.more")}</Button>
         </Menu.Target>
         <Menu.Dropdown>
           {gateway.status === "MAINTENANCE" ? (
-            <Menu.Item onClick={() => setStep(steps.exit)}>End maintenance</Menu.Item>
+            <Menu.Item onClick={() => setStep(steps.exit)}>{steps.exit.label}</Menu.Item>
           ) : (
-            <Menu.Item onClick={() => setStep(steps.enter)}>Begin maintenance</Menu.Item>
+            <Menu.Item onClick={() => setStep(steps.enter)}>{steps.enter.label}</Menu.Item>
           )}
           {gateway.relayEnabled === true ? (
-            <Menu.Item onClick={() => setStep(steps.noRelay)}>Stop relaying</Menu.Item>
+            <Menu.Item onClick={() => setStep(steps.noRelay)}>{steps.noRelay.label}</Menu.Item>
           ) : (
-            <Menu.Item onClick={() => setStep(steps.relay)}>Let it relay</Menu.Item>
+            <Menu.Item onClick={() => setStep(steps.relay)}>{steps.relay.label}</Menu.Item>
           )}
-          <Menu.Item onClick={() => setStep(steps.rotate)}>Make a new token</Menu.Item>
+          <Menu.Item onClick={() => setStep(steps.rotate)}>{steps.rotate.label}</Menu.Item>
         </Menu.Dropdown>
       </Menu>
       {step !== undefined && (
         <ReviewDialog
-          title={`${step.label}: ${gateway.name}`}
+          title={t("gateways.steps.title", { step: step.label, name: gateway.name })}
           note={step.note}
           changes={[{ method: "POST", path: `${at}/${step.verb}` }]}
           changesAccess={step.changesAccess ?? true}
           etag={etag}
           label={step.label}
-          doneMessage={step.said}
+          doneMessage={step.done}
           close={() => setStep(undefined)}
         />
       )}
       <DeleteRecord
-        title={`Delete gateway ${gateway.name}?`}
-        effect={`Its ${gateway.resources?.length ?? 0} resources are no longer reached through it, and its token stops working. Made anew from its event, it would have another id.`}
+        title={t("gateways.delete.title", { name: gateway.name })}
+        effect={t("gateways.delete.effect", { count: gateway.resources?.length ?? 0 })}
         path={at}
         etag={etag}
         done={() => void navigate({ to: "/gateways" })}
       />
-      <Button onClick={open}>Edit</Button>
+      <Button onClick={open}>{t("common.edit")}</Button>
       {editing && (
         <RecordForm
-          title={`Edit ${gateway.name}`}
+          title={t("gateways.edit", { name: gateway.name })}
           fields={gatewayFields}
           initial={gatewayValues(gateway)}
-          submitLabel="Save"
+          submitLabel={t("common.save")}
           plan={(values) => [{ method: "PUT", path: at, body: bodyOf(values) }]}
           close={close}
           edits={{

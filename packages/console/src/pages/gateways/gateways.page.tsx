@@ -4,6 +4,7 @@ import { api, whole } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
+import { t } from "../../messages/i18n.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -12,37 +13,42 @@ import { bodyOf, gatewayFields, newGateway } from "./gateway-fields.ts";
 
 const definition: ListDefinition<ItemAt<"/tenants/gateways">> = {
   source: whole("/tenants/gateways"),
-  noun: "gateways",
-  search: { label: "Name or endpoint", by: ({ name, endpoint = "" }) => `${name} ${endpoint}` },
+  noun: t("gateways.noun"),
+  search: { label: t("gateways.search"), by: ({ name, endpoint = "" }) => `${name} ${endpoint}` },
   defaultSort: "name",
-  // A gateway turns green by itself when it connects.
+  // The status of a gateway changes without an action in the console.
   refreshMs: 5_000,
   columns: [
     nameColumn("gateways", "whole"),
     {
       key: "status",
-      title: "Status",
+      title: t("common.status"),
       sortBy: ({ status }) => status,
       cell: ({ status }) => <StatusOf value={status} />,
     },
-    { key: "endpoint", title: "Endpoint", visibleFrom: "md", cell: ({ endpoint }) => endpoint ?? "Found by itself" },
+    {
+      key: "endpoint",
+      title: t("gateways.fields.endpoint"),
+      visibleFrom: "md",
+      cell: ({ endpoint }) => endpoint ?? t("gateways.fields.endpointDetected"),
+    },
     {
       key: "port",
-      title: "Port",
+      title: t("gateways.fields.portColumn"),
       visibleFrom: "md",
       sortBy: ({ wireguardPort }) => Number(wireguardPort),
       cell: ({ wireguardPort }) => wireguardPort,
     },
     {
       key: "resources",
-      title: "Resources",
+      title: t("gateways.fields.resources"),
       visibleFrom: "sm",
       sortBy: ({ resources = [] }) => resources.length,
       cell: ({ resources = [] }) => resources.length,
     },
     {
       key: "lastOnline",
-      title: "Last online",
+      title: t("gateways.fields.lastOnline"),
       visibleFrom: "sm",
       sortBy: ({ lastOnline = "" }) => lastOnline,
       cell: ({ lastOnline }) => <RelativeTime at={lastOnline} />,
@@ -51,17 +57,20 @@ const definition: ListDefinition<ItemAt<"/tenants/gateways">> = {
   filters: [
     {
       field: "status",
-      title: "Status",
-      options: ["ONLINE", "PENDING", "OFFLINE", "MAINTENANCE", "ERROR"].map((value) => ({
-        value,
-        label: value.charAt(0) + value.slice(1).toLowerCase(),
-      })),
+      title: t("common.status"),
+      options: [
+        { value: "ONLINE", label: t("records.status.online") },
+        { value: "PENDING", label: t("records.status.pending") },
+        { value: "OFFLINE", label: t("records.status.offline") },
+        { value: "MAINTENANCE", label: t("records.status.maintenance") },
+        { value: "ERROR", label: t("records.status.error") },
+      ],
       matches: ({ status }, value) => status === value,
     },
   ],
   empty: {
-    title: "No gateways yet",
-    text: "A gateway stands before your resources and lets in whom the policies allow. Create one, and run the command that its page shows.",
+    title: t("gateways.empty.title"),
+    text: t("gateways.empty.text"),
   },
 };
 
@@ -69,18 +78,18 @@ export function GatewaysListPage() {
   const navigate = useNavigate();
   return (
     <RecordList
-      title="Gateways"
+      title={t("gateways.title")}
       definition={definition}
       actions={
         <NewButton
-          label="Create a gateway"
+          label={t("gateways.create")}
           permission="gateways:write"
           dialog={(close) => (
             <RecordForm
-              title="Create a gateway"
+              title={t("gateways.create")}
               fields={gatewayFields}
               initial={newGateway}
-              submitLabel="Create"
+              submitLabel={t("common.create")}
               submit={async (values) => {
                 const { endpoint, description, ...rest } = bodyOf(values);
                 const body = {

@@ -1,43 +1,56 @@
+/** Policies in words. */
 import type { ItemAt } from "@gatehouse/client/calls";
+import { t } from "../../messages/i18n.ts";
 
 export type Policy = ItemAt<"/tenants/policies">;
 export type PolicyType = Policy["type"];
 
 export const policyTypes: readonly { readonly value: PolicyType; readonly label: string; readonly empty: string }[] = [
-  { value: "PRIVATE", label: "Private", empty: "Without a policy that allows it, nobody reaches a private resource." },
-  { value: "SAAS", label: "SaaS", empty: "Without a policy that allows it, nobody reaches a SaaS resource." },
-  { value: "INTERNET", label: "Internet", empty: "The default policy decides what no other does." },
-  { value: "SITETOSITE", label: "Site to site", empty: "Without a policy that allows it, no site reaches another." },
+  { value: "PRIVATE", label: t("policies.types.PRIVATE"), empty: t("policies.empty.PRIVATE") },
+  { value: "SAAS", label: t("policies.types.SAAS"), empty: t("policies.empty.SAAS") },
+  { value: "INTERNET", label: t("policies.types.INTERNET"), empty: t("policies.empty.INTERNET") },
+  { value: "SITETOSITE", label: t("policies.types.SITETOSITE"), empty: t("policies.empty.SITETOSITE") },
 ];
 
 export const modes = [
-  { value: "LOCAL", label: "Straight from the device" },
-  { value: "INTERNET_ACCESS_POINT", label: "Through a gateway" },
-  { value: "RESTRICTED", label: "Blocked" },
+  { value: "LOCAL", label: t("policies.modes.LOCAL") },
+  { value: "INTERNET_ACCESS_POINT", label: t("policies.modes.INTERNET_ACCESS_POINT") },
+  { value: "RESTRICTED", label: t("policies.modes.RESTRICTED") },
 ] as const;
 
-/** Whom a policy is about, in a line. */
-export function formatWho({ type, allUsers, allGroups, allDevices, users, groups, devices }: Policy): string {
-  if (type === "SITETOSITE") return "Any site";
-  const all = [allUsers && "All users", allGroups && "Members of any group", allDevices && "All devices"];
-  const named = [
+/** The switches that make a policy apply to all subjects of a kind. */
+export function formatAllOf({ allUsers, allGroups, allDevices }: Policy): readonly string[] {
+  return [
+    ...(allUsers ? [t("policies.fields.allUsers")] : []),
+    ...(allGroups ? [t("policies.fields.allGroups")] : []),
+    ...(allDevices ? [t("policies.fields.allDevices")] : []),
+  ];
+}
+
+/** The subjects of a policy in one line. */
+export function formatSubjects(policy: Policy): string {
+  const { type, users, groups, devices } = policy;
+  if (type === "SITETOSITE") return t("policies.scope.anySite");
+  const names = [
+    ...formatAllOf(policy),
     ...groups.map(({ name }) => name),
     ...users.map(({ id, email }) => email ?? id),
     ...devices.map(({ name }) => name),
   ];
-  return formatFirst([...all.filter((text) => text !== false), ...named], "Nobody");
+  return formatFirst(names, t("policies.scope.noSubjects"));
 }
 
-export function formatWhat({ type, allResources, resources }: Policy): string {
-  if (allResources) return "All resources";
+/** The resources of a policy in one line. */
+export function formatResources({ type, allResources, resources }: Policy): string {
+  if (allResources) return t("policies.fields.allResources");
   return formatFirst(
     resources.map(({ name }) => name),
-    type === "INTERNET" ? "The internet" : "Nothing",
+    type === "INTERNET" ? t("policies.scope.theInternet") : t("policies.scope.noResources"),
   );
 }
 
 function formatFirst(names: readonly string[], none: string): string {
-  const shown = names.slice(0, 3);
-  if (shown.length === 0) return none;
-  return names.length > shown.length ? `${shown.join(", ")} and ${names.length - shown.length} more` : shown.join(", ");
+  const shown = names.slice(0, 3).join(", ");
+  if (names.length === 0) return none;
+  return names.length > 3 ? `${shown} ${t("common.andMore", { count: names.length - 3 })}` : shown;
 }

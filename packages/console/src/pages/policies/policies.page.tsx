@@ -3,6 +3,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { useEffect } from "react";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { t } from "../../messages/i18n.ts";
 import { usePolicies } from "../../records/all-policies.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
@@ -20,21 +21,21 @@ export function PoliciesListPage() {
     void navigate({ to: ".", search: { ...search, ...next }, replace, resetScroll: false });
   const { policies: data, total, isWhole, error, refetch } = usePolicies(value);
   useEffect(() => {
-    document.title = "Policies · Gatehouse";
+    document.title = t("common.documentTitle", { title: t("policies.title") });
   }, []);
   return (
     <Stack>
       <Group justify="space-between">
-        <Title order={1}>Policies</Title>
+        <Title order={1}>{t("policies.title")}</Title>
         <NewButton
-          label="Create a policy"
+          label={t("policies.create")}
           permission="policies:write"
           dialog={(close) => (
             <RecordForm
-              title={`Create a policy: ${type?.label.toLowerCase()}`}
+              title={t("policies.createTitle", { type: type?.label ?? "" })}
               fields={policyFields(value)}
               initial={newPolicy}
-              submitLabel="Create"
+              submitLabel={t("common.create")}
               plan={(values) => [
                 { method: "POST", path: "/tenants/policies", body: { ...bodyOf(value, values), type: value } },
               ]}
@@ -46,15 +47,15 @@ export function PoliciesListPage() {
       </Group>
       <Group justify="space-between">
         <SegmentedControl
-          aria-label="Access type"
+          aria-label={t("policies.accessType")}
           value={value}
           onChange={(next) => change({ type: next, q: undefined })}
           data={policyTypes.map(({ value: each, label }) => ({ value: each, label }))}
         />
         <TextInput
           type="search"
-          aria-label="Search by name"
-          placeholder="Name"
+          aria-label={t("lists.searchBy", { field: t("common.name").toLowerCase() })}
+          placeholder={t("common.name")}
           leftSection={<Search size={16} aria-hidden />}
           value={text}
           onChange={({ currentTarget }) => change({ q: currentTarget.value }, true)}
@@ -62,7 +63,7 @@ export function PoliciesListPage() {
         />
       </Group>
       <Text c="dimmed" size="sm">
-        The first policy that fits decides; what stands after it is not asked.
+        {t("policies.evaluation")}
       </Text>
       {error !== null ? (
         <ProblemNotice error={error} retry={refetch} />
@@ -75,7 +76,7 @@ export function PoliciesListPage() {
       ) : data.length === 0 ? (
         <Paper withBorder p="xl">
           <Stack align="center" gap="xs">
-            <Text fw={600}>No policies yet</Text>
+            <Text fw={600}>{t("policies.empty.title")}</Text>
             <Text c="dimmed">{type?.empty}</Text>
           </Stack>
         </Paper>
@@ -83,7 +84,7 @@ export function PoliciesListPage() {
         <>
           {!isWhole && (
             <Text size="sm" role="status" aria-busy>
-              The first {data.length} of {total}; the others are on their way.
+              {t("policies.loadingRest", { count: data.length, total: total ?? data.length })}
             </Text>
           )}
           <PolicyOrder key={value} type={value} policies={data} text={text} isWhole={isWhole} reload={refetch} />
@@ -92,7 +93,7 @@ export function PoliciesListPage() {
       {text !== "" && (
         <Group>
           <Button variant="default" size="xs" onClick={() => change({ q: undefined })}>
-            Show all policies
+            {t("policies.showAll")}
           </Button>
         </Group>
       )}

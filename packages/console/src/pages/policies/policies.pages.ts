@@ -1,14 +1,15 @@
 import { ShieldCheck } from "lucide-react";
 import type { PageSet } from "../../app/page-set.ts";
+import { t } from "../../messages/i18n.ts";
 
 export const policyPages: PageSet = {
   path: "policies",
-  title: "Policies",
+  title: t("policies.title"),
   icon: ShieldCheck,
   section: "access",
   permission: "policies:read",
   list: async () => (await import("./policies.page.tsx")).PoliciesListPage,
   detail: async () => (await import("./policy.page.tsx")).PolicyPage,
-  create: { title: "Create a policy", permission: "policies:write" },
+  create: { title: t("policies.create"), permission: "policies:write" },
   find: { path: "/tenants/policies", field: "name" },
 };

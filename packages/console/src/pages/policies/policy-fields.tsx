@@ -1,27 +1,32 @@
 import { Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { whole } from "../../app/api.ts";
+import { t } from "../../messages/i18n.ts";
 import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
 import { modes, type Policy, type PolicyType } from "./format-policy.ts";
 
 const rules = whole("/tenants/admission-rules");
 
-/** The fields of a policy of a type. @param policy the one that is edited: its records have names */
+/**
+ * The fields of a policy.
+ *
+ * @param policy the edited policy, which has the names of the records that it refers to
+ */
 export function policyFields(type: PolicyType, policy?: Policy): readonly Field[] {
-  const name: Field = { kind: "text", name: "name", label: "Name", required: true };
-  const description: Field = { kind: "long-text", name: "description", label: "Description" };
+  const name: Field = { kind: "text", name: "name", label: t("common.name"), required: true };
+  const description: Field = { kind: "long-text", name: "description", label: t("common.description") };
   const gateways: Field = {
     kind: "records",
     name: "gateways",
-    label: "Gateways",
-    description: "Only these may carry it. None: all that the resource has.",
+    label: t("policies.fields.gateways"),
+    description: t("policies.fields.gatewaysHelp"),
     path: "/tenants/gateways",
     format: namesOf(policy?.gateways),
   };
   const mode: Field = {
     kind: "choice",
     name: "mode",
-    label: "Internet traffic goes",
+    label: t("policies.fields.mode"),
     options: modes,
   };
   if (policy?.isDefault === true) return [mode, gateways, description];
@@ -30,33 +35,33 @@ export function policyFields(type: PolicyType, policy?: Policy): readonly Field[
     {
       kind: "choice",
       name: "action",
-      label: "Decision",
+      label: t("policies.action"),
       options: [
-        { value: "allow", label: "Allow" },
-        { value: "deny", label: "Deny" },
+        { value: "allow", label: t("policies.actions.allow") },
+        { value: "deny", label: t("policies.actions.deny") },
       ],
     },
     ...(type === "INTERNET" ? [mode] : []),
     ...(type === "SITETOSITE" ? [] : sources(policy)),
-    { kind: "switch", name: "allResources", label: "All resources" },
+    { kind: "switch", name: "allResources", label: t("policies.fields.allResources") },
     {
       kind: "records",
       name: "resources",
-      label: "Resources",
+      label: t("policies.fields.resources"),
       path: "/tenants/resources",
       format: namesOf(policy?.resources),
     },
     {
       kind: "words",
       name: "sourceIps",
-      label: "Source addresses",
-      description: "Requests must come from one of these. None: from anywhere.",
+      label: t("policies.fields.sourceIps"),
+      description: t("policies.fields.sourceIpsHelp"),
       placeholder: "192.0.2.0/24",
     },
     {
       kind: "custom",
       name: "rule",
-      label: "Admission rule",
+      label: t("policies.fields.rule"),
       render: (props) => <RuleChoice {...props} />,
       format: (value) => (policy !== undefined && value === policy.rule.id ? policy.rule.name : String(value)),
     },
@@ -67,18 +72,30 @@ export function policyFields(type: PolicyType, policy?: Policy): readonly Field[
 
 function sources(policy: Policy | undefined): readonly Field[] {
   return [
-    { kind: "switch", name: "allUsers", label: "All users" },
-    { kind: "switch", name: "allGroups", label: "Members of any group" },
-    { kind: "switch", name: "allDevices", label: "All devices" },
-    { kind: "records", name: "groups", label: "Groups", path: "/tenants/groups", format: namesOf(policy?.groups) },
+    { kind: "switch", name: "allUsers", label: t("policies.fields.allUsers") },
+    { kind: "switch", name: "allGroups", label: t("policies.fields.allGroups") },
+    { kind: "switch", name: "allDevices", label: t("policies.fields.allDevices") },
+    {
+      kind: "records",
+      name: "groups",
+      label: t("policies.fields.groups"),
+      path: "/tenants/groups",
+      format: namesOf(policy?.groups),
+    },
     {
       kind: "records",
       name: "users",
-      label: "Users",
+      label: t("policies.fields.users"),
       path: "/tenants/users",
       format: namesOf(policy?.users.map(({ id, email }) => ({ id, name: email ?? id }))),
     },
-    { kind: "records", name: "devices", label: "Devices", path: "/tenants/devices", format: namesOf(policy?.devices) },
+    {
+      kind: "records",
+      name: "devices",
+      label: t("policies.fields.devices"),
+      path: "/tenants/devices",
+      format: namesOf(policy?.devices),
+    },
   ];
 }
 
@@ -94,12 +111,12 @@ function RuleChoice({ value, onChange, error }: CustomFieldProps) {
   });
   return (
     <Select
-      label="Admission rule"
-      description="The condition that each request must meet beside the above."
+      label={t("policies.fields.rule")}
+      description={t("policies.fields.ruleHelp")}
       error={error}
       data={data.map(({ id, name, type }) => ({
         value: id,
-        label: type === "ALLOW" ? "None: always" : type === "DENY" ? "Never" : name,
+        label: type === "ALLOW" ? t("policies.rule.none") : type === "DENY" ? t("policies.rule.never") : name,
       }))}
       value={value === "" ? (data.find(({ type }) => type === "ALLOW")?.id ?? null) : String(value)}
       onChange={(id) => onChange(id ?? "")}
@@ -170,19 +187,19 @@ export interface PolicyBody {
 
 export function bodyOf(type: PolicyType, values: Values): PolicyBody {
   const { mode, rule, action, allUsers, allGroups, allDevices, groups, users, devices, ...rest } =
-    values as unknown as Required<Omit<PolicyBody, "action">> & { readonly action: "allow" | "deny" }; // as the fields make them
+    values as unknown as Required<Omit<PolicyBody, "action">> & { readonly action: "allow" | "deny" }; // `policyFields` declares these types
   return {
     ...rest,
     action: action === "allow",
     ...(type === "SITETOSITE" ? {} : { allUsers, allGroups, allDevices, groups, users, devices }),
-    // Whoever is denied goes nowhere.
+    // A policy that denies access has no traffic to route.
     ...(type === "INTERNET" && action === "allow" ? { mode } : {}),
     ...(rule === "" ? {} : { rule }),
   };
 }
 
-/** What may be changed of the default policy. */
+/** The fields of the default policy that can change. */
 export function bodyOfDefault(values: Values): Pick<PolicyBody, "gateways" | "description" | "mode"> {
-  const { mode, gateways, description } = values as unknown as Required<PolicyBody>; // as above
+  const { mode, gateways, description } = values as unknown as Required<PolicyBody>; // `policyFields` declares these types
   return { mode, gateways, description };
 }

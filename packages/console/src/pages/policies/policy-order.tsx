@@ -1,10 +1,11 @@
-/** The policies of a type in their order, which is changed by dragging, or by keys. */
+/** The ordered policies of one type. People change the order by dragging or with the keyboard. */
 import { Badge, Button, Group, Paper, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { defaultRangeExtractor, type Range, useWindowVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { memo, useCallback, useLayoutEffect, useRef, useState } from "react";
 import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
 import {
   dropTarget,
   focusGrip,
@@ -16,22 +17,22 @@ import {
 } from "../../records/reorder.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { Status } from "../../records/status.tsx";
-import { formatWhat, formatWho, type Policy, type PolicyType } from "./format-policy.ts";
+import { formatResources, formatSubjects, type Policy, type PolicyType } from "./format-policy.ts";
 
 interface PolicyOrderProps {
   readonly type: PolicyType;
   readonly policies: readonly Policy[];
-  /** What is looked for: others are not shown, and the order stays as it is. */
+  /** Hides policies whose names do not contain the text. */
   readonly text: string;
-  /** Whether these are all: an order is changed as a whole. */
+  /** Whether all policies are loaded. A new order has to list every policy. */
   readonly isWhole: boolean;
-  /** Asks for the stored order anew. */
+  /** Fetches the stored order again. */
   readonly reload: () => unknown;
 }
 
 const isDefault = (policy: Policy): boolean => policy.isDefault;
 
-/** The default policy stays last. */
+/** The default policy is always last. */
 export function PolicyOrder({ type, policies, text, isWhole, reload }: PolicyOrderProps) {
   const reorder = useReorder(policies, isDefault);
   const { order, isChanged, announcement, discard, isOvertaken } = reorder;
@@ -39,7 +40,7 @@ export function PolicyOrder({ type, policies, text, isWhole, reload }: PolicyOrd
   if (isOvertaken && reviewing) setReviewing(false);
   const review = () => {
     setReviewing(true);
-    // Whoever else changed it meanwhile is not to be overruled unseen.
+    // If someone else changed the order, the review shows it instead of overwriting it.
     void reload();
   };
   const canWrite = usePermission("policies:write") && text === "" && isWhole;
@@ -50,12 +51,12 @@ export function PolicyOrder({ type, policies, text, isWhole, reload }: PolicyOrd
       {isChanged && (
         <Paper withBorder p="sm" className="order-bar">
           <Group justify="space-between">
-            <Text fw={600}>The order is changed, and not saved yet.</Text>
+            <Text fw={600}>{t("policies.order.changed")}</Text>
             <Group gap="xs">
               <Button variant="default" onClick={discard}>
-                Discard
+                {t("policies.order.discard")}
               </Button>
-              <Button onClick={review}>Review the order</Button>
+              <Button onClick={review}>{t("policies.order.review")}</Button>
             </Group>
           </Group>
         </Paper>
@@ -66,9 +67,9 @@ export function PolicyOrder({ type, policies, text, isWhole, reload }: PolicyOrd
       <Rows reorder={reorder} text={text} canWrite={canWrite} />
       {reviewing && isChanged && (
         <ReviewDialog
-          title="Change the order of policies"
+          title={t("policies.order.title")}
           changes={[{ method: "POST", path: "/tenants/policies/reorder", body }]}
-          label="Save the order"
+          label={t("policies.order.save")}
           close={() => setReviewing(false)}
         />
       )}
@@ -82,7 +83,7 @@ interface RowsProps {
   readonly canWrite: boolean;
 }
 
-/** There may be thousands: only those in sight, and what moved last, are in the page at all. */
+/** Renders only visible rows and the row that moved last, because a tenant can have thousands of policies. */
 function Rows({ reorder: { order, lastMoved, move, dropAt }, text, canWrite }: RowsProps) {
   const list = useRef<HTMLOListElement>(null);
   const [top, setTop] = useState(0);
@@ -96,7 +97,7 @@ function Rows({ reorder: { order, lastMoved, move, dropAt }, text, canWrite }: R
     estimateSize: () => 47,
     overscan: 8,
     scrollMargin: top,
-    // Below the header and the bar with what to do.
+    // Keeps rows below the header and the bar with unsaved changes.
     scrollPaddingStart: 140,
     scrollPaddingEnd: 16,
     getItemKey: (index) => shown[index]?.id ?? index,
@@ -157,25 +158,26 @@ function Rows({ reorder: { order, lastMoved, move, dropAt }, text, canWrite }: R
 
 interface PolicyRowProps {
   readonly policy: Policy;
-  /** Among those that are shown. */
+  /** Among the visible policies. */
   readonly index: number;
   readonly count: number;
-  /** From the top of the list, in pixels. */
+  /** Distance from the top of the list, in pixels. */
   readonly offset: number;
   readonly measure: (row: HTMLElement | null) => void;
-  /** In the order of evaluation, from 0. */
+  /** Position in the order of evaluation, from 0. */
   readonly place: number;
-  /** Whether others may be put into its place, and it into theirs, unless it is the default policy. */
+  /** Whether the order can change. The default policy never moves. */
   readonly canDrop: boolean;
   readonly isLast: boolean;
   readonly move: Reorder<Policy>["move"];
   readonly dropAt: Reorder<Policy>["dropAt"];
 }
 
-/** Plain elements: only those that change are drawn anew. */
+/** Plain elements instead of Mantine components, because drag and drop renders many rows. */
 const PolicyRow = memo(function PolicyRow(props: PolicyRowProps) {
   const { policy, index, count, offset, measure, place, canDrop, isLast, move, dropAt } = props;
   const { id, name, action, active } = policy;
+  const line = { subjects: formatSubjects(policy), resources: formatResources(policy) };
   const canMove = canDrop && !policy.isDefault;
   return (
     <li
@@ -192,26 +194,29 @@ const PolicyRow = memo(function PolicyRow(props: PolicyRowProps) {
       <span className="place">{place + 1}</span>
       <span className="policy-name">
         <Link to={`/policies/${id}`}>{name}</Link>
-        {!active && " (inactive)"}
+        {!active && ` ${t("policies.order.inactive")}`}
         {policy.isDefault && (
           <Badge variant="default" ml="xs" size="sm">
-            Default
+            {t("policies.order.isDefault")}
           </Badge>
         )}
       </span>
       <span className="policy-decision">
-        <Status tone={action ? "good" : "bad"}>{action ? "Allow" : "Deny"}</Status>
+        <Status tone={action ? "good" : "bad"}>
+          {action ? t("policies.actions.allow") : t("policies.actions.deny")}
+        </Status>
       </span>
       <span className="policy-about">
-        {formatWho(policy)} → {formatWhat(policy)}
-        {policy.rule.type === "CUSTOM" && `, if ${policy.rule.name}`}
+        {policy.rule.type === "CUSTOM"
+          ? t("policies.order.lineWithRule", { ...line, rule: policy.rule.name })
+          : t("policies.order.line", line)}
       </span>
       {canMove && (
         <span className="policy-move">
           <button
             type="button"
             className="grip"
-            aria-label={`Move ${name} up`}
+            aria-label={t("policies.order.moveUp", { name })}
             disabled={place === 0}
             onClick={() => move(id, (from) => from - 1)}
           >
@@ -220,7 +225,7 @@ const PolicyRow = memo(function PolicyRow(props: PolicyRowProps) {
           <button
             type="button"
             className="grip"
-            aria-label={`Move ${name} down`}
+            aria-label={t("policies.order.moveDown", { name })}
             disabled={isLast}
             onClick={() => move(id, (from) => from + 1)}
           >

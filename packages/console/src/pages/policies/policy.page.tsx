@@ -3,6 +3,8 @@ import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -12,7 +14,7 @@ import { RuleReading } from "../../records/rule-reading.tsx";
 import { Status } from "../../records/status.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { formatRule } from "../admission-rules/format-condition.ts";
-import { modes, type Policy, policyTypes } from "./format-policy.ts";
+import { formatAllOf, modes, type Policy, policyTypes } from "./format-policy.ts";
 import { bodyOf, bodyOfDefault, policyFields, policyValues } from "./policy-fields.tsx";
 
 const path = "/tenants/policies/{id}";
@@ -23,9 +25,15 @@ export function PolicyPage() {
   const policy = data?.record;
   return (
     <RecordPage
-      list={{ to: "/policies", title: "Policies" }}
+      list={{ to: "/policies", title: t("policies.title") }}
       title={policy?.name}
-      status={policy && <Status tone={policy.active ? "good" : "idle"}>{policy.active ? "Active" : "Inactive"}</Status>}
+      status={
+        policy && (
+          <Status tone={policy.active ? "good" : "idle"}>
+            {policy.active ? t("records.status.active") : t("records.status.inactive")}
+          </Status>
+        )
+      }
       actions={data && <Actions policy={data.record} etag={data.etag} />}
       graph={policy?.active ? `/access?view=graph&type=${policy.type}&focus=policy:${policy.id}` : undefined}
       error={error}
@@ -40,41 +48,48 @@ function About({ policy }: { readonly policy: Policy }) {
   const { type, mode, action, description, rule, sourceIps, gateways, updatedAt } = policy;
   return (
     <>
-      <Panel title="About">
+      <Panel title={t("common.about")}>
         <Facts
           facts={[
             {
-              label: "Decision",
-              value: <Status tone={action ? "good" : "bad"}>{action ? "Allow" : "Deny"}</Status>,
+              label: t("policies.action"),
+              value: (
+                <Status tone={action ? "good" : "bad"}>
+                  {action ? t("policies.actions.allow") : t("policies.actions.deny")}
+                </Status>
+              ),
             },
-            { label: "Access type", value: policyTypes.find(({ value }) => value === type)?.label },
+            { label: t("policies.accessType"), value: policyTypes.find(({ value }) => value === type)?.label },
             ...(mode === undefined
               ? []
-              : [{ label: "Internet traffic goes", value: modes.find(({ value }) => value === mode)?.label }]),
-            { label: "Description", value: description },
-            { label: "Changed", value: <RelativeTime at={updatedAt} /> },
+              : [{ label: t("policies.fields.mode"), value: modes.find(({ value }) => value === mode)?.label }]),
+            { label: t("common.description"), value: description },
+            { label: t("policies.fields.changed"), value: <RelativeTime at={updatedAt} /> },
           ]}
         />
       </Panel>
-      <Panel title="Who, what, and when">
+      <Panel title={t("policies.scope.title")}>
         <Facts
           facts={[
-            { label: "Who", value: <Who policy={policy} /> },
+            { label: t("policies.scope.subjects"), value: <Subjects policy={policy} /> },
             {
-              label: "What",
+              label: t("policies.scope.resources"),
               value: policy.allResources ? (
-                "All resources"
+                t("policies.fields.allResources")
               ) : (
                 <RecordLinks
                   path="resources"
                   records={policy.resources}
-                  none={type === "INTERNET" ? "The internet" : "Nothing"}
+                  none={type === "INTERNET" ? t("policies.scope.theInternet") : t("policies.scope.noResources")}
                 />
               ),
             },
-            { label: "From", value: sourceIps.length === 0 ? "Any address" : sourceIps.join(", ") },
             {
-              label: "If",
+              label: t("policies.scope.sourceIps"),
+              value: sourceIps.length === 0 ? t("policies.scope.anyAddress") : sourceIps.join(", "),
+            },
+            {
+              label: t("policies.scope.conditions"),
               value:
                 rule.type === "CUSTOM" ? (
                   <Stack gap={4}>
@@ -82,14 +97,14 @@ function About({ policy }: { readonly policy: Policy }) {
                     <RuleReading text={rule.rule ?? ""} reading={formatRule(rule.rule ?? "")} />
                   </Stack>
                 ) : rule.type === "ALLOW" ? (
-                  "Always"
+                  t("policies.rule.always")
                 ) : (
-                  "Never"
+                  t("policies.rule.never")
                 ),
             },
             {
-              label: "Through",
-              value: <RecordLinks path="gateways" records={gateways} none="Any gateway of the resource" />,
+              label: t("policies.scope.gateways"),
+              value: <RecordLinks path="gateways" records={gateways} none={t("policies.scope.anyGateway")} />,
             },
           ]}
         />
@@ -98,28 +113,38 @@ function About({ policy }: { readonly policy: Policy }) {
   );
 }
 
-function Who({ policy }: { readonly policy: Policy }) {
-  const { type, allUsers, allGroups, allDevices, users, groups, devices } = policy;
-  if (type === "SITETOSITE") return "Any site";
-  const all = [allUsers && "All users", allGroups && "Members of any group", allDevices && "All devices"];
-  const words = all.filter((text) => text !== false).join(", ");
-  if (words === "" && users.length + groups.length + devices.length === 0) return "Nobody";
+function Subjects({ policy }: { readonly policy: Policy }) {
+  const { type, users, groups, devices } = policy;
+  if (type === "SITETOSITE") return t("policies.scope.anySite");
+  const words = formatAllOf(policy).join(", ");
+  if (words === "" && users.length + groups.length + devices.length === 0) return t("policies.scope.noSubjects");
   return (
     <Stack gap={4}>
       {words !== "" && <Text>{words}</Text>}
       {groups.length > 0 && (
         <div>
-          Groups: <RecordLinks path="groups" records={groups} />
+          <RichText
+            message="policies.scope.groups"
+            elements={{ records: <RecordLinks path="groups" records={groups} /> }}
+          />
         </div>
       )}
       {users.length > 0 && (
         <div>
-          Users: <RecordLinks path="users" records={users.map(({ id, email }) => ({ id, name: email ?? id }))} />
+          <RichText
+            message="policies.scope.users"
+            elements={{
+              records: <RecordLinks path="users" records={users.map(({ id, email }) => ({ id, name: email ?? id }))} />,
+            }}
+          />
         </div>
       )}
       {devices.length > 0 && (
         <div>
-          Devices: <RecordLinks path="devices" records={devices} />
+          <RichText
+            message="policies.scope.devices"
+            elements={{ records: <RecordLinks path="devices" records={devices} /> }}
+          />
         </div>
       )}
     </Stack>
@@ -130,62 +155,62 @@ function Actions({ policy, etag }: { readonly policy: Policy; readonly etag: str
   const canWrite = usePermission("policies:write");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
-  const [asked, setAsked] = useState<"delete" | "deactivate" | "reactivate">();
+  const [action, setAction] = useState<"delete" | "deactivate" | "reactivate">();
   if (!canWrite) return null;
   const { id, name, type, active, isDefault } = policy;
   const bodyFor = isDefault ? bodyOfDefault : (values: Parameters<typeof bodyOf>[1]) => bodyOf(type, values);
-  const end = () => setAsked(undefined);
+  const end = () => setAction(undefined);
   const at = `/tenants/policies/${id}`;
   return (
     <Group gap="xs">
       {!isDefault && (
         <>
-          <Button variant="default" onClick={() => setAsked("delete")}>
-            Delete
+          <Button variant="default" onClick={() => setAction("delete")}>
+            {t("common.delete")}
           </Button>
-          <Button variant="default" onClick={() => setAsked(active ? "deactivate" : "reactivate")}>
-            {active ? "Deactivate" : "Reactivate"}
+          <Button variant="default" onClick={() => setAction(active ? "deactivate" : "reactivate")}>
+            {active ? t("policies.deactivate") : t("policies.reactivate")}
           </Button>
         </>
       )}
-      <Button onClick={open}>Edit</Button>
-      {asked === "delete" && (
+      <Button onClick={open}>{t("common.edit")}</Button>
+      {action === "delete" && (
         <ReviewDialog
-          title={`Delete policy ${name}?`}
-          note="Those after it decide in its place. Made anew from its event, it would have another id."
+          title={t("policies.delete.title", { name })}
+          note={t("policies.delete.note")}
           changes={[{ method: "DELETE", path: at }]}
           etag={etag}
-          label="Delete"
+          label={t("common.delete")}
           danger
           leaves
           close={end}
           done={() => void navigate({ to: "/policies", search: { type } })}
         />
       )}
-      {asked === "deactivate" && (
+      {action === "deactivate" && (
         <ReviewDialog
-          title={`Deactivate policy ${name}?`}
+          title={t("policies.deactivateTitle", { name })}
           changes={[{ method: "PATCH", path: `${at}/deactivate` }]}
           etag={etag}
-          label="Deactivate"
+          label={t("policies.deactivate")}
           close={end}
         />
       )}
-      {asked === "reactivate" && (
+      {action === "reactivate" && (
         <ReviewDialog
-          title={`Reactivate policy ${name}?`}
+          title={t("policies.reactivateTitle", { name })}
           changes={[{ method: "POST", path: `${at}/reactivate` }]}
           etag={etag}
-          label="Reactivate"
+          label={t("policies.reactivate")}
           close={end}
         />
       )}
       {editing && (
         <RecordForm
-          title={`Edit ${name}`}
+          title={t("policies.edit", { name })}
           fields={policyFields(type, policy)}
           initial={policyValues(policy)}
-          submitLabel="Save"
+          submitLabel={t("common.save")}
           plan={(values) => [{ method: "PATCH", path: at, body: bodyFor(values) }]}
           close={close}
           edits={{

@@ -1,6 +1,7 @@
-/** The addresses of a new resource: each with the protocols it is reached by. */
+/** The addresses of a new resource, each with its protocols. */
 import { ActionIcon, Button, Fieldset, Group, Stack, Text, TextInput } from "@mantine/core";
 import { Plus, X } from "lucide-react";
+import { t } from "../../messages/i18n.ts";
 import type { CustomFieldProps } from "../../records/form-fields.tsx";
 import { RecordPicker } from "../../records/record-picker.tsx";
 import type { NewAddress } from "./new-address.ts";
@@ -10,14 +11,14 @@ export function AddressesField({ value, onChange, error }: CustomFieldProps) {
   const replace = (index: number, change: Partial<NewAddress>) =>
     onChange(addresses.map((address, place) => (place === index ? { ...address, ...change } : address)));
   return (
-    <Fieldset legend="Addresses">
+    <Fieldset legend={t("resources.addresses.label")}>
       <Stack gap="sm">
         {addresses.map(({ address, protocols }, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a line is its place until it is stored
           <Group key={index} align="flex-end" wrap="wrap" gap="sm">
             <TextInput
-              label={`Address ${index + 1}`}
-              placeholder="10.0.0.0/24, host.example.com, *.example.com"
+              label={t("resources.addresses.field", { number: index + 1 })}
+              placeholder={t("resources.addresses.fieldPlaceholder")}
               value={address}
               onChange={({ currentTarget }) => replace(index, { address: currentTarget.value })}
               style={{ flex: "1 1 220px" }}
@@ -26,7 +27,7 @@ export function AddressesField({ value, onChange, error }: CustomFieldProps) {
             <div style={{ flex: "1 1 220px" }}>
               <RecordPicker
                 path="/tenants/protocols"
-                label={`Protocols of address ${index + 1}`}
+                label={t("resources.addresses.protocolsOfField", { number: index + 1 })}
                 value={protocols}
                 onChange={(ids) => replace(index, { protocols: [...ids] })}
               />
@@ -34,7 +35,7 @@ export function AddressesField({ value, onChange, error }: CustomFieldProps) {
             <ActionIcon
               variant="default"
               size="lg"
-              aria-label={`Leave out address ${index + 1}`}
+              aria-label={t("resources.addresses.removeField", { number: index + 1 })}
               onClick={() => onChange(addresses.filter((_, place) => place !== index))}
             >
               <X size={16} aria-hidden />
@@ -53,7 +54,7 @@ export function AddressesField({ value, onChange, error }: CustomFieldProps) {
           style={{ alignSelf: "flex-start" }}
           onClick={() => onChange([...addresses, { address: "", protocols: [] }])}
         >
-          Another address
+          {t("resources.addresses.another")}
         </Button>
       </Stack>
     </Fieldset>

@@ -1,5 +1,8 @@
-const words = { PRIVATE: "Private", SAAS: "SaaS", INTERNET: "Internet" } as const;
+import type { ResultOf } from "@gatehouse/client/calls";
+import { t } from "../../messages/i18n.ts";
 
-export function formatResourceType(type: keyof typeof words): string {
-  return words[type];
+type ResourceType = ResultOf<"/tenants/resources/{id}", "get">["type"];
+
+export function formatResourceType(type: ResourceType): string {
+  return t(`resources.types.${type}`);
 }

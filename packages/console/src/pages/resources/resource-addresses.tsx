@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { X } from "lucide-react";
 import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
 import { addressFields, newAddress } from "../../records/address-fields.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
@@ -23,27 +24,27 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
   const at = `/tenants/resources/${resource.id}/addresses`;
   return (
     <Panel
-      title={`Addresses (${resource.addresses.length})`}
+      title={t("resources.addresses.title", { count: resource.addresses.length })}
       actions={
         canWrite && (
           <Button size="xs" variant="default" onClick={open}>
-            Add an address
+            {t("resources.addresses.add")}
           </Button>
         )
       }
     >
       {resource.addresses.length === 0 ? (
-        <Text c="dimmed">None. Without an address nobody reaches it.</Text>
+        <Text c="dimmed">{t("resources.addresses.empty")}</Text>
       ) : (
         <Table className="record-table">
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>Address</Table.Th>
-              <Table.Th>Protocols</Table.Th>
+              <Table.Th>{t("records.address.address")}</Table.Th>
+              <Table.Th>{t("resources.addresses.protocols")}</Table.Th>
               {canWrite && (
                 <Table.Th w={60}>
                   <Text span size="sm" fw={600}>
-                    Remove
+                    {t("common.remove")}
                   </Text>
                 </Table.Th>
               )}
@@ -64,7 +65,7 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
                   <Table.Td>
                     <ActionIcon
                       variant="default"
-                      aria-label={`Remove ${address.address}`}
+                      aria-label={t("resources.addresses.remove", { address: address.address })}
                       onClick={() => setRemoved(address)}
                     >
                       <X size={14} aria-hidden />
@@ -78,23 +79,22 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
       )}
       {removed !== undefined && (
         <ReviewDialog
-          title={`Remove ${removed.address} from ${resource.name}?`}
-          note="The address is deleted with its protocols. This can be put back from its event."
+          title={t("resources.addresses.removeTitle", { address: removed.address, name: resource.name })}
+          note={t("resources.addresses.removeNote")}
           changes={[{ method: "DELETE", path: `${at}/${removed.id}` }]}
           etag={etag}
-          label="Remove"
+          label={t("common.remove")}
           danger
-          backLabel="Keep it"
-          doneMessage="The address is no longer the resource's"
+          doneMessage={t("resources.addresses.removed")}
           close={() => setRemoved(undefined)}
         />
       )}
       {adding && (
         <RecordForm
-          title={`An address of ${resource.name}`}
+          title={t("resources.addresses.addTitle", { name: resource.name })}
           fields={addressFields()}
           initial={newAddress}
-          submitLabel="Add"
+          submitLabel={t("resources.addresses.add")}
           plan={(body) => [{ method: "POST", path: at, body }]}
           close={close}
         />

@@ -1,14 +1,15 @@
 import type { ResultOf } from "@gatehouse/client/calls";
+import { t } from "../../messages/i18n.ts";
 import type { Field, Values } from "../../records/form-fields.tsx";
 import { AddressesField } from "./addresses-field.tsx";
 import { formatAddresses, type NewAddress } from "./new-address.ts";
 
 export type Resource = ResultOf<"/tenants/resources/{id}", "get">;
 
-const name: Field = { kind: "text", name: "name", label: "Name", required: true };
-const description: Field = { kind: "long-text", name: "description", label: "Description" };
+const name: Field = { kind: "text", name: "name", label: t("common.name"), required: true };
+const description: Field = { kind: "long-text", name: "description", label: t("common.description") };
 
-/** Type and addresses are set once; addresses are then added and taken away one by one. */
+/** The type of a resource never changes. Its addresses are added and removed one at a time. */
 export const editedFields: readonly Field[] = [name, description];
 
 export const newFields: readonly Field[] = [
@@ -16,18 +17,18 @@ export const newFields: readonly Field[] = [
   {
     kind: "choice",
     name: "type",
-    label: "Type",
-    description: "Which list of policies decides on it.",
+    label: t("common.type"),
+    description: t("resources.typeHelp"),
     options: [
-      { value: "PRIVATE", label: "Private: on your own network" },
-      { value: "SAAS", label: "SaaS: a service that lets in your gateways" },
-      { value: "INTERNET", label: "Internet: anything public" },
+      { value: "PRIVATE", label: t("resources.typeOptions.PRIVATE") },
+      { value: "SAAS", label: t("resources.typeOptions.SAAS") },
+      { value: "INTERNET", label: t("resources.typeOptions.INTERNET") },
     ],
   },
   {
     kind: "custom",
     name: "addresses",
-    label: "Addresses",
+    label: t("resources.addresses.label"),
     render: (props) => <AddressesField {...props} />,
     format: (value) => formatAddresses(value as readonly NewAddress[]), // as the field makes them
   },

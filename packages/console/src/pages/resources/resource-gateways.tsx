@@ -1,10 +1,11 @@
-/** The gateways of a resource. Of manual load balancing their order is the priority, changed by dragging, or by keys. */
+/** The gateways of a resource. With manual load balancing, their order is the priority. */
 import { ActionIcon, Button, Group, SegmentedControl, Select, Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { ArrowDown, ArrowUp, X } from "lucide-react";
 import { useLayoutEffect, useRef, useState } from "react";
 import { api, whole } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { dropTarget, focusGrip, Grip, OvertakenNotice, useReorder } from "../../records/reorder.tsx";
@@ -15,6 +16,12 @@ import type { Resource } from "./resource-fields.tsx";
 
 interface Balance {
   readonly loadBalancingMode: "MANUAL" | "AUTOMATIC";
+  readonly gateways: readonly string[];
+}
+
+interface PendingChange {
+  readonly title: string;
+  readonly label: string;
   readonly gateways: readonly string[];
 }
 
@@ -33,7 +40,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
     resource.gateways,
   );
   const ids = order.map(({ id }) => id);
-  // Their state may have changed since.
+  // The local order holds the statuses of an earlier response.
   const statuses = new Map(resource.gateways.map(({ id, status }) => [id, status]));
   const rows = useRef<HTMLTableSectionElement>(null);
   useLayoutEffect(() => {
@@ -46,28 +53,28 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
         body: { loadBalancingMode, gateways: [...gateways] },
         ifMatch: etag,
       }),
-    done: "Saved",
+    done: t("resources.gateways.saved"),
   });
   const save = (gateways: readonly string[]) => change.mutate({ loadBalancingMode: mode, gateways });
-  /** Who reaches it at all may follow from that: it is reviewed first. An order of priority is only that. */
-  const [asked, setAsked] = useState<{ readonly label: string; readonly gateways: readonly string[] }>();
+  /** A change of the connected gateways can affect access, so it is reviewed first. A change of their priority is not. */
+  const [pending, setPending] = useState<PendingChange>();
   return (
     <Panel
-      title={`Gateways (${ids.length})`}
+      title={t("resources.gateways.title", { count: ids.length })}
       actions={
         canWrite ? (
           <SegmentedControl
             size="xs"
-            aria-label="Load balancing"
+            aria-label={t("resources.gateways.balancing")}
             value={mode}
             onChange={(value) => change.mutate({ loadBalancingMode: value, gateways: ids })}
             data={[
-              { value: "MANUAL", label: "By priority" },
-              { value: "AUTOMATIC", label: "By load" },
+              { value: "MANUAL", label: t("resources.gateways.byPriority") },
+              { value: "AUTOMATIC", label: t("resources.gateways.byLoad") },
             ]}
           />
         ) : (
-          <Text size="sm">{isByPriority ? "By priority" : "By load"}</Text>
+          <Text size="sm">{isByPriority ? t("resources.gateways.byPriority") : t("resources.gateways.byLoad")}</Text>
         )
       }
     >
@@ -76,14 +83,14 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
         {isChanged && (
           <Group justify="space-between">
             <Text fw={600} size="sm">
-              The priority is changed, and not saved yet.
+              {t("resources.gateways.changed")}
             </Text>
             <Group gap="xs">
               <Button size="xs" variant="default" onClick={discard}>
-                Discard
+                {t("resources.gateways.discard")}
               </Button>
               <Button size="xs" loading={change.isPending} onClick={() => save(ids)}>
-                Save the priority
+                {t("resources.gateways.save")}
               </Button>
             </Group>
           </Group>
@@ -92,26 +99,26 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
           {announcement}
         </div>
         {ids.length === 0 ? (
-          <Text c="dimmed">None. Without a gateway nobody reaches the resource.</Text>
+          <Text c="dimmed">{t("resources.gateways.empty")}</Text>
         ) : (
           <Table className="record-table" horizontalSpacing={6}>
             <Table.Thead>
               <Table.Tr>
                 {canMove && (
                   <Table.Th w={50} visibleFrom="xs">
-                    <span className="unseen">Order</span>
+                    <span className="unseen">{t("resources.gateways.order")}</span>
                   </Table.Th>
                 )}
                 {isByPriority && (
                   <Table.Th>
                     <Text span inherit visibleFrom="xs">
-                      Priority
+                      {t("resources.gateways.priority")}
                     </Text>
                   </Table.Th>
                 )}
-                <Table.Th>Name</Table.Th>
-                <Table.Th>Status</Table.Th>
-                {canWrite && <Table.Th w={120}>Change</Table.Th>}
+                <Table.Th>{t("common.name")}</Table.Th>
+                <Table.Th>{t("common.status")}</Table.Th>
+                {canWrite && <Table.Th w={120}>{t("resources.gateways.column")}</Table.Th>}
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody ref={rows}>
@@ -136,7 +143,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
                           <>
                             <ActionIcon
                               variant="default"
-                              aria-label={`Move ${name} up`}
+                              aria-label={t("resources.gateways.moveUp", { name })}
                               disabled={index === 0}
                               onClick={() => move(id, (from) => from - 1)}
                             >
@@ -144,7 +151,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
                             </ActionIcon>
                             <ActionIcon
                               variant="default"
-                              aria-label={`Move ${name} down`}
+                              aria-label={t("resources.gateways.moveDown", { name })}
                               disabled={index === ids.length - 1}
                               onClick={() => move(id, (from) => from + 1)}
                             >
@@ -154,10 +161,17 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
                         )}
                         <ActionIcon
                           variant="default"
-                          aria-label={`Disconnect ${name}`}
+                          aria-label={t("resources.gateways.disconnect", { name })}
                           disabled={change.isPending}
                           onClick={() =>
-                            setAsked({ label: `Disconnect ${name}`, gateways: ids.filter((other) => other !== id) })
+                            setPending({
+                              label: t("resources.gateways.disconnect", { name }),
+                              title: t("resources.gateways.disconnectTitle", {
+                                gateway: name,
+                                resource: resource.name,
+                              }),
+                              gateways: ids.filter((other) => other !== id),
+                            })
                           }
                         >
                           <X size={14} aria-hidden />
@@ -173,23 +187,29 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
         {canWrite && canList && (
           <Connect
             connected={ids}
-            connect={({ id, name }) => setAsked({ label: `Connect ${name}`, gateways: [...ids, id] })}
+            connect={({ id, name }) =>
+              setPending({
+                label: t("resources.gateways.connect", { name }),
+                title: t("resources.gateways.connectTitle", { gateway: name, resource: resource.name }),
+                gateways: [...ids, id],
+              })
+            }
           />
         )}
-        {asked !== undefined && (
+        {pending !== undefined && (
           <ReviewDialog
-            title={`${asked.label}: ${resource.name}`}
+            title={pending.title}
             changes={[
               {
                 method: "POST",
                 path: `/tenants/resources/${resource.id}/loadBalancing`,
-                body: { loadBalancingMode: mode, gateways: asked.gateways },
+                body: { loadBalancingMode: mode, gateways: pending.gateways },
               },
             ]}
             etag={etag}
-            label={asked.label}
-            doneMessage="Saved"
-            close={() => setAsked(undefined)}
+            label={pending.label}
+            doneMessage={t("resources.gateways.saved")}
+            close={() => setPending(undefined)}
           />
         )}
       </Stack>
@@ -210,10 +230,10 @@ function Connect({ connected, connect }: ConnectProps) {
   });
   return (
     <Select
-      aria-label="Connect a gateway"
-      placeholder="Connect a gateway …"
+      aria-label={t("resources.gateways.connectField")}
+      placeholder={t("resources.gateways.connectPlaceholder")}
       searchable
-      nothingFoundMessage="No other gateway"
+      nothingFoundMessage={t("resources.gateways.noOther")}
       data={gateways.filter(({ id }) => !connected.includes(id)).map(({ id, name }) => ({ value: id, label: name }))}
       value={null}
       onChange={(id) => {

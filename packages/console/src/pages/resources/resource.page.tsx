@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -21,7 +22,7 @@ export function ResourcePage() {
   const resource = data?.record;
   return (
     <RecordPage
-      list={{ to: "/resources", title: "Resources" }}
+      list={{ to: "/resources", title: t("resources.title") }}
       title={resource?.name}
       status={resource?.status && <StatusOf value={resource.status} />}
       actions={data && <Actions resource={data.record} etag={data.etag} />}
@@ -31,12 +32,12 @@ export function ResourcePage() {
     >
       {data && (
         <>
-          <Panel title="About">
+          <Panel title={t("common.about")}>
             <Facts
               facts={[
-                { label: "Description", value: data.record.description },
-                { label: "Type", value: formatResourceType(data.record.type) },
-                { label: "Created", value: <RelativeTime at={data.record.createdAt} /> },
+                { label: t("common.description"), value: data.record.description },
+                { label: t("common.type"), value: formatResourceType(data.record.type) },
+                { label: t("common.created"), value: <RelativeTime at={data.record.createdAt} /> },
               ]}
             />
           </Panel>
@@ -57,19 +58,19 @@ function Actions({ resource, etag }: { readonly resource: Resource; readonly eta
   return (
     <>
       <DeleteRecord
-        title={`Delete resource ${resource.name}?`}
-        effect={`Its ${resource.addresses.length} addresses go with it, and nobody reaches it any more. It is refused while an active policy names the resource. Made anew from its event, it would have another id.`}
+        title={t("resources.delete.title", { name: resource.name })}
+        effect={t("resources.delete.effect", { count: resource.addresses.length })}
         path={at}
         etag={etag}
         done={() => void navigate({ to: "/resources" })}
       />
-      <Button onClick={open}>Edit</Button>
+      <Button onClick={open}>{t("common.edit")}</Button>
       {editing && (
         <RecordForm
-          title={`Edit ${resource.name}`}
+          title={t("resources.edit", { name: resource.name })}
           fields={editedFields}
           initial={resourceValues(resource)}
-          submitLabel="Save"
+          submitLabel={t("common.save")}
           plan={({ name, description }) => [{ method: "PATCH", path: at, body: { name, description } }]}
           close={close}
           edits={{

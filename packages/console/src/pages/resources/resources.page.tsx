@@ -5,6 +5,7 @@ import { paged } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
+import { t } from "../../messages/i18n.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
@@ -16,22 +17,22 @@ const shownAddresses = 2;
 
 const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
   source: paged("/tenants/resources"),
-  noun: "resources",
-  search: { label: "Name", by: "name" },
+  noun: t("resources.noun"),
+  search: { label: t("common.name"), by: "name" },
   defaultSort: "name",
   refreshMs: 30_000,
   columns: [
     nameColumn("resources", "paged"),
-    { key: "type", title: "Type", cell: ({ type }) => formatResourceType(type) },
+    { key: "type", title: t("common.type"), cell: ({ type }) => formatResourceType(type) },
     {
       key: "status",
-      title: "Status",
+      title: t("common.status"),
       visibleFrom: "xs",
       cell: ({ status = "OFFLINE" }) => <StatusOf value={status} />,
     },
     {
       key: "addresses",
-      title: "Addresses",
+      title: t("resources.addresses.label"),
       visibleFrom: "md",
       cell: ({ addresses }) => (
         <Text size="sm">
@@ -39,43 +40,45 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
             .slice(0, shownAddresses)
             .map(({ address }) => address)
             .join(", ")}
-          {addresses.length > shownAddresses && ` and ${addresses.length - shownAddresses} more`}
+          {addresses.length > shownAddresses && ` ${t("common.andMore", { count: addresses.length - shownAddresses })}`}
         </Text>
       ),
     },
     {
       key: "gateways",
-      title: "Gateways",
+      title: t("resources.gateways.label"),
       visibleFrom: "sm",
-      cell: ({ gateways }) => <RecordLinks path="gateways" records={gateways} none="None: not reachable" />,
+      cell: ({ gateways }) => (
+        <RecordLinks path="gateways" records={gateways} none={t("resources.gateways.notReachable")} />
+      ),
     },
   ],
   filters: [
     {
       field: "type",
-      title: "Type",
+      title: t("common.type"),
       options: (["PRIVATE", "SAAS", "INTERNET"] as const).map((value) => ({ value, label: formatResourceType(value) })),
     },
   ],
-  empty: { title: "No resources yet", text: "A resource is something on your network that policies give access to." },
+  empty: { title: t("resources.empty.title"), text: t("resources.empty.text") },
 };
 
 export function ResourcesListPage() {
   const navigate = useNavigate();
   return (
     <RecordList
-      title="Resources"
+      title={t("resources.title")}
       definition={definition}
       actions={
         <NewButton
-          label="Create a resource"
+          label={t("resources.create")}
           permission="resources:write"
           dialog={(close) => (
             <RecordForm
-              title="Create a resource"
+              title={t("resources.create")}
               fields={newFields}
               initial={newResource}
-              submitLabel="Create"
+              submitLabel={t("common.create")}
               plan={(values) => [{ method: "POST", path: "/tenants/resources", body: bodyOf(values) }]}
               saved={(answer) => void navigate({ to: `/resources/${idIn(answer)}` })}
               close={close}

@@ -1,23 +1,24 @@
-/** Finds what the graph is to be narrowed to: whatever policies name, and any user. */
+/** Selects the filter of the graph: a record that a policy refers to, or any user. */
 import { Select } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { usePermission } from "../../../app/session.ts";
+import { t } from "../../../messages/i18n.ts";
 import { findPaged } from "../../../records/record-picker.tsx";
 import { byName, distinct } from "./graph-groups.ts";
 import type { Leaf, Path } from "./graph-paths.ts";
 
 const headings = [
-  ["group", "Groups"],
-  ["user", "Users"],
-  ["device", "Devices"],
-  ["policy", "Policies"],
-  ["resource", "Resources"],
-  ["gateway", "Gateways"],
-  ["words", "All of a kind"],
+  ["group", t("graph.kinds.group")],
+  ["user", t("graph.kinds.user")],
+  ["device", t("graph.kinds.device")],
+  ["policy", t("graph.kinds.policy")],
+  ["resource", t("graph.kinds.resource")],
+  ["gateway", t("graph.kinds.gateway")],
+  ["words", t("graph.kinds.words")],
 ] as const;
-/** Of each kind; who does not see theirs types more of the name. */
+/** Options of each kind. Typing more of a name narrows the list. */
 const mostOfAKind = 8;
 
 interface FocusSelectProps {
@@ -56,18 +57,18 @@ export function FocusSelect({ paths, gateways, focus, onChange }: FocusSelectPro
   });
   return (
     <Select
-      aria-label="Only what leads through"
-      placeholder="Find a user, group, policy, resource …"
+      aria-label={t("graph.focus.label")}
+      placeholder={t("graph.focus.placeholder")}
       data={data}
       value={focus?.key ?? null}
       onChange={(key) => onChange(key ?? undefined)}
       searchable
       onSearchChange={setTyped}
-      // It has been looked for already.
+      // The options are filtered above.
       filter={({ options }) => options}
       nothingFoundMessage="Nothing has that name"
       clearable
-      clearButtonProps={{ "aria-label": "Show everything" }}
+      clearButtonProps={{ "aria-label": t("graph.focus.clear") }}
       maxDropdownHeight={320}
       w={{ base: "100%", xs: 320 }}
     />

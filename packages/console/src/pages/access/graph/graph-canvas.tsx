@@ -1,17 +1,18 @@
-/** The graph as it is drawn. Loaded when it is first shown. */
+/** Draws the graph. Loaded on first use, because the library is large. */
 import "@xyflow/react/dist/base.css";
 import "./graph-canvas.css";
 import { ActionIcon, Group, useComputedColorScheme } from "@mantine/core";
 import { type Edge as FlowEdge, type Node as FlowNode, Panel, ReactFlow, type ReactFlowInstance } from "@xyflow/react";
 import { Maximize, ZoomIn, ZoomOut } from "lucide-react";
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { t } from "../../../messages/i18n.ts";
 import { layOut, nodeSize, type Placed, stepFrom } from "./graph-layout.ts";
 import { type AccessGraph, type Edge, type Node, pathsThrough } from "./graph-model.ts";
 import { GraphNode, type GraphNodeValues, HeadingNode } from "./graph-node.tsx";
 
 interface GraphCanvasProps {
   readonly graph: AccessGraph;
-  /** Changes where the graph is about something else, and is to be seen from its start. */
+  /** Changes when the graph shows something else. The viewport then resets. */
   readonly about: string;
   readonly focusKey: string;
   readonly openOrClose: (owner: string) => void;
@@ -21,9 +22,9 @@ interface GraphCanvasProps {
 
 const nodeTypes = { access: GraphNode, heading: HeadingNode };
 const margin = 24;
-/** Where there are more, they are drawn faintly until one looks at something. */
+/** Graphs with more edges draw them faintly until a node is selected. */
 const mostPlainEdges = 120;
-/** Smaller, and nobody could read it: then only a part is shown. */
+/** The smallest initial zoom with readable text. Larger graphs start with a part in view. */
 const leastZoomAtFirst = 0.7;
 
 export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focusOn }: GraphCanvasProps) {
@@ -37,7 +38,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
   const keys = useMemo(() => layout.columns.flatMap(({ nodes }) => nodes.map(({ node }) => node.key)), [layout]);
   const current = active !== undefined && keys.includes(active) ? active : keys[0];
 
-  const seeAll = useCallback(() => {
+  const fitToScreen = useCallback(() => {
     const box = frame.current?.getBoundingClientRect();
     if (flow === undefined || box === undefined) return;
     const acrossOnly = Math.min((box.width - 2 * margin) / layout.width, 1);
@@ -50,14 +51,14 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
       y: Math.max((box.height - height) / 2, margin),
     });
   }, [flow, layout]);
-  const seeAllOf = useRef("");
+  const fitted = useRef("");
   useEffect(() => {
-    if (flow === undefined || seeAllOf.current === about) return;
-    seeAllOf.current = about;
-    seeAll();
-  }, [flow, about, seeAll]);
+    if (flow === undefined || fitted.current === about) return;
+    fitted.current = about;
+    fitToScreen();
+  }, [flow, about, fitToScreen]);
 
-  /** What has the keyboard's focus is brought into sight. */
+  /** Scrolls the focused node into view. */
   const reveal = useCallback(
     (key: string) => {
       const placed = layout.columns.flatMap(({ nodes }) => nodes).find(({ node }) => node.key === key);
@@ -77,7 +78,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
     setActive(key);
     frame.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
   }, []);
-  // What was pressed may be gone by what it did: the keyboard goes on where it was.
+  // An action can remove the focused node. The focus then moves to the current node.
   useEffect(() => {
     const isLost = document.activeElement === null || document.activeElement === document.body;
     if (hasFocus && isLost && current !== undefined) focusNode(current);
@@ -101,12 +102,12 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
     focusNode(next);
   };
 
-  const lookedAt = hovered ?? (hasFocus ? current : undefined);
+  const selected = hovered ?? (hasFocus ? current : undefined);
   const lit = useMemo(() => {
-    const found = lookedAt === undefined ? undefined : pathsThrough(graph.edges, lookedAt);
-    // What leads nowhere, such as the heading of what is open, leaves everything as it is.
+    const found = selected === undefined ? undefined : pathsThrough(graph.edges, selected);
+    // A node without edges, such as the heading of an expanded group, highlights nothing.
     return found !== undefined && found.size > 1 ? found : undefined;
-  }, [graph, lookedAt]);
+  }, [graph, selected]);
   const values = useMemo(() => nodeValues(graph, activate, openOrClose), [graph, activate, openOrClose]);
   const dimmed = (isLit: boolean) => (lit === undefined ? "" : isLit ? "lit" : "dim");
   const headings = useMemo(
@@ -123,7 +124,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
       ),
     [layout],
   );
-  const nodeAs = useMemo(() => keptNodes(values), [values]);
+  const nodeAs = useMemo(() => cachedNodes(values), [values]);
   const nodes = layout.columns.flatMap(({ nodes: inside }) =>
     inside.map((placed) => {
       const { key } = placed.node;
@@ -131,10 +132,10 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
     }),
   );
   const quiet = useMemo(() => quietKeys(graph), [graph]);
-  const drawn = graph.edges.filter(({ from, to }) => ![from, to].some((key) => quiet.has(key) && key !== lookedAt));
-  const edges = drawn.map((edge) => keptEdge(edge, dimmed(lit?.has(edge.from) === true && lit.has(edge.to))));
+  const drawn = graph.edges.filter(({ from, to }) => ![from, to].some((key) => quiet.has(key) && key !== selected));
+  const edges = drawn.map((edge) => cachedEdge(edge, dimmed(lit?.has(edge.from) === true && lit.has(edge.to))));
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the buttons inside
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys belong to the buttons inside
     <div
       ref={frame}
       className="access-graph"
@@ -145,7 +146,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
         setHasFocus(key !== undefined);
         if (key === undefined) return;
         setActive(key);
-        // Under a mouse that is pressed, nothing may move away.
+        // Scrolling during a mouse press would move the target away.
         if (target.matches(":focus-visible")) reveal(key);
       }}
       onBlur={({ relatedTarget }) => {
@@ -172,7 +173,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
         onInit={setFlow}
         colorMode={theme}
         attributionPosition="bottom-left"
-        aria-label="Graph of access: arrow keys go from one to the next, Enter opens"
+        aria-label={t("graph.canvas")}
         nodesDraggable={false}
         nodesConnectable={false}
         nodesFocusable={false}
@@ -193,15 +194,15 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
       >
         <Panel position="bottom-right">
           <Group gap={4}>
-            <ActionIcon variant="default" aria-label="Zoom in" onClick={() => void flow?.zoomIn()}>
+            <ActionIcon variant="default" aria-label={t("graph.zoomIn")} onClick={() => void flow?.zoomIn()}>
               <ZoomIn size={16} aria-hidden />
             </ActionIcon>
-            <ActionIcon variant="default" aria-label="Zoom out" onClick={() => void flow?.zoomOut()}>
+            <ActionIcon variant="default" aria-label={t("graph.zoomOut")} onClick={() => void flow?.zoomOut()}>
               <ZoomOut size={16} aria-hidden />
             </ActionIcon>
             <ActionIcon
               variant="default"
-              aria-label="Show all of it"
+              aria-label={t("graph.zoomFit")}
               onClick={() => void flow?.fitView({ padding: 0.05, maxZoom: 1 })}
             >
               <Maximize size={16} aria-hidden />
@@ -215,12 +216,12 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
 
 type NodeValues = ReadonlyMap<string, Omit<GraphNodeValues, "isCurrent" | "isFocus">>;
 
-/** The same as the time before, where nothing changed: only what another look makes another is drawn anew. */
-function keptNodes(values: NodeValues) {
-  const kept = new WeakMap<Placed, Map<string, FlowNode>>();
+/** Returns the previous object for an unchanged node, so that React Flow renders only changed nodes. */
+function cachedNodes(values: NodeValues) {
+  const cached = new WeakMap<Placed, Map<string, FlowNode>>();
   return (placed: Placed, className: string, isCurrent: boolean, isFocus: boolean): FlowNode => {
-    const looks = kept.get(placed) ?? new Map<string, FlowNode>();
-    kept.set(placed, looks);
+    const looks = cached.get(placed) ?? new Map<string, FlowNode>();
+    cached.set(placed, looks);
     const look = `${className} ${isCurrent} ${isFocus}`;
     const { node, x, y, width } = placed;
     const known = looks.get(look) ?? {
@@ -237,11 +238,11 @@ function keptNodes(values: NodeValues) {
   };
 }
 
-const keptEdges = new WeakMap<Edge, Map<string, FlowEdge>>();
+const cachedEdges = new WeakMap<Edge, Map<string, FlowEdge>>();
 
-function keptEdge(edge: Edge, look: string): FlowEdge {
-  const looks = keptEdges.get(edge) ?? new Map<string, FlowEdge>();
-  keptEdges.set(edge, looks);
+function cachedEdge(edge: Edge, look: string): FlowEdge {
+  const looks = cachedEdges.get(edge) ?? new Map<string, FlowEdge>();
+  cachedEdges.set(edge, looks);
   const { from, to, denies, count } = edge;
   const known = looks.get(look) ?? {
     id: `${from} ${to} ${denies}`,
@@ -259,7 +260,7 @@ function keptEdge(edge: Edge, look: string): FlowEdge {
   return known;
 }
 
-/** Of each node what does not change while one looks around. */
+/** The values of each node that do not depend on the pointer or the focus. */
 function nodeValues(
   graph: AccessGraph,
   activate: (node: Node) => void,
@@ -270,15 +271,16 @@ function nodeValues(
   const next = new Map<string, string[]>();
   for (const { from, to, denies } of graph.edges) {
     const known = next.get(from) ?? [];
-    known.push(`${denies ? "denied: " : ""}${names.get(to) ?? to}`);
+    const name = names.get(to) ?? to;
+    known.push(denies ? t("graph.denyLabel", { name }) : name);
     next.set(from, known);
   }
   return new Map(all.map((node) => [node.key, { node, leadsTo: next.get(node.key) ?? [], activate, openOrClose }]));
 }
 
 /**
- * What would hide the rest by its edges, which are drawn for who looks at it: what leads to pages that are not shown, and,
- * where something is open in a column, what is not.
+ * Nodes whose edges are drawn only while the node is selected, because they would cover the others: links to other pages
+ * and, in a column with an expanded group, the nodes outside of the group.
  */
 function quietKeys({ columns }: AccessGraph): ReadonlySet<string> {
   const quiet = Object.values(columns).flatMap((nodes) => {

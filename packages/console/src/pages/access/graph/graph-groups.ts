@@ -1,10 +1,12 @@
-/** What is shown together, where a column is long. */
+/** Groups of leaves, which keep long columns readable. */
+
+import { t } from "../../../messages/i18n.ts";
 import type { Gateways, Leaf, Path } from "./graph-paths.ts";
 
-/** A column that is not longer is shown ungrouped. */
+/** Longer columns are grouped. */
 const mostUngrouped = 24;
 
-/** A group of a column that may be opened. */
+/** A group in a column, which can be expanded. */
 export interface Bundle {
   readonly key: string;
   readonly name: string;
@@ -17,24 +19,31 @@ export const isBundle = (entry: Entry): entry is Bundle => "leaves" in entry;
 const collator = new Intl.Collator(undefined, { sensitivity: "base", numeric: true });
 export const byName = (left: Leaf, right: Leaf) => collator.compare(left.name, right.name);
 
-/** A few as they come in the order of policies; many by their names, and users and devices that are named singly together. */
+/** Short columns keep the order of the policies. Long columns are sorted by name and group users and devices. */
 export function groupSources(leaves: readonly Leaf[]): readonly Entry[] {
   if (leaves.length <= mostUngrouped) return leaves;
-  const single = (kind: "user" | "device", name: string): readonly Entry[] => {
+  const single = (kind: "user" | "device"): readonly Entry[] => {
     const found = leaves.filter((leaf) => leaf.kind === kind).sort(byName);
     return found.length < 3
       ? found
-      : [{ key: `${kind}s`, name: `${count(found.length)} ${name}`, note: "named singly", leaves: found }];
+      : [
+          {
+            key: `${kind}s`,
+            name: t(`graph.groups.${kind}s`, { count: found.length }),
+            note: t("graph.groups.individual"),
+            leaves: found,
+          },
+        ];
   };
   return [
     ...leaves.filter(({ kind }) => kind === "words"),
     ...leaves.filter(({ kind }) => kind === "group").sort(byName),
-    ...single("user", "users"),
-    ...single("device", "devices"),
+    ...single("user"),
+    ...single("device"),
   ];
 }
 
-/** By their order: what decides first stands first. */
+/** Policies in the order of evaluation, in ranges of equal size. */
 export function groupPolicies(paths: readonly Path[]): readonly Entry[] {
   if (paths.length <= mostUngrouped) return paths.map(({ policy }) => policy);
   const size = paths.length <= 500 ? 25 : 100;
@@ -44,18 +53,17 @@ export function groupPolicies(paths: readonly Path[]): readonly Entry[] {
     const inside = paths.filter(({ place }) => place >= first && place < first + size);
     if (inside.length === 0) continue;
     const denied = inside.filter(({ denies }) => denies).length;
-    const words = [`${inside.length - denied} allow`, `${denied} deny`];
     bundles.push({
       key: `p.${(first - 1) / size}`,
-      name: `Policies ${count(first)} to ${count(Math.min(first + size - 1, last))}`,
-      note: words.join(", "),
+      name: t("graph.groups.policies", { first, last: Math.min(first + size - 1, last) }),
+      note: `${t("graph.groups.allow", { count: inside.length - denied })}, ${t("graph.groups.deny", { count: denied })}`,
       leaves: inside.map(({ policy }) => policy),
     });
   }
   return bundles;
 }
 
-/** Those that the same gateways have, together. */
+/** Groups resources by the gateways that serve them. */
 export function groupResources(leaves: readonly Leaf[], gateways: Gateways): readonly Entry[] {
   if (leaves.length <= mostUngrouped) return leaves;
   const alike = new Map<string, { readonly behind: readonly Leaf[]; readonly leaves: Leaf[] }>();
@@ -72,29 +80,29 @@ export function groupResources(leaves: readonly Leaf[], gateways: Gateways): rea
   const bundles = [...alike].map(
     ([key, { behind, leaves: inside }]): Bundle => ({
       key: `r.${key}`,
-      name: `${count(inside.length)} ${inside.length === 1 ? "resource" : "resources"}`,
-      note: behind.length === 0 ? "behind no gateway" : `behind ${firstNames(behind)}`,
+      name: t("graph.groups.resources", { count: inside.length }),
+      note: formatBehind(behind),
       leaves: inside.sort(byName),
     }),
   );
   return [...words, ...bundles];
 }
 
-function firstNames(leaves: readonly Leaf[]): string {
-  const names = leaves.slice(0, 2).map(({ name }) => name);
-  return leaves.length > names.length
-    ? `${names.join(", ")} and ${leaves.length - names.length} more`
-    : names.join(", ");
+function formatBehind(gateways: readonly Leaf[]): string {
+  if (gateways.length === 0) return t("graph.groups.behindNone");
+  const names = gateways.slice(0, 2).map(({ name }) => name);
+  const count = gateways.length - names.length;
+  return count > 0
+    ? t("graph.groups.behindMore", { gateways: names.join(", "), count })
+    : t("graph.groups.behind", { gateways: names.join(", ") });
 }
 
-/** FNV-1a: a short name for something long, the same each time, for the address. */
+/** FNV-1a hash: a short and stable key for the URL. */
 function shortHash(text: string): string {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193) >>> 0;
   return hash.toString(36);
 }
-
-export const count = (number: number): string => number.toLocaleString("en");
 
 export function distinct(leaves: readonly Leaf[]): Leaf[] {
   return [...new Map(leaves.map((leaf) => [leaf.key, leaf])).values()];

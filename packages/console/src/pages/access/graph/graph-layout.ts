@@ -1,4 +1,5 @@
-/** Where nodes stand: columns from left to right, in which everything has its order already. No library is needed for that. */
+/** The positions of nodes: columns from left to right. The nodes of a column are already in order. */
+import { t } from "../../../messages/i18n.ts";
 import type { AccessGraph, Node } from "./graph-model.ts";
 import { columns } from "./graph-opened.ts";
 
@@ -6,9 +7,9 @@ import { columns } from "./graph-opened.ts";
 export const nodeSize = { width: 240, height: 46 } as const;
 const pitch = { x: nodeSize.width + 96, y: nodeSize.height + 10 } as const;
 const innerIndent = 18;
-/** Above the first node of each column. */
+/** The space above the first node of each column. */
 export const headingHeight = 34;
-/** A column that is shorter than the longest stands in its middle, as long as that one can be seen at once. */
+/** Columns are centred vertically if the longest column fits on the screen. */
 const mostRowsCentred = 14;
 
 export interface Placed {
@@ -24,8 +25,6 @@ export interface Layout {
   readonly height: number;
 }
 
-const titles = { subject: "Asked for", source: "Who", policy: "Policy", resource: "What", gateway: "Through" } as const;
-
 export function layOut(graph: AccessGraph): Layout {
   const shown = columns.filter((column) => graph.columns[column].length > 0);
   const rows = Math.max(0, ...shown.map((column) => graph.columns[column].length));
@@ -34,7 +33,7 @@ export function layOut(graph: AccessGraph): Layout {
     const above = rows > mostRowsCentred ? 0 : ((rows - nodes.length) * pitch.y) / 2;
     const x = index * pitch.x;
     return {
-      title: titles[column],
+      title: t(`graph.columns.${column}`),
       x,
       nodes: nodes.map((node, row): Placed => {
         const indent = node.isInner === true ? innerIndent : 0;
@@ -49,7 +48,7 @@ export function layOut(graph: AccessGraph): Layout {
   };
 }
 
-/** Where the arrow keys lead; undefined where there is nothing on that side. */
+/** The node that an arrow key moves to. Undefined if there is none. */
 export function stepFrom(layout: Layout, graph: AccessGraph, key: string, arrow: string): string | undefined {
   const at = layout.columns.findIndex(({ nodes }) => nodes.some(({ node }) => node.key === key));
   const column = layout.columns[at];

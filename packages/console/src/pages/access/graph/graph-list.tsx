@@ -1,8 +1,9 @@
-/** The graph's edges as a list: for narrow screens, and for whoever would rather read them. */
+/** The content of the graph as a list, for narrow screens and for people who prefer text. */
 import { Group, Pagination, Paper, Stack, Table, Text } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import type { ReactNode } from "react";
 import { pageSize } from "../../../lists/list-definition.ts";
+import { t } from "../../../messages/i18n.ts";
 import { RecordLink } from "../../../records/record-link.tsx";
 import { Status } from "../../../records/status.tsx";
 import { distinct } from "./graph-groups.ts";
@@ -25,8 +26,12 @@ export function GraphList({ paths, page, turnTo }: GraphListProps) {
       <Group justify="space-between">
         <Text size="sm" c="dimmed" aria-live="polite">
           {paths.length === 1
-            ? "1 policy"
-            : `${(current - 1) * pageSize + 1}–${(current - 1) * pageSize + shown.length} of ${paths.length.toLocaleString("en")} policies`}
+            ? t("graph.count", { count: 1 })
+            : t("graph.countRange", {
+                first: (current - 1) * pageSize + 1,
+                last: (current - 1) * pageSize + shown.length,
+                total: paths.length,
+              })}
         </Text>
         {pages > 1 && (
           <Pagination
@@ -34,8 +39,8 @@ export function GraphList({ paths, page, turnTo }: GraphListProps) {
             value={current}
             onChange={turnTo}
             size="sm"
-            getControlProps={(control) => ({ "aria-label": `${control} page` })}
-            getItemProps={(number) => ({ "aria-label": `Page ${number}` })}
+            getControlProps={(control) => ({ "aria-label": t(`lists.pages.${control}`) })}
+            getItemProps={(number) => ({ "aria-label": t("lists.page", { number }) })}
           />
         )}
       </Group>
@@ -53,32 +58,32 @@ function Rows({ paths }: Rows) {
       <Table.ScrollContainer
         minWidth={0}
         type="native"
-        scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": "Access as a list" }}
+        scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": t("graph.list.label") }}
       >
         <Table className="record-table" verticalSpacing="sm">
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>Who</Table.Th>
-              <Table.Th>Policy</Table.Th>
-              <Table.Th>Says</Table.Th>
-              <Table.Th>What</Table.Th>
-              <Table.Th>Through</Table.Th>
+              <Table.Th>{t("graph.list.subjects")}</Table.Th>
+              <Table.Th>{t("graph.list.policy")}</Table.Th>
+              <Table.Th>{t("graph.list.action")}</Table.Th>
+              <Table.Th>{t("graph.list.resources")}</Table.Th>
+              <Table.Th>{t("graph.list.gateways")}</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
             {paths.map((path) => (
               <Table.Tr key={path.policy.key}>
                 <Table.Td>
-                  <Leaves leaves={path.sources} none="Nobody" />
+                  <Leaves leaves={path.sources} none={t("graph.list.noSubjects")} />
                 </Table.Td>
                 <Table.Td>
                   <PolicyName path={path} />
                 </Table.Td>
                 <Table.Td>
-                  <Said path={path} />
+                  <Action path={path} />
                 </Table.Td>
                 <Table.Td>
-                  <Leaves leaves={path.resources} none="Nothing" />
+                  <Leaves leaves={path.resources} none={t("graph.list.noResources")} />
                 </Table.Td>
                 <Table.Td>
                   <Through path={path} />
@@ -94,17 +99,23 @@ function Rows({ paths }: Rows) {
 
 function Cards({ paths }: Rows) {
   return (
-    <Stack component="ul" gap="sm" p={0} m={0} style={{ listStyle: "none" }} aria-label="Access as a list">
+    <Stack component="ul" gap="sm" p={0} m={0} style={{ listStyle: "none" }} aria-label={t("graph.list.label")}>
       {paths.map((path) => (
         <Paper key={path.policy.key} component="li" withBorder p="sm">
           <Group justify="space-between" gap="xs" mb={6}>
             <PolicyName path={path} />
-            <Said path={path} />
+            <Action path={path} />
           </Group>
           <dl className="fields">
-            <Fact label="Who" value={<Leaves leaves={path.sources} none="Nobody" />} />
-            <Fact label="What" value={<Leaves leaves={path.resources} none="Nothing" />} />
-            <Fact label="Through" value={<Through path={path} />} />
+            <Fact
+              label={t("graph.list.subjects")}
+              value={<Leaves leaves={path.sources} none={t("graph.list.noSubjects")} />}
+            />
+            <Fact
+              label={t("graph.list.resources")}
+              value={<Leaves leaves={path.resources} none={t("graph.list.noResources")} />}
+            />
+            <Fact label={t("graph.list.gateways")} value={<Through path={path} />} />
           </dl>
         </Paper>
       ))}
@@ -129,13 +140,15 @@ function PolicyName({ path: { policy, place } }: { readonly path: Path }) {
   );
 }
 
-function Said({ path: { denies } }: { readonly path: Path }) {
-  return <Status tone={denies ? "bad" : "good"}>{denies ? "Deny" : "Allow"}</Status>;
+function Action({ path: { denies } }: { readonly path: Path }) {
+  return (
+    <Status tone={denies ? "bad" : "good"}>{denies ? t("policies.actions.deny") : t("policies.actions.allow")}</Status>
+  );
 }
 
 function Through({ path: { denies, resources, gatewaysOf } }: { readonly path: Path }) {
-  if (denies) return <Text c="dimmed">Goes nowhere</Text>;
-  return <Leaves leaves={distinct(resources.flatMap(gatewaysOf))} none="No gateway" />;
+  if (denies) return <Text c="dimmed">{t("graph.nodes.blocked")}</Text>;
+  return <Leaves leaves={distinct(resources.flatMap(gatewaysOf))} none={t("graph.list.noGateway")} />;
 }
 
 const pageOf = {
@@ -146,7 +159,7 @@ const pageOf = {
   gateway: "gateways",
   policy: "policies",
 } as const;
-/** Of one cell. */
+/** The number of names in one cell. */
 const mostNames = 8;
 
 function Leaves({ leaves, none }: { readonly leaves: readonly Leaf[]; readonly none: string }) {
@@ -160,7 +173,7 @@ function Leaves({ leaves, none }: { readonly leaves: readonly Leaf[]; readonly n
           {kind === "words" ? name : <RecordLink to={`/${pageOf[kind]}/${id}`}>{name}</RecordLink>}
         </span>
       ))}
-      {leaves.length > shown.length && ` and ${(leaves.length - shown.length).toLocaleString("en")} more`}
+      {leaves.length > shown.length && ` ${t("common.andMore", { count: leaves.length - shown.length })}`}
     </>
   );
 }

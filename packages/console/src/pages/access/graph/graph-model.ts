@@ -1,22 +1,15 @@
 /**
- * The nodes and edges that are drawn: columns that are grouped, opened one at a time, and shown in pages, so that there are never
- * more than a few hundred, however much there is.
+ * The nodes and edges of the graph. Columns are grouped and paged, and each column has at most one expanded group, so
+ * that the graph never has more than a few hundred nodes.
  */
+
+import { t } from "../../../messages/i18n.ts";
 import type { Reached } from "./graph-decisions.ts";
-import {
-  byName,
-  count,
-  distinct,
-  type Entry,
-  groupPolicies,
-  groupResources,
-  groupSources,
-  isBundle,
-} from "./graph-groups.ts";
+import { byName, distinct, type Entry, groupPolicies, groupResources, groupSources, isBundle } from "./graph-groups.ts";
 import type { Column, Opened } from "./graph-opened.ts";
 import type { Focus, Gateways, Leaf, Path } from "./graph-paths.ts";
 
-/** So many of a column, or of something that is open in it, are shown at a time. */
+/** The page size of a column and of an expanded group. */
 export const mostAtOnce = 20;
 export interface Node {
   readonly key: string;
@@ -27,13 +20,13 @@ export interface Node {
   /** Of a record. */
   readonly id?: string;
   readonly denies?: boolean;
-  /** Whether it is inside of what is open above it. */
+  /** Whether the node belongs to the expanded group above it. */
   readonly isInner?: boolean;
-  /** Absent where there is nothing to open. */
+  /** Undefined if the node cannot be expanded. */
   readonly isOpen?: boolean;
-  /** Of a resource, where the graph is about one user or device: what is decided now. */
+  /** The current decision for a resource, if the graph is filtered by one user or device. */
   readonly reached?: Reached;
-  /** Of what leads to another page: of what, and which. */
+  /** The page that the node leads to, and the column or group that it belongs to. */
   readonly turnsTo?: { readonly owner: string; readonly page: number };
 }
 
@@ -41,7 +34,7 @@ export interface Edge {
   readonly from: string;
   readonly to: string;
   readonly denies: boolean;
-  /** How many connections it stands for. */
+  /** The number of connections that the edge represents. */
   readonly count: number;
 }
 
@@ -50,7 +43,7 @@ export interface AccessGraph {
   readonly edges: readonly Edge[];
 }
 
-/** Users of a group that is open, read of the API. */
+/** Users of the expanded group. */
 export interface Members {
   readonly group: string;
   readonly users: readonly Leaf[];
@@ -107,7 +100,7 @@ export function buildGraph({ paths, gateways, focus, opened, members }: Question
   };
 }
 
-/** By the keys of resources: gateways by which something is allowed to be reached. */
+/** Gateways that carry allowed traffic, by the key of the resource. */
 function usedGateways(paths: readonly Path[]): ReadonlyMap<string, ReadonlyMap<string, Leaf>> {
   const used = new Map<string, Map<string, Leaf>>();
   for (const { resources, gatewaysOf } of paths) {
@@ -123,7 +116,7 @@ function usedGateways(paths: readonly Path[]): ReadonlyMap<string, ReadonlyMap<s
 
 interface ShownColumn {
   readonly nodes: readonly Node[];
-  /** By the key of each leaf, the node that stands for it. */
+  /** The node that represents each leaf, by the key of the leaf. */
   readonly places: ReadonlyMap<string, string>;
 }
 
@@ -179,7 +172,7 @@ function pageOf(length: number, asked: number) {
   return { page, first, last: Math.min(first + mostAtOnce, length) };
 }
 
-/** Users of an open group: what leads from them is what leads from the group. */
+/** The users of an expanded group. The edges of the group apply to them. */
 function memberNodes({ group, users, total }: Members, opened: Opened): readonly Node[] {
   const { page, first } = pageOf(total, opened.get(group) ?? 0);
   const rest = total - first - users.length;
@@ -188,7 +181,15 @@ function memberNodes({ group, users, total }: Members, opened: Opened): readonly
     ...users.map((user) => nodeOf("source", { ...user, key: `member:${user.key}` }, { isInner: true })),
     ...(rest > 0 && users.length > 0 ? [turningNode("source", group, "more", page, rest, true)] : []),
     ...(total === 0
-      ? [{ key: `empty:${group}`, column: "source", kind: "words", name: "Nobody is in it", isInner: true } as const]
+      ? [
+          {
+            key: `empty:${group}`,
+            column: "source",
+            kind: "words",
+            name: t("graph.nodes.noMembers"),
+            isInner: true,
+          } as const,
+        ]
       : []),
   ];
 }
@@ -205,7 +206,7 @@ function turningNode(
     key: `${kind}:${owner}`,
     column,
     kind,
-    name: kind === "more" ? `and ${count(size)} more` : `${count(size)} before these`,
+    name: kind === "more" ? t("graph.nodes.more", { count: size }) : t("graph.nodes.previous", { count: size }),
     isInner,
     turnsTo: { owner, page: page + (kind === "more" ? 1 : -1) },
   };
@@ -239,7 +240,7 @@ class EdgeCounts {
   }
 }
 
-/** All nodes and edges that lead to something, and from it. */
+/** All nodes on paths to or from a node. */
 export function pathsThrough(edges: readonly Edge[], key: string): ReadonlySet<string> {
   const found = new Set([key]);
   const follow = (from: (edge: Edge) => string, to: (edge: Edge) => string) => {

@@ -17,17 +17,18 @@ import {
   Users,
 } from "lucide-react";
 import { memo } from "react";
+import { t } from "../../../messages/i18n.ts";
 import type { Node } from "./graph-model.ts";
 
 export interface GraphNodeValues {
   readonly node: Node;
-  /** What edges lead to from it, in words. */
+  /** The names of the nodes that its edges lead to. */
   readonly leadsTo: readonly string[];
   readonly activate: (node: Node) => void;
   readonly openOrClose: (owner: string) => void;
-  /** Whether it is what the tab key stops at. */
+  /** Whether the Tab key stops at the node. */
   readonly isCurrent: boolean;
-  /** Whether the graph is narrowed to it. */
+  /** Whether the graph is filtered by the node. */
   readonly isFocus: boolean;
 }
 
@@ -45,13 +46,13 @@ const icons = {
 } as const;
 
 const kinds = {
-  group: "Group",
-  user: "User",
-  device: "Device",
+  group: t("graph.nodes.group"),
+  user: t("graph.nodes.user"),
+  device: t("graph.nodes.device"),
   words: "",
-  policy: "Policy",
-  resource: "Resource",
-  gateway: "Gateway",
+  policy: t("graph.nodes.policy"),
+  resource: t("graph.nodes.resource"),
+  gateway: t("graph.nodes.gateway"),
   "group-of": "",
   more: "",
   before: "",
@@ -62,6 +63,7 @@ export const GraphNode = memo(function GraphNode({ data }: NodeProps) {
   const { key, kind, name, note, denies = false, isOpen, reached } = node;
   const Icon = denies ? Ban : reached === undefined ? icons[kind] : reached.isReached ? CircleCheck : CircleX;
   const opens = kind === "group-of";
+  const title = note === undefined ? name : `${name} (${note})`;
   return (
     <>
       <Ends side={Position.Left} type="target" />
@@ -74,7 +76,7 @@ export const GraphNode = memo(function GraphNode({ data }: NodeProps) {
         data-focus={isFocus}
         data-reached={reached?.isReached}
         tabIndex={isCurrent ? 0 : -1}
-        title={`${name}${note === undefined ? "" : ` (${note})`}${reached === undefined ? "" : ": see why"}`}
+        title={reached === undefined ? title : t("graph.nodes.seeWhy", { name: title })}
         {...(leadsTo.length === 0 ? {} : { "aria-description": formatNext(leadsTo) })}
         {...(opens ? { "aria-expanded": isOpen === true } : {})}
         {...(isFocus ? { "aria-current": true } : {})}
@@ -95,7 +97,7 @@ export const GraphNode = memo(function GraphNode({ data }: NodeProps) {
           type="button"
           className="graph-members"
           tabIndex={-1}
-          aria-label={`Users of ${name}`}
+          aria-label={t("graph.nodes.members", { name })}
           aria-expanded={isOpen}
           onClick={() => openOrClose(key)}
         >
@@ -107,7 +109,7 @@ export const GraphNode = memo(function GraphNode({ data }: NodeProps) {
   );
 });
 
-/** What is allowed and what is denied leave and arrive at places of their own. */
+/** Separate handles for edges that allow and edges that deny. */
 function Ends({ side, type }: { readonly side: Position; readonly type: "source" | "target" }) {
   return (
     <>
@@ -120,8 +122,9 @@ function Ends({ side, type }: { readonly side: Position; readonly type: "source"
 const mostNames = 5;
 
 function formatNext(leadsTo: readonly string[]): string {
-  const rest = leadsTo.length - mostNames;
-  return `Leads to ${leadsTo.slice(0, mostNames).join("; ")}${rest > 0 ? `; and ${rest} more` : ""}`;
+  const names = leadsTo.slice(0, mostNames).join("; ");
+  const count = leadsTo.length - mostNames;
+  return count > 0 ? t("graph.nodes.leadsToMore", { names, count }) : t("graph.nodes.leadsTo", { names });
 }
 
 export const HeadingNode = memo(function HeadingNode({ data }: NodeProps) {

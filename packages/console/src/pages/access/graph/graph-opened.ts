@@ -1,9 +1,9 @@
-/** What is open in the graph, and on which page: one thing in each column, so that the graph stays small. */
+/** The expanded groups of the graph and their pages. Each column has at most one, so that the graph stays small. */
 
 export const columns = ["subject", "source", "policy", "resource", "gateway"] as const;
 export type Column = (typeof columns)[number];
 
-/** Pages, from 0, of columns by their names, and of what is open in them by its key. */
+/** Pages, from 0, of columns by name and of expanded groups by key. */
 export type Opened = ReadonlyMap<string, number>;
 
 const isColumn = (key: string): boolean => columns.some((column) => column === key);
@@ -13,7 +13,7 @@ function columnOf(owner: string): Column {
   return owner.startsWith("r.") ? "resource" : "source";
 }
 
-/** Opens something, or closes it. Whatever was open in the same column is closed. */
+/** Expands or collapses a group. The other groups of its column collapse. */
 export function openOrClose(opened: Opened, owner: string): Opened {
   const kept = [...opened].filter(([key]) => isColumn(key) || columnOf(key) !== columnOf(owner));
   return new Map([...kept, ...(opened.has(owner) ? [] : [[owner, 0] as const])]);
@@ -24,13 +24,13 @@ export function turnTo(opened: Opened, owner: string, page: number): Opened {
   return new Map(page === 0 && isColumn(owner) ? others : [...others, [owner, page]]);
 }
 
-/** As it stands in the address: `p.3~2,group:…`. */
+/** The form in the URL: `p.3~2,group:…`. */
 export function writeOpened(opened: Opened): string | undefined {
   const texts = [...opened].map(([key, page]) => (page === 0 ? key : `${key}~${page + 1}`));
   return texts.length === 0 ? undefined : texts.join(",");
 }
 
-/** Whatever cannot be read is left out. */
+/** Ignores invalid parts. */
 export function readOpened(text: string): Opened {
   const opened = new Map<string, number>();
   for (const part of text.split(",").slice(0, 2 * columns.length)) {

@@ -1,27 +1,28 @@
-/** What policies say together, as paths: who → policy → what → through which gateway. Not what is decided: order and rules do that. */
+/** The policies as paths: subjects → policy → resources → gateways. Decisions also depend on order and rules. */
 import type { ItemAt } from "@gatehouse/client/calls";
+import { t } from "../../../messages/i18n.ts";
 
 export type Policy = ItemAt<"/tenants/policies">;
 
-/** What stands alone in the graph: a record, or words that stand for many, such as "All users". */
+/** One entry of the graph: a record, or a label for many records, such as "All users". */
 export interface Leaf {
-  /** `group:` and an id, for example; of words alone, the word. */
+  /** The kind and the id, such as `group:01980000-…`. For a label, a fixed word. */
   readonly key: string;
   readonly kind: "group" | "user" | "device" | "words" | "policy" | "resource" | "gateway";
   readonly id?: string;
   readonly name: string;
-  /** What is said below the name. */
+  /** The text below the name. */
   readonly note?: string;
 }
 
 export interface Path {
   readonly policy: Leaf;
-  /** From 1, among all policies of the type. */
+  /** The position among all policies of the type, from 1. */
   readonly place: number;
   readonly denies: boolean;
   readonly sources: readonly Leaf[];
   readonly resources: readonly Leaf[];
-  /** Gateways that may carry it, by the key of the resource. */
+  /** The gateways that can carry traffic to a resource. */
   readonly gatewaysOf: (resource: Leaf) => readonly Leaf[];
 }
 
@@ -32,19 +33,19 @@ export interface KnownGateway {
   readonly resources?: readonly { readonly id: string }[];
 }
 
-/** Which gateways each resource has. */
+/** The gateways of each resource. */
 export interface Gateways {
   readonly all: readonly Leaf[];
   readonly ofResource: ReadonlyMap<string, readonly Leaf[]>;
 }
 
-export const allUsers: Leaf = { key: "all-users", kind: "words", name: "All users" };
-export const allGroups: Leaf = { key: "all-groups", kind: "words", name: "Members of any group" };
-export const allDevices: Leaf = { key: "all-devices", kind: "words", name: "All devices" };
-export const anySite: Leaf = { key: "any-site", kind: "words", name: "Any site" };
-export const allResources: Leaf = { key: "all-resources", kind: "words", name: "All resources" };
-const internet: Leaf = { key: "internet", kind: "words", name: "The internet" };
-const straight: Leaf = { key: "straight", kind: "words", name: "Straight from the device" };
+export const allUsers: Leaf = { key: "all-users", kind: "words", name: t("graph.scope.allUsers") };
+export const allGroups: Leaf = { key: "all-groups", kind: "words", name: t("graph.scope.allGroups") };
+export const allDevices: Leaf = { key: "all-devices", kind: "words", name: t("graph.scope.allDevices") };
+export const anySite: Leaf = { key: "any-site", kind: "words", name: t("graph.scope.anySite") };
+export const allResources: Leaf = { key: "all-resources", kind: "words", name: t("graph.scope.allResources") };
+const internet: Leaf = { key: "internet", kind: "words", name: t("graph.scope.theInternet") };
+const direct: Leaf = { key: "straight", kind: "words", name: t("graph.scope.direct") };
 
 export function readGateways(gateways: readonly KnownGateway[]): Gateways {
   const all: Leaf[] = [];
@@ -66,7 +67,7 @@ export function leafOf(kind: Exclude<Leaf["kind"], "words">, id: string, name: s
   return { key: `${kind}:${id}`, kind, id, name, ...(note === undefined ? {} : { note }) };
 }
 
-/** In the order of evaluation; without inactive policies, which are skipped. */
+/** Active policies in the order of evaluation. */
 export function readPaths(policies: readonly Policy[], gateways: Gateways): readonly Path[] {
   return policies.flatMap((policy, index) => (policy.active ? [readPath(policy, index + 1, gateways)] : []));
 }
@@ -74,10 +75,12 @@ export function readPaths(policies: readonly Policy[], gateways: Gateways): read
 function readPath(policy: Policy, place: number, gateways: Gateways): Path {
   const denies = !policy.action || policy.mode === "RESTRICTED";
   const conditions = [
-    policy.rule.type === "CUSTOM" && `if ${policy.rule.name}`,
-    policy.sourceIps.length > 0 && "from some addresses",
+    policy.rule.type === "CUSTOM" && t("graph.nodes.ifRule", { rule: policy.rule.name }),
+    policy.sourceIps.length > 0 && t("graph.nodes.sourceAddresses"),
   ].filter((text) => text !== false);
-  const note = [`${place} · ${denies ? "Deny" : "Allow"}`, ...conditions].join(", ");
+  const note = [`${place} · ${denies ? t("policies.actions.deny") : t("policies.actions.allow")}`, ...conditions].join(
+    ", ",
+  );
   const own = new Set(policy.gateways.map(({ id }) => `gateway:${id}`));
   const named = gateways.all.filter(({ key }) => own.has(key));
   return {
@@ -87,9 +90,9 @@ function readPath(policy: Policy, place: number, gateways: Gateways): Path {
     sources: sourcesOf(policy),
     resources: resourcesOf(policy),
     gatewaysOf: (resource) => {
-      // What is denied goes nowhere.
+      // Denied traffic passes through no gateway.
       if (denies) return [];
-      if (policy.mode === "LOCAL") return [straight];
+      if (policy.mode === "LOCAL") return [direct];
       const offered = resource.key === allResources.key ? gateways.all : (gateways.ofResource.get(resource.key) ?? []);
       if (policy.type === "INTERNET" && offered.length === 0) return named;
       return own.size === 0 ? offered : offered.filter(({ key }) => own.has(key));
@@ -115,16 +118,16 @@ function resourcesOf(policy: Policy): readonly Leaf[] {
   return policy.resources.map(({ id, name }) => leafOf("resource", id, name));
 }
 
-/** What the graph is narrowed to. */
+/** The filter of the graph. */
 export interface Focus {
   readonly leaf: Leaf;
-  /** By what a user, a device or a group may be meant; absent for the others. */
+  /** The keys through which policies match a user, a device or a group. Undefined for other records. */
   readonly sourceKeys?: ReadonlySet<string>;
 }
 
 export type Shown = "all" | "allowed" | "denied";
 
-/** The paths that lead through what is looked at. */
+/** The paths through the filter. */
 export function narrowPaths(paths: readonly Path[], shown: Shown, focus: Focus | undefined): readonly Path[] {
   const wanted = shown === "all" ? paths : paths.filter(({ denies }) => denies === (shown === "denied"));
   if (focus === undefined) return wanted;

@@ -1,4 +1,4 @@
-/** Who → policy → what → through which gateway, as policies say it: drawn, or as a list. */
+/** Subjects → policies → resources → gateways, as a graph or as a list. */
 import { Button, Group, Paper, SegmentedControl, Skeleton, Stack, Text } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
@@ -7,6 +7,8 @@ import { lazy, Suspense, useEffect, useMemo, useRef } from "react";
 import { paged, whole } from "../../../app/api.ts";
 import { ProblemNotice } from "../../../app/problem-notice.tsx";
 import { usePermission } from "../../../app/session.ts";
+import { t } from "../../../messages/i18n.ts";
+import { RichText } from "../../../messages/rich-text.tsx";
 import { allPoliciesQuery } from "../../../records/all-policies.ts";
 import { FocusSelect } from "./focus-select.tsx";
 import { GraphList } from "./graph-list.tsx";
@@ -42,13 +44,13 @@ export function GraphView() {
   const all = useMemo(() => readPaths(policies.data ?? [], gateways), [policies.data, gateways]);
   const { focus, error: focusError, isPending } = useGraphFocus(focusKey, all, gateways.all);
   const narrowed = useMemo(() => ({ focus, paths: narrowPaths(all, shown, focus) }), [all, shown, focus]);
-  // What was drawn stays until what it is narrowed to is read: so does the keyboard's focus in it.
+  // The previous graph stays until the filter is loaded, so that it keeps the keyboard focus.
   const kept = useRef<typeof narrowed>(undefined);
   useEffect(() => {
     if (!isPending) kept.current = narrowed;
   }, [narrowed, isPending]);
   const { paths, focus: drawnFocus } = isPending && kept.current !== undefined ? kept.current : narrowed;
-  if (!canReadPolicies) return <Notice text="The graph is made of policies, which your key may not read." />;
+  if (!canReadPolicies) return <Notice text={t("graph.notPermitted")} />;
   const error = policies.error ?? known.error ?? focusError;
   const isWaiting =
     policies.data === undefined ||
@@ -59,14 +61,14 @@ export function GraphView() {
     <Stack>
       <Group gap="sm">
         <SegmentedControl
-          aria-label="Access type"
+          aria-label={t("graph.accessType")}
           className="views"
           value={type}
           onChange={(value) => change({ type: value })}
           data={accessTypes.map(({ value, label }) => ({ value, label }))}
         />
         <SegmentedControl
-          aria-label="What is shown"
+          aria-label={t("graph.show")}
           value={shown}
           onChange={(value) => change({ shown: value })}
           data={shownChoices.map(({ value, label }) => ({ value, label }))}
@@ -93,11 +95,10 @@ export function GraphView() {
             <Drawn paths={paths} gateways={gateways} focus={drawnFocus} question={question} change={change} />
           )}
           <Text size="sm" c="dimmed">
-            This is what active policies say. Which of them decides depends on their order, on rules, and on the moment:
-            ask for one user and one resource to know.
-            {shown === "denied" && " What no policy allows is denied too, and has no edges."}
-            {inactive > 0 && ` ${inactive} inactive ${inactive === 1 ? "policy is" : "policies are"} left out.`}
-            {!canReadGateways && " Your key may not read gateways, so none are shown."}
+            {t("graph.explanation")}
+            {shown === "denied" && ` ${t("graph.explanationDenied")}`}
+            {inactive > 0 && ` ${t("graph.inactive", { count: inactive })}`}
+            {!canReadGateways && ` ${t("graph.notPermittedGateways")}`}
           </Text>
         </>
       )}
@@ -106,10 +107,7 @@ export function GraphView() {
 }
 
 function emptyText({ shown }: GraphQuestion, focus: Focus | undefined): string {
-  const through = focus === undefined ? "" : ` about ${focus.leaf.name}`;
-  if (shown === "denied")
-    return `No active policy of this type denies anything${through}. What no policy allows is denied all the same.`;
-  return `No active policy of this type ${shown === "allowed" ? "allows" : "says"} anything${through}, so nothing is reached by one.`;
+  return focus === undefined ? t(`graph.empty.${shown}`) : t(`graph.empty.${shown}For`, { name: focus.leaf.name });
 }
 
 function Notice({ text }: { readonly text: string }) {
@@ -146,12 +144,12 @@ function Drawn({ paths, gateways, focus, question, change }: DrawnProps) {
       <Group justify="space-between">
         <SegmentedControl
           size="xs"
-          aria-label="Form"
+          aria-label={t("graph.form")}
           value={drawn}
           onChange={(value) => change({ form: value })}
           data={[
-            { value: "graph", label: "Graph" },
-            { value: "list", label: "List" },
+            { value: "graph", label: t("graph.forms.graph") },
+            { value: "list", label: t("graph.forms.list") },
           ]}
         />
         {drawn === "graph" && <Legend />}
@@ -178,7 +176,7 @@ function Drawn({ paths, gateways, focus, question, change }: DrawnProps) {
   );
 }
 
-/** Of one who is looked at, a resource leads to why they reach it or not. */
+/** The query that explains whether the selected user or device can reach a resource. */
 function explanationOf(graph: AccessGraph, { leaf }: Focus, key: string): Record<string, string> | undefined {
   const { id, reached } = graph.columns.resource.find((node) => node.key === key) ?? {};
   if (id === undefined || reached === undefined) return undefined;
@@ -186,7 +184,7 @@ function explanationOf(graph: AccessGraph, { leaf }: Focus, key: string): Record
   return { view: "can", [leaf.kind]: leaf.id ?? "", ...device, resource: id };
 }
 
-/** The users of the group that is open. */
+/** The users of the expanded group. */
 function useMembers(opened: Opened): Members | undefined {
   const canRead = usePermission("users:read");
   const [group, page = 0] = [...opened].find(([key]) => key.startsWith("group:")) ?? [];
@@ -227,50 +225,52 @@ interface FocusBarProps {
   readonly change: (change: GraphChange) => void;
 }
 
-/** What the graph is narrowed to, and where to go from there. */
+/** The filter of the graph, with links to related pages. */
 function FocusBar({ focus: { leaf }, paths, question, change }: FocusBarProps) {
   const { kind, id = "", key, name } = leaf;
   const denying = paths.filter(({ denies }) => denies).length;
   const isOpen = question.opened.has(key);
   return (
-    <Paper withBorder p="sm" component="section" aria-label="Only what leads through">
+    <Paper withBorder p="sm" component="section" aria-label={t("graph.focus.region")}>
       <Group justify="space-between" gap="sm">
         <Text style={{ overflowWrap: "anywhere" }}>
-          Only what leads through <strong>{name}</strong>: {formatCount(paths.length - denying, "allows", "allow")},{" "}
-          {formatCount(denying, "denies", "deny")}.
+          <RichText
+            message="graph.focus.summary"
+            values={{
+              allows: t("graph.focus.allows", { count: paths.length - denying }),
+              denies: t("graph.focus.denies", { count: denying }),
+            }}
+            elements={{ name: <strong>{name}</strong> }}
+          />
         </Text>
         <Group gap="xs">
           {kind === "group" && question.form !== "list" && (
             <Button size="xs" variant="default" onClick={() => change({ opened: openOrClose(question.opened, key) })}>
-              {isOpen ? "Hide its users" : "Show its users"}
+              {isOpen ? t("graph.focus.hideUsers") : t("graph.focus.showUsers")}
             </Button>
           )}
           {(kind === "user" || kind === "device") && (
             <Button size="xs" variant="default" component={Link} to={`/access?view=what&${kind}=${id}`}>
-              What they reach
+              {t("graph.focus.what")}
             </Button>
           )}
           {kind === "resource" && (
             <Button size="xs" variant="default" component={Link} to={`/access?view=who&resource=${id}`}>
-              Who reaches it
+              {t("graph.focus.who")}
             </Button>
           )}
           {kind !== "words" && (
             <Button size="xs" variant="default" component={Link} to={`/${pages[kind]}/${id}`}>
-              Open its page
+              {t("graph.focus.openPage")}
             </Button>
           )}
           <Button size="xs" variant="default" onClick={() => change({ focus: "" })}>
-            Show everything
+            {t("graph.focus.clear")}
           </Button>
         </Group>
       </Group>
     </Paper>
   );
-}
-
-function formatCount(count: number, one: string, many: string): string {
-  return count === 1 ? `1 policy ${one}` : `${count.toLocaleString("en")} policies ${many}`;
 }
 
 function Legend() {
@@ -280,14 +280,14 @@ function Legend() {
         <svg width={34} height={10} aria-hidden="true">
           <line x1={0} y1={5} x2={34} y2={5} stroke="var(--mantine-color-green-7)" strokeWidth={2} />
         </svg>
-        <Text size="xs">allowed</Text>
+        <Text size="xs">{t("graph.legend.allowed")}</Text>
       </Group>
       <Group gap={6}>
         <svg width={34} height={10} aria-hidden="true">
           <path d="M0 5 H22" stroke="var(--mantine-color-red-7)" strokeWidth={2} strokeDasharray="6 4" />
           <path d="M24 1 L32 9 M32 1 L24 9" stroke="var(--mantine-color-red-7)" strokeWidth={2} />
         </svg>
-        <Text size="xs">denied</Text>
+        <Text size="xs">{t("graph.legend.denied")}</Text>
       </Group>
     </Group>
   );

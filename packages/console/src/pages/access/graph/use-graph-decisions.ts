@@ -1,4 +1,4 @@
-/** Of one user or device: which of the drawn resources they reach now, by the decisions themselves. */
+/** The current decisions for the visible resources, if the graph is filtered by one user or device. */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { api } from "../../../app/api.ts";
@@ -6,21 +6,21 @@ import { type Reached, readDecisions } from "./graph-decisions.ts";
 import type { AccessGraph, Node } from "./graph-model.ts";
 import type { Focus } from "./graph-paths.ts";
 
-/** The API decides so many at a time. */
+/** The batch limit of the evaluation API. */
 const mostDecisions = 1_000;
 
-/** The graph, with what is decided where it is about one user or device. Undecided until it is known. */
+/** The graph with decisions. Resources have no decision until the response arrives. */
 export function useDecided(graph: AccessGraph, focus: Focus | undefined): AccessGraph {
   const { leaf, sourceKeys } = focus ?? {};
   const isPerson = leaf?.kind === "user" || leaf?.kind === "device";
   const resources = graph.columns.resource.filter(({ kind }) => kind === "resource").map(({ id = "" }) => id);
   const devices = leaf?.kind === "user" ? [...(sourceKeys ?? [])].filter((key) => key.startsWith("device:")) : [];
-  const ways = [undefined, ...devices.map((key) => key.slice("device:".length))].slice(
+  const deviceChoices = [undefined, ...devices.map((key) => key.slice("device:".length))].slice(
     0,
     Math.max(1, Math.floor(mostDecisions / Math.max(1, resources.length))),
   );
   const { data } = useQuery<ReadonlyMap<string, Reached>>({
-    queryKey: ["/access/v1/evaluations", leaf?.key, resources, ways],
+    queryKey: ["/access/v1/evaluations", leaf?.key, resources, deviceChoices],
     enabled: isPerson && resources.length > 0,
     placeholderData: (before, query) => (query?.queryKey[1] === leaf?.key ? before : undefined),
     queryFn: async ({ signal }) => {
@@ -30,14 +30,14 @@ export function useDecided(graph: AccessGraph, focus: Focus | undefined): Access
           subject: { type: leaf?.kind ?? "", id: leaf?.id ?? "" },
           action: { name: "connect" },
           evaluations: resources.flatMap((id) =>
-            ways.map((deviceId) => ({
+            deviceChoices.map((deviceId) => ({
               resource: { type: "resource", id },
               ...(deviceId === undefined ? {} : { context: { deviceId } }),
             })),
           ),
         },
       });
-      return "evaluations" in answer ? readDecisions(resources, ways, answer.evaluations) : new Map();
+      return "evaluations" in answer ? readDecisions(resources, deviceChoices, answer.evaluations) : new Map();
     },
   });
   return useMemo(() => {

@@ -1,10 +1,11 @@
-/** What the graph is narrowed to: a record by its key, and whom it stands for. */
+/** Loads the record that the graph is filtered by, and the keys through which policies match it. */
 import { useQuery } from "@tanstack/react-query";
+import { t } from "../../../messages/i18n.ts";
 import { nameChosen } from "../../../records/record-picker.tsx";
 import { readRecord } from "../../../records/use-record.ts";
 import { allDevices, allGroups, allUsers, type Focus, type Leaf, leafOf, type Path } from "./graph-paths.ts";
 
-/** Undefined data: none is asked for, or it is not read yet. */
+/** The focus is undefined if the graph has no filter, or while the record loads. */
 export function useGraphFocus(key: string, paths: readonly Path[], gateways: readonly Leaf[]) {
   const [kind = "", id = ""] = key.split(":");
   const isRead = ["user", "device", "group", "resource"].includes(kind);
@@ -31,13 +32,13 @@ async function readFocus(kind: string, id: string, signal: AbortSignal): Promise
   }
   const path = kind === "group" ? "/tenants/groups" : "/tenants/resources";
   const [found] = await nameChosen(path, [id], signal);
-  const name = found?.name ?? "What was deleted";
+  const name = found?.name ?? t("graph.removedRecord");
   if (kind === "resource") return { leaf: leafOf("resource", id, name) };
   const leaf = leafOf("group", id, name);
   return { leaf, sourceKeys: new Set([leaf.key, allGroups.key, allUsers.key]) };
 }
 
-/** The user, and everything by which policies may mean the user. */
+/** The user, and the keys through which policies match the user. */
 async function readUser(id: string) {
   const { record } = await readRecord("/tenants/users/{id}", id);
   const leaf = leafOf("user", record.id, record.email ?? record.id);
@@ -57,5 +58,5 @@ async function readUser(id: string) {
 function findFocus(key: string, paths: readonly Path[], gateways: readonly Leaf[]): Focus {
   const leaves = paths.flatMap(({ policy, sources, resources }) => [policy, ...sources, ...resources]);
   const found = [...gateways, ...leaves].find((leaf) => leaf.key === key);
-  return { leaf: found ?? { key, kind: "words", name: "What is not here" } };
+  return { leaf: found ?? { key, kind: "words", name: t("graph.unknownRecord") } };
 }

@@ -1,31 +1,32 @@
-/** What the graph shows, as it stands in the address. */
+/** The settings of the graph, stored in the URL. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
+import { t } from "../../../messages/i18n.ts";
 import { type Opened, readOpened, writeOpened } from "./graph-opened.ts";
 import type { Policy, Shown } from "./graph-paths.ts";
 
 export const accessTypes = [
-  { value: "PRIVATE", label: "Private" },
-  { value: "SAAS", label: "SaaS" },
-  { value: "INTERNET", label: "Internet" },
-  { value: "SITETOSITE", label: "Site to site" },
+  { value: "PRIVATE", label: t("policies.types.PRIVATE") },
+  { value: "SAAS", label: t("policies.types.SAAS") },
+  { value: "INTERNET", label: t("policies.types.INTERNET") },
+  { value: "SITETOSITE", label: t("policies.types.SITETOSITE") },
 ] as const satisfies readonly { readonly value: Policy["type"]; readonly label: string }[];
 
 export const shownChoices = [
-  { value: "all", label: "All" },
-  { value: "allowed", label: "Allowed" },
-  { value: "denied", label: "Denied" },
+  { value: "all", label: t("graph.shown.all") },
+  { value: "allowed", label: t("graph.shown.allowed") },
+  { value: "denied", label: t("graph.shown.denied") },
 ] as const satisfies readonly { readonly value: Shown; readonly label: string }[];
 
 export interface GraphQuestion {
   readonly type: Policy["type"];
   readonly shown: Shown;
-  /** The key of what it is narrowed to, such as `group:` and an id; empty for none. */
+  /** The key of the filter, such as `group:01980000-…`. Empty for none. */
   readonly focus: string;
   readonly opened: Opened;
-  /** Undefined: as the screen is wide enough for. */
+  /** Undefined to choose by the width of the screen. */
   readonly form: "graph" | "list" | undefined;
-  /** Of the list, from 1. */
+  /** The page of the list, from 1. */
   readonly page: number;
 }
 
@@ -41,7 +42,7 @@ export interface GraphChange {
 type Search = Readonly<Record<string, string | undefined>>;
 
 export function useGraphQuestion() {
-  const search = useSearch({ strict: false }) as Search; // the router reads every value as a text
+  const search = useSearch({ strict: false }) as Search; // the router parses every value as a string
   const navigate = useNavigate();
   const { type, show, focus = "", open = "", form, page } = search;
   const question = useMemo((): GraphQuestion => {
@@ -56,7 +57,7 @@ export function useGraphQuestion() {
     };
   }, [type, show, focus, open, form, page]);
   const change = ({ opened, page: turnedTo, shown, ...next }: GraphChange) => {
-    // What was open belongs to what was shown.
+    // Expanded groups belong to the previous selection.
     const isOther = next.type !== undefined || next.focus !== undefined || shown !== undefined;
     void navigate({
       to: ".",

@@ -1,0 +1,168 @@
+import { screen, waitFor } from "@testing-library/dom";
+import { HttpResponse } from "msw";
+import { describe, expect, test } from "vitest";
+import { t } from "../messages/i18n.ts";
+import { click, currentPath, fill, findDialog, findTitle, openConsole } from "../testing/console-page.tsx";
+import { mockApi, problem, validKey } from "../testing/mock-api.ts";
+import { newId, pageOf, sample } from "../testing/sample.ts";
+
+const keyField = () =>
+  screen.findByLabelText<HTMLInputElement>(new RegExp(t("app.session.apiKey")), { selector: "input" });
+
+describe("signing in", () => {
+  test("opens the console with a valid key", async () => {
+    mockApi.endSession();
+    const user = openConsole("/groups");
+    await findTitle(t("app.session.title"));
+    await user.click(await keyField());
+    await user.paste(`  ${validKey} `);
+    await click(user, t("app.session.signIn"));
+    await findTitle(t("groups.title"));
+  });
+
+  test("shows why a key is refused, and keeps it for correction", async () => {
+    mockApi.endSession();
+    const user = openConsole("/groups");
+    await user.click(await keyField());
+    await user.paste("gatehouse_key_cut_off");
+    await click(user, t("app.session.signIn"));
+    await screen.findByRole("alert");
+    expect((await keyField()).value).toBe("gatehouse_key_cut_off");
+    await findTitle(t("app.session.title"));
+  });
+
+  test("ends with the session: the next page is the sign-in page", async () => {
+    const user = openConsole("/groups");
+    await click(user, t("app.account.label"));
+    await screen.findByText("Example Ltd");
+    await user.click(await screen.findByRole("menuitem", { name: t("app.account.signOut") }));
+    await findTitle(t("app.session.title"));
+  });
+});
+
+describe("a session that ends while a form is open", () => {
+  test("asks to sign in again, keeps the input, and then sends the request", async () => {
+    const user = openConsole("/groups?new=1");
+    await fill(user, t("common.name"), "Engineering");
+    await click(user, t("common.review"));
+    await waitFor(() =>
+      expect(screen.getByRole<HTMLButtonElement>("button", { name: t("common.create") }).disabled).toBe(false),
+    );
+    mockApi.endSession();
+    await click(user, t("common.create"));
+    await findDialog(t("app.session.ended"));
+    expect(mockApi.received("createGroup")).toEqual([]);
+    await user.click(await keyField());
+    await user.paste(validKey);
+    await click(user, t("app.session.signIn"));
+    await waitFor(() => expect(mockApi.bodies("createGroup")).toMatchObject([{ name: "Engineering" }]));
+    await waitFor(() => expect(currentPath()).toMatch(/^\/groups\/0198/));
+  });
+});
+
+describe("the frame of the console", () => {
+  test("opens with the overview", async () => {
+    openConsole("/");
+    await waitFor(() => expect(currentPath()).toBe("/overview"));
+  });
+
+  test("names the page in the title of the window, and marks it in the navigation", async () => {
+    openConsole("/groups");
+    await findTitle(t("groups.title"));
+    expect(document.title).toBe(t("common.documentTitle", { title: t("groups.title") }));
+    const current = screen.getAllByRole("link").filter((link) => link.getAttribute("aria-current") === "page");
+    expect(current.map(({ textContent }) => textContent)).toEqual([t("groups.title")]);
+  });
+
+  test("lists only pages that the key may read", async () => {
+    mockApi.signIn(["groups:read", "users:read"]);
+    openConsole("/groups");
+    await findTitle(t("groups.title"));
+    const navigation = screen.getByRole("navigation", { name: t("app.navigation.label") });
+    const paths = [...navigation.querySelectorAll("a")].map((link) => link.getAttribute("href"));
+    expect(paths).toEqual(["/console/users", "/console/groups"]);
+  });
+
+  test("says that a page does not exist, and leads to the overview", async () => {
+    const user = openConsole("/no-such-page");
+    await findTitle(t("app.notFound.title"));
+    await user.click(screen.getByRole("link", { name: t("app.notFound.back") }));
+    await waitFor(() => expect(currentPath()).toBe("/overview"));
+  });
+
+  test("switches between the light and the dark theme", async () => {
+    const user = openConsole("/groups");
+    await click(user, t("app.theme.dark"));
+    expect(document.documentElement.getAttribute("data-mantine-color-scheme")).toBe("dark");
+    await click(user, t("app.theme.light"));
+    expect(document.documentElement.getAttribute("data-mantine-color-scheme")).toBe("light");
+  });
+
+  test("shows the title, the detail and the request of an error, and tries again", async () => {
+    mockApi.answer("get", "/tenants/groups", () =>
+      problem("permission_denied", { detail: "The key lacks groups:read." }),
+    );
+    const user = openConsole("/groups");
+    const alert = await screen.findByRole("alert");
+    expect(alert.textContent).toContain("The key lacks groups:read.");
+    expect(alert.textContent).toContain("01980000");
+    expect(alert.querySelector("a")?.getAttribute("href")).toBe("/errors/permission_denied");
+    mockApi.answer("get", "/tenants/groups", pageOf([sample("Group", { name: "Engineering" })]));
+    await click(user, t("app.problem.retry"));
+    await screen.findByRole("link", { name: "Engineering" });
+  });
+
+  test("says so when something other than Gatehouse answers", async () => {
+    mockApi.answer(
+      "get",
+      "/tenants/groups",
+      () => new HttpResponse("<html>", { status: 404, headers: { "content-type": "text/html" } }),
+    );
+    openConsole("/groups");
+    expect((await screen.findByRole("alert")).textContent).toContain(t("app.problem.unexpected"));
+  });
+});
+
+const actions = () => [...document.querySelectorAll("[data-action]")].map(({ textContent }) => textContent);
+
+/** The first action of the palette whose text begins with this. */
+function findAction(text: string): Promise<Element> {
+  return waitFor(() => {
+    const found = [...document.querySelectorAll("[data-action]")].find(({ textContent }) =>
+      textContent.startsWith(text),
+    );
+    if (found === undefined) throw new Error(`The palette has no action ${text}.`);
+    return found;
+  });
+}
+
+describe("the command palette", () => {
+  test("finds records by name and opens them", async () => {
+    const id = newId();
+    mockApi.answer("get", "/tenants/groups", ({ query }) =>
+      pageOf(query["filter[name][ilike]"] === "%engi%" ? [sample("Group", { id, name: "Engineering" })] : []),
+    );
+    const user = openConsole("/overview");
+    await click(user, new RegExp(`^${t("app.palette.search")}`));
+    await user.type(await screen.findByPlaceholderText(t("app.palette.placeholder")), "engi");
+    await user.click(await findAction("Engineering"));
+    await waitFor(() => expect(currentPath()).toBe(`/groups/${id}`));
+  });
+
+  test("opens the form of a new record", async () => {
+    const user = openConsole("/overview");
+    await click(user, new RegExp(`^${t("app.palette.search")}`));
+    await user.type(await screen.findByPlaceholderText(t("app.palette.placeholder")), t("groups.create"));
+    await user.click(await findAction(t("groups.create")));
+    await findDialog(t("groups.create"));
+  });
+
+  test("offers no form that the key may not send", async () => {
+    mockApi.signIn(["groups:read"]);
+    const user = openConsole("/groups");
+    await click(user, new RegExp(`^${t("app.palette.search")}`));
+    await user.type(await screen.findByPlaceholderText(t("app.palette.placeholder")), "group");
+    await findAction(t("groups.title"));
+    expect(actions()).not.toContain(t("groups.create"));
+  });
+});

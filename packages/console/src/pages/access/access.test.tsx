@@ -1,0 +1,226 @@
+import { screen, waitFor } from "@testing-library/dom";
+import { describe, expect, test } from "vitest";
+import { t } from "../../messages/i18n.ts";
+import { click, currentPath, findPanel, openConsole } from "../../testing/console-page.tsx";
+import { mockApi } from "../../testing/mock-api.ts";
+import { newId, pageOf, sample } from "../../testing/sample.ts";
+
+const [userId, deviceId, resourceId] = [newId(), newId(), newId()];
+const engineers = { id: newId(), name: "Engineers build" };
+const berlin = { id: newId(), name: "Berlin" };
+
+const allowed = sample("AccessDecision", {
+  decision: true,
+  context: sample("DecisionContext", {
+    reason: "allowed_by_policy",
+    policy: engineers as never,
+    gateways: [berlin] as never,
+    explanation: sample("AccessExplanation", {
+      otherPolicies: 2,
+      policies: [
+        sample("ConsideredPolicy", {
+          policy: engineers as never,
+          action: true,
+          outcome: "decided",
+          sourceMatches: [{ kind: "group", name: "Engineering" }] as never,
+        }),
+      ],
+    }),
+  }),
+});
+const denied = sample("AccessDecision", {
+  decision: false,
+  context: sample("DecisionContext", {
+    reason: "no_policy_allows",
+    explanation: sample("AccessExplanation", {
+      nearestMiss: {
+        policy: engineers,
+        missing: [{ kind: "source", groups: [{ id: newId(), name: "Engineering" }] }],
+      } as never,
+    }),
+  }),
+});
+
+describe("whether someone can reach a resource", () => {
+  test("asks for a decision with its explanation, and shows the policy that allows access", async () => {
+    mockApi.answer("post", "/access/v1/evaluation", allowed);
+    openConsole(`/access?user=${userId}&device=${deviceId}&resource=${resourceId}&ip=198.51.100.7&country=DE`);
+    const panel = await findPanel(t("access.decision.title"));
+    panel.getByText(t("access.decision.allowed"));
+    panel.getByText(t("access.reasons.allowed_by_policy"));
+    expect(panel.getByRole("link", { name: "Engineers build" }).getAttribute("href")).toBe(
+      `/console/policies/${engineers.id}`,
+    );
+    panel.getByRole("link", { name: "Berlin" });
+    expect(mockApi.bodies("evaluateAccess")).toEqual([
+      {
+        subject: { type: "user", id: userId },
+        action: { name: "connect" },
+        resource: { type: "resource", id: resourceId },
+        context: { explain: true, deviceId, sourceIp: "198.51.100.7", country: "DE" },
+      },
+    ]);
+  });
+
+  test("shows the evaluated policies, and how many others cover something else", async () => {
+    mockApi.answer("post", "/access/v1/evaluation", allowed);
+    openConsole(`/access?user=${userId}&resource=${resourceId}`);
+    const panel = await findPanel(t("access.evaluated.title"));
+    panel.getByText(t("access.outcomes.decided"));
+    panel.getByText(
+      t("access.evaluated.matchedThrough", { matches: t("access.matches.group", { name: "Engineering" }) }),
+    );
+    panel.getByText(t("access.evaluated.others", { count: 2 }));
+  });
+
+  test("says what is missing if access is denied", async () => {
+    mockApi.answer("post", "/access/v1/evaluation", denied);
+    openConsole(`/access?user=${userId}&resource=${resourceId}`);
+    const panel = await findPanel(t("access.decision.title"));
+    panel.getByText(t("access.decision.denied"));
+    panel.getByText(t("access.decision.missingFor", { policy: "Engineers build" }));
+    panel.getByText(t("access.missing.source.groups", { names: "Engineering" }));
+  });
+
+  test("asks for an address with its protocol and port", async () => {
+    mockApi.answer("post", "/access/v1/evaluation", denied);
+    openConsole(`/access?device=${deviceId}&to=address&address=10.0.0.7&protocol=TCP&port=443`);
+    await findPanel(t("access.decision.title"));
+    expect(mockApi.bodies("evaluateAccess")).toMatchObject([
+      {
+        subject: { type: "device", id: deviceId },
+        resource: { type: "address", id: "10.0.0.7", properties: { protocol: "TCP", port: 443 } },
+      },
+    ]);
+  });
+
+  test("asks nothing before a subject and a destination are chosen", async () => {
+    openConsole(`/access?user=${userId}`);
+    await screen.findByText(t("access.query.chooseSubjectAndResource"));
+    expect(mockApi.received("evaluateAccess")).toEqual([]);
+  });
+
+  test("uses the configuration of a past date if that is asked for", async () => {
+    openConsole(`/access?user=${userId}&resource=${resourceId}&past=1&at=2026-03-02T09:00:00.000Z`);
+    await screen.findByText(t("access.found.none.can"));
+    expect(mockApi.received("listPastAccess")[0]?.query).toMatchObject({
+      user: userId,
+      resource: resourceId,
+      at: "2026-03-02T09:00:00.000Z",
+    });
+  });
+
+  test("explains that the configuration of a future date is unknown", async () => {
+    openConsole(`/access?user=${userId}&resource=${resourceId}&past=1&at=2999-01-01T00:00:00.000Z`);
+    await screen.findByText(t("access.found.future", { view: t("access.views.can") }));
+    expect(mockApi.received("listPastAccess")).toEqual([]);
+  });
+});
+
+describe("lists of access", () => {
+  const row = sample("PastAccess", {
+    user: { id: userId, name: "ann@example.com" },
+    resource: { id: resourceId, name: "Wiki" },
+    policy: engineers as never,
+    gateways: [berlin] as never,
+  });
+
+  test("show who can reach a resource", async () => {
+    mockApi.answer("get", "/tenants/access", pageOf([row]));
+    openConsole(`/access?view=who&resource=${resourceId}`);
+    const found = await screen.findByRole("row", { name: /ann@example.com/ });
+    expect(found.textContent).toContain(t("access.found.withoutDevice"));
+    expect(mockApi.received("listPastAccess")[0]?.query).toEqual({ resource: resourceId, limit: "25", offset: "0" });
+  });
+
+  test("show what a user can reach, page by page", async () => {
+    mockApi.answer("get", "/tenants/access", pageOf([row], 40));
+    const user = openConsole(`/access?view=what&user=${userId}`);
+    await findPanel(t("access.found.count", { count: 40 }));
+    await click(user, t("lists.page", { number: 2 }));
+    await waitFor(() => expect(mockApi.received("listPastAccess").at(-1)?.query.offset).toBe("25"));
+    expect(currentPath()).toBe(`/access?view=what&user=${userId}&page=2`);
+  });
+
+  test("show who can reach an address, and lead to the next page by its token", async () => {
+    mockApi.answer(
+      "post",
+      "/access/v1/search/subject",
+      ({ body }) =>
+        ({
+          results: [],
+          page: { next_token: JSON.stringify(body).includes("second") ? "" : "second", count: 1 },
+          context: sample("AccessSearchContext", {
+            found: [
+              sample("FoundAccess", {
+                id: deviceId,
+                name: "Ann's laptop",
+                reason: "allowed_by_policy",
+                policy: engineers as never,
+              }),
+            ],
+          }),
+        }) as never,
+    );
+    const user = openConsole("/access?view=who&to=address&address=10.0.0.7");
+    await screen.findByRole("link", { name: "Ann's laptop" });
+    await click(user, t("access.found.nextPage"));
+    await screen.findByRole("button", { name: t("access.found.firstPage") });
+    await waitFor(() =>
+      expect(mockApi.bodies("searchSubjects").at(-1)).toMatchObject({
+        subject: { type: "device" },
+        resource: { type: "address", id: "10.0.0.7" },
+        page: { limit: 25, token: "second" },
+      }),
+    );
+  });
+});
+
+describe("the query", () => {
+  test("stands in the address, and changes with the view", async () => {
+    mockApi.answer("post", "/access/v1/evaluation", denied);
+    const user = openConsole(`/access?user=${userId}&resource=${resourceId}`);
+    await findPanel(t("access.decision.title"));
+    await user.click(screen.getByRole("radio", { name: t("access.views.who") }));
+    await waitFor(() => expect(currentPath()).toBe(`/access?user=${userId}&resource=${resourceId}&view=who`));
+    await waitFor(() => expect(mockApi.received("listPastAccess")).toHaveLength(1));
+  });
+
+  test("takes a country in capitals", async () => {
+    const user = openConsole("/access");
+    await user.click(await screen.findByRole("textbox", { name: t("access.query.country") }));
+    await user.paste("de");
+    await waitFor(() => expect(currentPath()).toBe("/access?country=DE"));
+  });
+});
+
+describe("the graph as a list", () => {
+  test("shows what policies allow and deny, and through which gateways", async () => {
+    const wiki = sample("PolicyResource", { name: "Wiki" });
+    mockApi.answer(
+      "get",
+      "/tenants/policies",
+      pageOf([
+        sample("Policy", { name: "Engineers build", active: true, action: true, allUsers: true, resources: [wiki] }),
+        sample("Policy", { name: "No visitors", active: true, action: false, allGroups: true, allResources: true }),
+        sample("Policy", { name: "Old", active: false }),
+      ]),
+    );
+    mockApi.answer("get", "/tenants/gateways", [
+      sample("Gateway", { name: "Berlin", resources: [{ id: wiki.id, name: "Wiki" }] }),
+    ]);
+    openConsole("/access?view=graph&form=list");
+    const allowing = await screen.findByRole("row", { name: /Engineers build/ });
+    expect(allowing.textContent).toContain("Berlin");
+    expect(screen.getByRole("row", { name: /No visitors/ }).textContent).toContain(t("graph.nodes.blocked"));
+    expect(screen.queryByRole("row", { name: /Old/ })).toBeNull();
+    await screen.findByText(new RegExp(t("graph.inactive", { count: 1 })));
+  });
+
+  test("shows only denying policies if that is chosen", async () => {
+    const user = openConsole("/access?view=graph&form=list");
+    await user.click(await screen.findByRole("radio", { name: t("graph.shown.denied") }));
+    await waitFor(() => expect(currentPath()).toBe("/access?view=graph&form=list&show=denied"));
+    await screen.findByText(t("graph.empty.denied"));
+  });
+});

@@ -1,0 +1,91 @@
+import { screen, waitFor } from "@testing-library/dom";
+import { describe, expect, test } from "vitest";
+import { t } from "../../messages/i18n.ts";
+import {
+  choose,
+  click,
+  currentPath,
+  findDialog,
+  findPanel,
+  openConsole,
+  waitForDialogToClose,
+} from "../../testing/console-page.tsx";
+import { etag, mockApi } from "../../testing/mock-api.ts";
+import { newId, pageOf, sample } from "../../testing/sample.ts";
+
+const id = newId();
+const owner = sample("DeviceUser", { id: newId(), email: "ann@example.com" });
+const device = sample("Device", {
+  id,
+  name: "Ann's laptop",
+  active: true,
+  user: owner,
+  os: "Debian",
+  osVersion: "13",
+  posture: { diskEncrypted: true, osUpToDate: false },
+});
+
+describe("the list of devices", () => {
+  test("shows the user of each device, and that a device has none", async () => {
+    mockApi.answer("get", "/tenants/devices", pageOf([device, sample("Device", { name: "Spare" })]));
+    openConsole("/devices");
+    const link = await screen.findByRole("link", { name: "ann@example.com" });
+    expect(link.getAttribute("href")).toBe(`/console/users/${owner.id}`);
+    expect(screen.getByRole("row", { name: /Spare/ }).textContent).toContain(t("devices.noUser"));
+    expect(screen.getByRole("row", { name: /Ann's laptop/ }).textContent).toContain("Debian 13");
+  });
+
+  test("filters by activation", async () => {
+    mockApi.answer("get", "/tenants/devices", pageOf([device]));
+    const user = openConsole("/devices");
+    await choose(user, t("devices.activation"), t("records.status.deactivated"));
+    await waitFor(() => expect(mockApi.received("listDevices").at(-1)?.query["filter[active]"]).toBe("false"));
+    expect(currentPath()).toBe("/devices?active=false");
+  });
+});
+
+describe("the page of a device", () => {
+  test("shows the posture that the device reported", async () => {
+    mockApi.answer("get", "/tenants/devices/{id}", device);
+    openConsole(`/devices/${id}`);
+    const posture = await findPanel(t("devices.posture"));
+    expect(posture.getAllByRole("definition").map(({ textContent }) => textContent)).toEqual(["true", "false"]);
+  });
+
+  test("says so if the device reported no posture", async () => {
+    mockApi.answer("get", "/tenants/devices/{id}", sample("Device", { id, name: "Spare" }));
+    openConsole(`/devices/${id}`);
+    await screen.findByText(t("devices.postureEmpty"));
+  });
+
+  test.each([
+    [t("devices.deactivate.label"), "deactivateDevice", true],
+    [t("devices.reactivate.label"), "reactivateDevice", false],
+  ])("%s: sends the request after its review", async (label, operation, active) => {
+    mockApi.answer("get", "/tenants/devices/{id}", { ...device, active });
+    const user = openConsole(`/devices/${id}`);
+    await click(user, label);
+    await findDialog();
+    expect(mockApi.writes()).toEqual([]);
+    await click(user, label);
+    await waitForDialogToClose();
+    expect(mockApi.received(operation)).toMatchObject([{ ifMatch: etag }]);
+  });
+
+  test("offers no reactivation of a device without a user", async () => {
+    mockApi.answer("get", "/tenants/devices/{id}", sample("Device", { id, name: "Spare", active: false }));
+    openConsole(`/devices/${id}`);
+    await screen.findByRole("button", { name: t("common.delete") });
+    expect(screen.queryByRole("button", { name: t("devices.reactivate.label") })).toBeNull();
+  });
+
+  test("deletes the device after its review, and returns to the list", async () => {
+    mockApi.answer("get", "/tenants/devices/{id}", device);
+    const user = openConsole(`/devices/${id}`);
+    await click(user, t("common.delete"));
+    await findDialog(t("devices.delete.title", { name: "Ann's laptop" }));
+    await click(user, t("common.delete"));
+    await waitFor(() => expect(currentPath()).toBe("/devices"));
+    expect(mockApi.received("deleteDevice")).toMatchObject([{ ifMatch: etag }]);
+  });
+});

@@ -1,0 +1,164 @@
+import { screen, waitFor } from "@testing-library/dom";
+import { describe, expect, test } from "vitest";
+import { t } from "../../messages/i18n.ts";
+import {
+  chooseAction,
+  click,
+  currentPath,
+  fill,
+  findDialog,
+  findPanel,
+  findTitle,
+  openConsole,
+  reviewAndSend,
+  waitForDialogToClose,
+} from "../../testing/console-page.tsx";
+import { etag, mockApi, problem } from "../../testing/mock-api.ts";
+import { newId, sample } from "../../testing/sample.ts";
+
+const id = newId();
+const gateway = sample("Gateway", {
+  id,
+  name: "Berlin",
+  status: "ONLINE",
+  wireguardPort: "51820",
+  token: "the-token",
+  resources: [{ id: newId(), name: "Wiki" }],
+});
+const inSync = sample("GatewaySync", {
+  state: "applied",
+  generation: 7,
+  wanted: { generation: 7, since: "2026-03-02T09:00:00.000Z" } as never,
+  lagMs: 1_500,
+});
+
+describe("the form of a gateway", () => {
+  test("sends a new gateway without the fields that are empty", async () => {
+    mockApi.answer("post", "/tenants/gateways", gateway);
+    mockApi.answer("get", "/tenants/gateways/{id}", gateway);
+    const user = openConsole("/gateways?new=1");
+    await fill(user, t("common.name"), "Berlin");
+    await click(user, t("common.create"));
+    await findTitle("Berlin");
+    expect(mockApi.bodies("createGateway")).toEqual([{ name: "Berlin", wireguardPort: "51820" }]);
+    expect(currentPath()).toBe(`/gateways/${id}`);
+  });
+
+  test("shows at the port that the server refuses it", async () => {
+    mockApi.answer("post", "/tenants/gateways", () =>
+      problem("invalid_body", { errors: [{ pointer: "/wireguardPort", message: "Port 51820 is in use." }] }),
+    );
+    const user = openConsole("/gateways?new=1");
+    await fill(user, t("common.name"), "Berlin");
+    await click(user, t("common.create"));
+    await screen.findByText("Port 51820 is in use.");
+    expect(screen.getByRole("textbox", { name: t("gateways.fields.port") }).getAttribute("aria-invalid")).toBe("true");
+  });
+
+  test("sends changes with the version that was edited", async () => {
+    mockApi.answer("get", "/tenants/gateways/{id}", gateway);
+    const user = openConsole(`/gateways/${id}`);
+    await click(user, t("common.edit"));
+    await fill(user, t("gateways.fields.endpoint"), "gateway.example.com");
+    await reviewAndSend(user, t("common.save"));
+    await waitForDialogToClose();
+    expect(mockApi.received("updateGateway")).toMatchObject([
+      {
+        ifMatch: etag,
+        body: { name: "Berlin", wireguardPort: "51820", endpoint: "gateway.example.com", description: "" },
+      },
+    ]);
+  });
+});
+
+describe("the page of a gateway", () => {
+  test("shows how far the gateway has applied the configuration", async () => {
+    mockApi.answer("get", "/tenants/gateways/{id}", gateway);
+    mockApi.answer("get", "/tenants/gateways/{id}/sync", inSync);
+    openConsole(`/gateways/${id}`);
+    const panel = await findPanel(t("gateways.sync.title"));
+    await panel.findByText(t("gateways.sync.states.applied"));
+    panel.getByText(t("gateways.sync.duration.seconds", { count: 1.5 }));
+    panel.getByText(t("gateways.sync.generation", { generation: 7 }));
+  });
+
+  test("shows why the gateway rejected the configuration", async () => {
+    mockApi.answer("get", "/tenants/gateways/{id}", gateway);
+    mockApi.answer("get", "/tenants/gateways/{id}/sync", {
+      ...inSync,
+      state: "failed",
+      lagMs: 90_000,
+      error: "nft failed",
+    });
+    openConsole(`/gateways/${id}`);
+    const panel = await findPanel(t("gateways.sync.title"));
+    await panel.findByText(t("gateways.sync.states.failed"));
+    panel.getByText("nft failed");
+    panel.getByText(t("gateways.sync.behind", { duration: t("gateways.sync.duration.minutes", { count: 1 }) }));
+  });
+
+  test("copies the command that deploys the gateway, with its token, and shows no token", async () => {
+    mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, status: "PENDING" });
+    const user = openConsole(`/gateways/${id}`);
+    const panel = await findPanel(t("gateways.deploy.title"));
+    panel.getByText(t("gateways.deploy.waiting"));
+    expect(document.body.textContent).not.toContain("the-token");
+    await click(user, t("gateways.deploy.copy"));
+    await panel.findByRole("button", { name: t("common.copied") });
+    expect(await navigator.clipboard.readText()).toBe(
+      "(umask 077 && printf %s 'the-token' > gatehouse-gateway.token) && gatehouse-gateway --url https://gatehouse.example.com --token-file gatehouse-gateway.token",
+    );
+  });
+
+  test("says who can read the token if the key cannot", async () => {
+    mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, token: "<redacted>" });
+    openConsole(`/gateways/${id}`);
+    const panel = await findPanel(t("gateways.deploy.title"));
+    panel.getByText("gateways:token");
+    expect(screen.queryByRole("button", { name: t("gateways.deploy.copy") })).toBeNull();
+  });
+
+  test.each([
+    [t("gateways.steps.enterMaintenance.label"), "enterGatewayMaintenance", gateway],
+    [
+      t("gateways.steps.exitMaintenance.label"),
+      "exitGatewayMaintenance",
+      { ...gateway, status: "MAINTENANCE" as const },
+    ],
+    [t("gateways.steps.enableRelay.label"), "enableGatewayRelay", gateway],
+    [t("gateways.steps.disableRelay.label"), "disableGatewayRelay", { ...gateway, relayEnabled: true }],
+    [t("gateways.steps.rotateToken.label"), "rotateGatewayToken", gateway],
+  ])("%s: sends the request after its review", async (label, operation, stored) => {
+    mockApi.answer("get", "/tenants/gateways/{id}", stored);
+    const user = openConsole(`/gateways/${id}`);
+    await chooseAction(user, t("gateways.more"), label);
+    await findDialog(t("gateways.steps.title", { step: label, name: "Berlin" }));
+    expect(mockApi.writes()).toEqual([]);
+    await click(user, label);
+    await waitForDialogToClose();
+    expect(mockApi.received(operation)).toMatchObject([{ ifMatch: etag }]);
+  });
+
+  test("deletes the gateway after its review, and returns to the list", async () => {
+    mockApi.answer("get", "/tenants/gateways/{id}", gateway);
+    const user = openConsole(`/gateways/${id}`);
+    await click(user, t("common.delete"));
+    const dialog = await findDialog(t("gateways.delete.title", { name: "Berlin" }));
+    dialog.getByText(t("gateways.delete.effect", { count: 1 }));
+    await click(user, t("common.delete"));
+    await waitFor(() => expect(currentPath()).toBe("/gateways"));
+    expect(mockApi.received("deleteGateway")).toMatchObject([{ ifMatch: etag }]);
+  });
+
+  test("offers no deletion of a gateway that a policy names: the server says why", async () => {
+    mockApi.answer("get", "/tenants/gateways/{id}", gateway);
+    mockApi.answer("post", "/tenants/policies/preview", () =>
+      problem("gateway_in_use", { detail: "DELETE /tenants/gateways/1: Policy Engineers build names the gateway." }),
+    );
+    const user = openConsole(`/gateways/${id}`);
+    await click(user, t("common.delete"));
+    await screen.findByText("Policy Engineers build names the gateway.");
+    const dialog = await findDialog();
+    expect(dialog.getByRole<HTMLButtonElement>("button", { name: t("common.delete") }).disabled).toBe(true);
+  });
+});

@@ -1,0 +1,33 @@
+/** Runs before each file of component tests. */
+import { notifications } from "@mantine/notifications";
+import { configure } from "@testing-library/dom";
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
+import { palette } from "../app/palette.tsx";
+import { resumeRequests } from "../app/session-end.ts";
+import { closeConsole } from "./console-page.tsx";
+import { mockApi, mockServer } from "./mock-api.ts";
+
+configure({
+  // A busy machine takes longer than the default of one second.
+  asyncUtilTimeout: 20_000,
+  // Computing what assistive technology sees takes most of a query's time. Hidden elements are not rendered here.
+  defaultHidden: true,
+  // The whole document as the message of a failure hides what failed.
+  getElementError: (message) => new Error(message ?? "The element was not found."),
+});
+
+// happy-dom has no document.fonts, which text areas that grow with their text listen to.
+Object.defineProperty(document, "fonts", { configurable: true, value: new EventTarget() });
+
+beforeAll(() => mockServer.listen({ onUnhandledRequest: "error" }));
+beforeEach(() => mockApi.reset());
+afterEach(async () => {
+  await mockApi.settled();
+  closeConsole();
+  palette.close();
+  notifications.clean();
+  resumeRequests();
+  await mockApi.settled();
+  expect(mockApi.violations()).toEqual([]);
+});
+afterAll(() => mockServer.close());
