@@ -1,26 +1,46 @@
 /** The English catalogue: one file for each area of the console. */
 import { access } from "./access.ts";
+import { accessTests } from "./access-tests.ts";
+import { addresses } from "./addresses.ts";
+import { admissionRules } from "./admission-rules.ts";
+import { apiKeys } from "./api-keys.ts";
 import { app } from "./app.ts";
 import { common } from "./common.ts";
 import { devices } from "./devices.ts";
+import { events } from "./events.ts";
 import { gateways } from "./gateways.ts";
 import { graph } from "./graph.ts";
 import { groups } from "./groups.ts";
 import { lists } from "./lists.ts";
+import { overview } from "./overview.ts";
 import { policies } from "./policies.ts";
+import { protocols } from "./protocols.ts";
 import { records } from "./records.ts";
 import { resources } from "./resources.ts";
+import { roles } from "./roles.ts";
+import { users } from "./users.ts";
+import { webhooks } from "./webhooks.ts";
 
 export const en = {
   access,
+  accessTests,
+  addresses,
+  admissionRules,
+  apiKeys,
   app,
   common,
   devices,
+  events,
   gateways,
   graph,
   groups,
   lists,
+  overview,
   policies,
+  protocols,
   records,
   resources,
+  roles,
+  users,
+  webhooks,
 } as const;
