@@ -139,10 +139,10 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     const { page } = visit;
     await visit.open("/admission-rules?new=1");
     await page.getByRole("textbox", { name: "Name" }).fill("Encrypted by day");
-    await button(visit, "Add a condition").click();
+    await button(visit, "Add condition").click();
     await page.getByRole("menuitem", { name: "Device posture" }).click();
-    await button(visit, "Add a condition").click();
-    await page.getByRole("menuitem", { name: "Time: hours of the day" }).click();
+    await button(visit, "Add condition").click();
+    await page.getByRole("menuitem", { name: "Hours of the day" }).click();
     await page.getByRole("group", { name: "Condition 2" }).waitFor();
     await expect.poll(() => page.getByRole("menu").count()).toBe(0);
     expect(await seriousProblems(page)).toEqual([]);
@@ -272,7 +272,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/access-tests");
-    await button(visit, "Create a test").click();
+    await button(visit, "Create access test").click();
     await page.getByRole("textbox", { name: "Name" }).fill("Engineers never reach Source code");
     await choose(visit, "Group", "Engineering");
     await choose(visit, "Resource", "Source code");
@@ -281,18 +281,18 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await picture(page, "access-test-new");
     await button(visit, "Create").click();
     await heading(visit, "Engineers never reach Source code").waitFor();
-    await page.getByText(/^Broken for \d+$/).waitFor();
+    await page.getByText(/^Fails in \d+ cases?$/).waitFor();
     await page.getByRole("link", { name: "Explain" }).first().waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "access-test");
     await button(visit, "Edit").click();
     await choose(visit, "Group", "Sales");
     await button(visit, "Save").click();
-    await page.getByText("Holds", { exact: true }).waitFor();
+    await page.getByText("Passes", { exact: true }).waitFor();
     await page.getByRole("link", { name: "Access tests" }).first().click();
-    await page.getByText(/\d+ hold, \d+ broken/).waitFor();
+    await page.getByText(/\d+ passing, \d+ failing/).waitFor();
     await button(visit, "Run all").click();
-    await page.getByText(/\d+ hold, \d+ broken/).waitFor();
+    await page.getByText(/\d+ passing, \d+ failing/).waitFor();
     await picture(page, "access-tests");
     await page.getByRole("link", { name: "Engineers never reach Source code" }).click();
     await button(visit, "Delete").click();
@@ -316,7 +316,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
       .getByRole("region", { name: "Access tests" })
       .getByRole("link", { name: "Nobody reaches File shares" })
       .waitFor();
-    await page.getByRole("region", { name: "What changed last" }).getByRole("link").nth(1).waitFor();
+    await page.getByRole("region", { name: "Recent changes" }).getByRole("link").nth(1).waitFor();
     await page
       .getByRole("region", { name: "Devices" })
       .getByText(/online$/)

@@ -57,7 +57,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await heading(visit, "Office hours").waitFor();
     const words = region(visit, "Conditions in words");
     await words.getByText("All of these conditions:").waitFor();
-    await words.getByText("it is Monday, Tuesday, Wednesday, Thursday, Friday in Europe/Berlin").waitFor();
+    await words.getByText("it is Monday, Tuesday, Wednesday, Thursday or Friday in Europe/Berlin").waitFor();
     await words.getByText("it is between 07:00 and 20:00 in Europe/Berlin").waitFor();
     await page.locator("pre", { hasText: 'now.getDayOfWeek("Europe/Berlin") >= 1' }).waitFor();
     expect(await page.getByRole("textbox").count()).toBe(0);
@@ -72,7 +72,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await page.locator("pre", { hasText: 'now.getHours("Europe/Berlin") < 20' }).waitFor();
     await offersNothing(visit, "policy");
     await visit.open(`/policies/${await given.idOf("policies", "Customer systems")}`);
-    await page.getByText("The request comes from DE or FR or IE or NL").waitFor();
+    await page.getByText("The source country is DE, FR, IE or NL").waitFor();
     const made = await given.client.post("/tenants/admission-rules", {
       name: "More than words",
       rule: 'user.email.endsWith("@example.com")',
@@ -208,18 +208,18 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     const visit = await given.visitAsAuditor();
     const { page } = visit;
     await visit.open("/access-tests");
-    await page.getByText(/\d hold, \d broken/).waitFor();
+    await page.getByText(/\d passing, \d failing/).waitFor();
     await page
       .getByRole("row", { name: /^Nobody reaches Wiki/ })
-      .getByText(/^Broken for/)
+      .getByText(/^Fails in/)
       .waitFor();
     await offersNothing(visit, "access tests");
     const run = page.waitForResponse(/access-tests\/check$/);
     await button(visit, "Run all").click();
     expect((await run).status()).toBe(200);
     await page.getByRole("link", { name: "Nobody reaches Wiki" }).click();
-    const stands = region(visit, "How it stands");
-    await stands.getByText(/^It does not hold for \d+ of the \d+/).waitFor();
+    const stands = region(visit, "Result");
+    await stands.getByText(/^The test fails in \d+ of \d+/).waitFor();
     await offersNothing(visit, "access test");
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "auditor-access-test");
@@ -236,7 +236,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     const { page } = visit;
     const policy = await given.idOf("policies", "Office systems");
     await visit.open("/events");
-    await page.getByRole("combobox", { name: "Kind of record" }).click();
+    await page.getByRole("combobox", { name: "Type" }).click();
     await page.getByRole("option", { name: "Policy", exact: true }).click();
     await page.waitForURL(/target.type=policy/);
     await page.getByRole("switch", { name: "Follow live" }).press("Space");
@@ -255,7 +255,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await fields.getByText("Systems of offices").waitFor();
     await region(visit, "Effect on access").getByText("Lost: always → never").first().waitFor();
     await offersNothing(visit, "event");
-    expect(await region(visit, "Put back").count()).toBe(0);
+    expect(await region(visit, "Restore").count()).toBe(0);
     const reordered = await given.client.post("/tenants/policies/reorder", {
       type: "SAAS",
       policies: (await given.client.get("/tenants/policies?filter[type]=SAAS&sort=order")).body.data
@@ -268,7 +268,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await heading(visit, "Reorder policies").waitFor();
     await isQuiet(visit);
     await offersNothing(visit, "event of an order");
-    expect(await region(visit, "Put back").count()).toBe(0);
+    expect(await region(visit, "Restore").count()).toBe(0);
     await visit.leave();
   });
 });

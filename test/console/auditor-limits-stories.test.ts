@@ -24,11 +24,11 @@ describe.runIf(hasBrowser)("an auditor's limits", () => {
     await visit.open("/api-keys?q=Inventory");
     await page.getByRole("link", { name: "Inventory" }).click();
     await region(visit, "About").getByText(key.key.slice(0, 18)).waitFor();
-    await region(visit, "What it may do").getByRole("row", { name: "Users Yes" }).waitFor();
+    await region(visit, "Permissions").getByRole("row", { name: "Users Yes" }).waitFor();
     await offersNothing(visit, "API key");
     await visit.open("/webhooks");
     await page.getByRole("link", { name: hook.name }).click();
-    await region(visit, "Deliveries").getByText("Nothing was delivered yet").waitFor();
+    await region(visit, "Deliveries").getByText("No deliveries yet").waitFor();
     await offersNothing(visit, "webhook");
     const told = (await Promise.all(answers)).join("\n");
     expect(told).toContain(hook.id);

@@ -61,14 +61,14 @@ describe.runIf(hasBrowser)("an auditor", () => {
     await follow("Gateways", "Frankfurt 1", "Frankfurt 1");
     await follow("Gateways", /Pending/, "Gateways");
     await follow("Gateways", "All gateways", "Gateways");
-    await follow("What changed last", "Create policy: For nobody", "Create policy");
-    await follow("What changed last", "All events", "Events");
+    await follow("Recent changes", "Create policy: For nobody", "Create policy");
+    await follow("Recent changes", "All events", "Events");
     await follow("Access tests", "Nobody reaches File shares", "Nobody reaches File shares");
     await follow("Access tests", "All access tests", "Access tests");
-    await follow("Resources nobody can reach", "Source code", "Source code");
-    await follow("Resources nobody can reach", "All resources", "Resources");
-    await follow("Policies that never match", "For nobody", "For nobody");
-    await follow("Policies that never match", "All policies", "Policies");
+    await follow("Unreachable resources", "Source code", "Source code");
+    await follow("Unreachable resources", "All resources", "Resources");
+    await follow("Unused policies", "For nobody", "For nobody");
+    await follow("Unused policies", "All policies", "Policies");
     await follow("Devices", "All devices", "Devices");
     await visit.leave();
     expect(changes).toEqual([]);
@@ -81,14 +81,14 @@ describe.runIf(hasBrowser)("an auditor", () => {
     const { page } = visit;
     await page.route("**/tenants/gateways", (route) => route.fulfill({ json: [] }));
     await visit.open("/overview");
-    await region(visit, "Access tests").getByText("None yet. A test says what has to stay so").waitFor();
-    await region(visit, "Gateways").getByText("None yet: traffic enters the network there.").waitFor();
+    await region(visit, "Access tests").getByText("No access tests yet.").waitFor();
+    await region(visit, "Gateways").getByText("No gateways yet.").waitFor();
     await offersNothing(visit, "overview");
     await visit.leave();
     const owner = await given.visit();
     await owner.open("/overview");
-    await region(owner, "Access tests").getByRole("link", { name: "Write down what has to stay so" }).click();
-    await owner.page.getByRole("dialog", { name: "Create an access test" }).waitFor();
+    await region(owner, "Access tests").getByRole("link", { name: "Add a guardrail" }).click();
+    await owner.page.getByRole("dialog", { name: "Create access test" }).waitFor();
     // What looks for controls that write finds some.
     expect((await controlsThatWrite(owner)).length).toBeGreaterThan(1);
     await owner.leave();
@@ -133,7 +133,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     const lists = [
       ["addresses", "About", /^(IP address or network|Name)$/],
       ["protocols", "About", /TCP|UDP|ICMP/],
-      ["roles", "What it grants", "Users"],
+      ["roles", "Permissions", "Users"],
     ] as const;
     for (const [list, panel, text] of lists) {
       await visit.open(`/${list}`);
@@ -161,7 +161,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
       await visit.open(at);
       await heading(visit, "Page not found").waitFor();
       await offersNothing(visit, at);
-      await page.getByRole("link", { name: "To the start" }).click();
+      await page.getByRole("link", { name: "Go to overview" }).click();
       await heading(visit, "Overview").waitFor();
     }
     await visit.leave();

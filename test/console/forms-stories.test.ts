@@ -17,7 +17,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await inDialog(visit, "Create").click();
     await page.getByRole("alert").waitFor();
     await page.getByRole("textbox", { name: "Ports 1" }).fill("8443");
-    await button(visit, "More ports").click();
+    await button(visit, "Add ports").click();
     await page.getByRole("combobox", { name: "Protocol 2" }).click();
     await page.getByRole("option", { name: "UDP" }).click();
     await page.getByRole("textbox", { name: "Ports 2" }).fill("5000-5100");
@@ -29,7 +29,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await page.getByText("TCP 8443, UDP 5000-5100").waitFor();
 
     await visit.open("/addresses");
-    await button(visit, "Add an address").click();
+    await button(visit, "Add address").click();
     await page.getByRole("combobox", { name: "Resource" }).fill("Wiki");
     await page.getByRole("option", { name: "Wiki", exact: true }).click();
     await page.getByRole("textbox", { name: "Address" }).fill("telemetry.corp.example.com");
@@ -38,7 +38,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await page.keyboard.press("Tab");
     await inDialog(visit, "Review").click();
     await effectOf(visit)
-      .getByText(/access by this/)
+      .getByText(/access changes/)
       .waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "address-new-review");
@@ -53,14 +53,14 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await heading(visit, "metrics.corp.example.com").waitFor();
     await button(visit, "Delete").click();
     await effectOf(visit)
-      .getByText(/access by this/)
+      .getByText(/access changes/)
       .waitFor();
     await inDialog(visit, "Delete").click();
     await heading(visit, "Addresses").waitFor();
 
     await visit.open("/protocols?q=Telemetry");
     await page.getByRole("link", { name: "Telemetry" }).click();
-    await page.getByText("None yet. Protocols are given").waitFor();
+    await page.getByText("No resources yet. Select the protocol").waitFor();
     await button(visit, "Delete").click();
     await inDialog(visit, "Delete").click();
     await heading(visit, "Protocols").waitFor();
@@ -74,9 +74,9 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/api-keys");
-    await button(visit, "Create an API key").click();
+    await button(visit, "Create API key").click();
     await page.getByRole("textbox", { name: "Name" }).fill("Nightly report");
-    await button(visit, "As Auditor").click();
+    await button(visit, "Auditor").click();
     await page.getByRole("checkbox", { name: "Read Webhooks" }).uncheck();
     await page.getByRole("checkbox", { name: "Write Groups" }).check();
     await page.locator("input[type=datetime-local]").fill("2099-01-31T12:00");
@@ -85,7 +85,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "api-key-new");
     await inDialog(visit, "Create").click();
-    await page.getByRole("dialog", { name: "The API key Nightly report" }).waitFor();
+    await page.getByRole("dialog", { name: "API key Nightly report" }).waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await button(visit, "Copy secret").click();
     const secret = await page.evaluate("navigator.clipboard.readText()");
@@ -102,15 +102,15 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     expect(made.permissions).not.toContain("webhooks:read");
     expect(Date.parse(made.expiresAt)).toBe(Date.parse("2099-01-31T12:00+01:00"));
 
-    await button(visit, "Replace").click();
-    await inDialog(visit, "Replace").click();
-    await page.getByRole("dialog", { name: /^The new key for/ }).waitFor();
+    await button(visit, "Rotate").click();
+    await inDialog(visit, "Rotate").click();
+    await page.getByRole("dialog", { name: /^New key for/ }).waitFor();
     await button(visit, "Done, I saved it").click();
     await expect.poll(() => page.url()).not.toContain(made.id);
     await visit.open(`/api-keys/${made.id}`);
-    await page.getByText("Replaced, still working").waitFor();
+    await page.getByText("Replaced, still valid").waitFor();
     await button(visit, "Revoke").click();
-    await page.getByText("It stops working at once").waitFor();
+    await page.getByText("stop working immediately").waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await inDialog(visit, "Revoke").click();
     await heading(visit, "API keys").waitFor();
@@ -126,7 +126,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     const visit = await given.visit({ key: body.key });
     const { page } = visit;
     await visit.open("/api-keys?new=1");
-    await button(visit, "As Admin").click();
+    await button(visit, "Admin").click();
     expect(await page.getByRole("checkbox", { name: "Read Users" }).isChecked()).toBe(true);
     expect(await page.getByRole("checkbox", { name: "Write Users" }).isDisabled()).toBe(true);
     expect(await page.getByRole("checkbox", { checked: true }).count()).toBe(3);
@@ -140,19 +140,19 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await page.getByRole("link", { name: "Support" }).click();
     await heading(visit, "Support").waitFor();
     await page.getByRole("row", { name: /^Devices/ }).waitFor();
-    await button(visit, "Give to a user").click();
+    await button(visit, "Assign to a user").click();
     await page.getByRole("combobox", { name: "User" }).fill("agent-01");
     await page.getByRole("option", { name: "agent-01@example.com" }).click();
-    await review(visit, "Give");
-    await button(visit, "Take off agent-01@example.com").waitFor();
+    await review(visit, "Assign");
+    await button(visit, "Remove agent-01@example.com").waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "role-one");
-    await button(visit, "Take off agent-01@example.com").click();
+    await button(visit, "Remove agent-01@example.com").click();
     await effectOf(visit)
-      .getByText(/access by this/)
+      .getByText(/access changes/)
       .waitFor();
-    await inDialog(visit, "Take off").click();
-    await expect.poll(() => button(visit, "Take off agent-01@example.com").count()).toBe(0);
+    await inDialog(visit, "Remove").click();
+    await expect.poll(() => button(visit, "Remove agent-01@example.com").count()).toBe(0);
     await visit.leave();
   });
 
@@ -294,30 +294,30 @@ describe.runIf(hasBrowser)("an administrator of webhooks", () => {
     await picture(page, "webhook-new");
     await inDialog(visit, "Create").click();
     await page
-      .getByRole("dialog", { name: "The secret of Chat" })
+      .getByRole("dialog", { name: "Secret of Chat" })
       .getByText(/^whsec_/)
       .waitFor();
     await button(visit, "Done, I saved it").click();
     await heading(visit, "Chat").waitFor();
-    await page.getByText("Nothing was delivered yet").waitFor();
+    await page.getByText("No deliveries yet").waitFor();
     await button(visit, "More").click();
     await page.getByRole("menuitem", { name: "Send a test message" }).click();
     await page.getByRole("cell", { name: "webhook.test" }).waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "webhook-one");
-    await button(visit, "Deliver again").click();
-    await page.getByText("It is delivered once more").waitFor();
+    await button(visit, "Redeliver").click();
+    await page.getByText("Delivery scheduled").waitFor();
     await button(visit, "Edit").click();
     await page.getByRole("switch", { name: "Active" }).click();
     await inDialog(visit, "Save").click();
-    await page.getByText("Off", { exact: true }).waitFor();
+    await page.getByText("Inactive", { exact: true }).waitFor();
     await button(visit, "More").click();
-    await page.getByRole("menuitem", { name: "Make a new secret" }).click();
-    await inDialog(visit, "Make a new secret").click();
+    await page.getByRole("menuitem", { name: "Rotate secret" }).click();
+    await inDialog(visit, "Rotate secret").click();
     await page.getByText(/^whsec_/).waitFor();
     await button(visit, "Done, I saved it").click();
     await button(visit, "Delete").click();
-    await page.getByText("what was not delivered yet is given up").waitFor();
+    await page.getByText("cancels pending deliveries").waitFor();
     await inDialog(visit, "Delete").click();
     await heading(visit, "Webhooks").waitFor();
     await visit.leave();

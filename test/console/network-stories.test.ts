@@ -136,7 +136,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     const other = await world.visit({ key: auditor });
     await other.open(`/resources/${id}`);
     await other.page.getByRole("link", { name: "Cloud" }).waitFor();
-    expect(await other.page.getByRole("button", { name: /^Order of/ }).count()).toBe(0);
+    expect(await other.page.getByRole("button", { name: /^Reorder/ }).count()).toBe(0);
     await other.leave();
   });
 
@@ -266,12 +266,10 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
       const visit = await world.visit({ key });
       const { page } = visit;
       await visit.open("/overview");
-      await region(visit, "Resources nobody can reach").getByText("Time sheets: it has no gateway").waitFor();
-      await region(visit, "Policies that never match")
-        .getByText("Interns write time sheets: nobody it names is active")
-        .waitFor();
+      await region(visit, "Unreachable resources").getByText("Time sheets: it has no gateway").waitFor();
+      await region(visit, "Unused policies").getByText("Interns write time sheets: no active users match").waitFor();
       expect(await seriousProblems(page)).toEqual([]);
-      await region(visit, "Resources nobody can reach").getByRole("link", { name: "Time sheets" }).click();
+      await region(visit, "Unreachable resources").getByRole("link", { name: "Time sheets" }).click();
       await heading(visit, "Time sheets").waitFor();
       await visit.leave();
     }
@@ -281,10 +279,10 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     expect(joined.status, joined.text).toBeLessThan(300);
     const visit = await world.visit({ key: owner });
     await visit.open("/overview");
-    await region(visit, "Policies that never match")
+    await region(visit, "Unused policies")
       .getByText(/ of \d+$/)
       .waitFor();
-    expect(await region(visit, "Policies that never match").getByText("Interns").count()).toBe(0);
+    expect(await region(visit, "Unused policies").getByText("Interns").count()).toBe(0);
     await visit.leave();
   });
 });

@@ -7,7 +7,7 @@ warnIfSkipped();
 
 describe.runIf(hasBrowser)("an administrator of the audit record", () => {
   const given = storyWorld();
-  const putBack = ({ page }: Visit) => page.getByRole("region", { name: "Put back" });
+  const putBack = ({ page }: Visit) => page.getByRole("region", { name: "Restore" });
   /** The newest event of an operation about a record. */
   const eventOf = async (id: string, operation: string): Promise<string> =>
     (await given.client.get(`/tenants/events?filter[target.id]=${id}&filter[operation]=${operation}&sort=-position`))
@@ -28,7 +28,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     expect(await page.locator("tbody").getByRole("link").allTextContents()).not.toContain("Create user");
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "events-filters");
-    await page.getByRole("textbox", { name: "Id of the record" }).fill(body.id);
+    await page.getByRole("textbox", { name: "Target ID" }).fill(body.id);
     await page.keyboard.press("Enter");
     await page.getByText("1–1 of 1 events").waitFor();
     await page.getByRole("switch", { name: /live/i }).click();
@@ -40,7 +40,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await given.client.put(`/tenants/groups/${body.id}`, { description: "Found" });
     await page.getByText("1–2 of 2 events").waitFor();
     await page.getByRole("link", { name: "Create group" }).click();
-    await page.getByRole("link", { name: "all of its events" }).click();
+    await page.getByRole("link", { name: "history", exact: true }).click();
     await page.getByText("1–2 of 2 events").waitFor();
     await visit.leave();
   });
@@ -62,11 +62,11 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await putBack(visit).getByRole("row", { name: /^Name/ }).waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "restore");
-    await button(visit, "Put back what was there before").click();
+    await button(visit, "Restore previous version").click();
     await effectOf(visit).getByText("Gained:").first().waitFor();
     await picture(page, "restore-review");
-    await inDialog(visit, "Put back what was there before").click();
-    await putBack(visit).getByText("It is now as it was before this").waitFor();
+    await inDialog(visit, "Restore previous version").click();
+    await putBack(visit).getByText("The record is the same as before this event").waitFor();
     const after = (await given.client.get(`/tenants/policies/${id}`)).body;
     for (const field of ["name", "active", "allUsers", "allGroups", "rule", "sourceIps"]) {
       expect(after[field], field).toEqual(before[field]);
@@ -90,10 +90,10 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     expect(reversed.status).toBe(204);
     const visit = await given.visit();
     await visit.open(`/events/${await eventOf(before[0] ?? "", "reorderPolicies")}`);
-    await button(visit, "Put the order back").click();
+    await button(visit, "Restore order").click();
     await effectOf(visit).waitFor();
-    await inDialog(visit, "Put the order back").click();
-    await putBack(visit).getByText("The order is now as it was").waitFor();
+    await inDialog(visit, "Restore order").click();
+    await putBack(visit).getByText("The order is the same as before").waitFor();
     expect((await read()).map(({ id }) => id)).toEqual(before);
     await visit.leave();
   });
@@ -111,14 +111,14 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open(`/events/${await eventOf(made.body.id, "deleteResource")}`);
-    await putBack(visit).getByText("It gets a new id").waitFor();
+    await putBack(visit).getByText("The record gets a new ID").waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "restore-deleted");
-    await button(visit, "Make it anew").click();
+    await button(visit, "Restore record").click();
     await effectOf(visit).waitFor();
-    await inDialog(visit, "Make it anew").click();
-    await page.getByText("Before, it had: its gateways.").waitFor();
-    await inDialog(visit, "Put back the rest").click();
+    await inDialog(visit, "Restore record").click();
+    await page.getByText("Not restored yet: its gateways.").waitFor();
+    await inDialog(visit, "Restore the rest").click();
     await heading(visit, "Short-lived").waitFor();
     await page.getByRole("link", { name: gateway.name }).waitFor();
     await page.getByText("192.0.2.77").waitFor();
@@ -135,11 +135,11 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     });
     expect((await given.client.delete(`/tenants/groups/${group.body.id}`)).status).toBe(204);
     await visit.open(`/events/${await eventOf(group.body.id, "deleteGroup")}`);
-    await button(visit, "Make it anew").click();
+    await button(visit, "Restore record").click();
     await effectOf(visit).waitFor();
-    await inDialog(visit, "Make it anew").click();
-    await page.getByText("Before, it had: a member, a policy.").waitFor();
-    await inDialog(visit, "Put back the rest").click();
+    await inDialog(visit, "Restore record").click();
+    await page.getByText("Not restored yet: 1 member and 1 policy.").waitFor();
+    await inDialog(visit, "Restore the rest").click();
     await heading(visit, "Short-lived too").waitFor();
     await page.getByRole("region", { name: "Members (1)" }).getByRole("link", { name: user.email }).waitFor();
     const named = (await given.client.get(`/tenants/policies/${policy.body.id}`)).body.groups;
@@ -162,9 +162,9 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     const visit = await given.visit();
     await visit.open(`/events/${await eventOf(policy.body.id, "updatePolicy")}`);
     visit.expectFailures(422);
-    await button(visit, "Put back what was there before").click();
-    await button(visit, "Leave out what is gone").click();
-    await inDialog(visit, "Put back what was there before").click();
+    await button(visit, "Restore previous version").click();
+    await button(visit, "Restore without deleted records").click();
+    await inDialog(visit, "Restore previous version").click();
     await expect
       .poll(async () =>
         (await given.client.get(`/tenants/policies/${policy.body.id}`)).body.groups.map(
@@ -181,19 +181,19 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open(`/events/${await eventOf(body.id, "updateGroup")}`);
-    await button(visit, "Put back what was there before").click();
+    await button(visit, "Restore previous version").click();
     await effectOf(visit)
-      .getByText(/access by this/)
+      .getByText(/access changes/)
       .waitFor();
     await given.client.put(`/tenants/groups/${body.id}`, { description: "Third" });
     visit.expectFailures(412);
-    await inDialog(visit, "Put back what was there before").click();
+    await inDialog(visit, "Restore previous version").click();
     await page.getByRole("dialog").getByRole("alert").waitFor();
     await inDialog(visit, "Cancel").click();
     await putBack(visit).getByRole("cell", { name: "Third" }).waitFor();
-    await button(visit, "Put back what was there before").click();
-    await inDialog(visit, "Put back what was there before").click();
-    await putBack(visit).getByText("It is now as it was before this").waitFor();
+    await button(visit, "Restore previous version").click();
+    await inDialog(visit, "Restore previous version").click();
+    await putBack(visit).getByText("The record is the same as before this event").waitFor();
     expect((await given.client.get(`/tenants/groups/${body.id}`)).body.description).toBe("First");
     await visit.leave();
   });
@@ -203,7 +203,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await given.client.delete(`/tenants/api-keys/${key.body.id}`);
     const visit = await given.visit();
     await visit.open(`/events/${await eventOf(key.body.id, "deleteApiKey")}`);
-    await putBack(visit).getByText("Of a key only a hash is stored").waitFor();
+    await putBack(visit).getByText("stores only a hash of a key").waitFor();
     await visit.leave();
 
     const { body } = await given.client.post("/tenants/groups", { name: "Looked at" });

@@ -104,7 +104,7 @@ export function changesSentBy({ page }: Visit): readonly string[] {
 
 /** How buttons are called that change something, or open a form. */
 const writing =
-  /^(create|invite|edit|delete|deactivate|reactivate|add|more(?! filters)|remove|move|reorder|disconnect|connect|save|review|discard|revoke|replace|give|take|deliver|put|make|send)\b/i;
+  /^(create|invite|edit|delete|deactivate|reactivate|add|more(?! filters)|remove|move|reorder|assign|rotate|restore|redeliver|disconnect|connect|save|review|discard|revoke|replace|give|take|deliver|put|make|send)\b/i;
 
 /** What is in the page that changes something, or leads to a form: for whoever may only read, nothing. */
 export async function controlsThatWrite({ page }: Visit): Promise<readonly string[]> {
@@ -140,7 +140,7 @@ export async function narrowUsers(visit: Visit): Promise<void> {
   await page.getByRole("searchbox").fill("agent");
   await page.waitForURL("**/users?q=agent");
   await page.getByText("1–6 of 6 users").waitFor();
-  await button(visit, "E-mail address").click();
+  await button(visit, "Email address").click();
   await page.waitForURL(/sort=-email/);
   await page.locator("tbody tr").first().getByText("agent-06@example.com").waitFor();
   await page.getByRole("combobox", { name: "Status" }).click();

@@ -10,7 +10,7 @@ export interface Session {
   readonly expiresAt: string;
 }
 
-/** A route of the console itself. It is not part of the API, so that the client does not cover it. */
+/** A route of the console itself. It is not part of the API, so the client does not cover it. */
 const path = "/console/session";
 
 async function request(method: "GET" | "POST" | "DELETE", apiKey?: string): Promise<Session | null> {

@@ -19,7 +19,7 @@ export interface Filter<Row> {
   readonly title: string;
   /** The options of a choice. */
   readonly options?: readonly { readonly value: string; readonly label: string }[];
-  /** A choice where absent. `text` is meant as a whole, `part` anywhere in the field; `moment` is a time in the API's form. */
+  /** Default: `choice`. `text` matches the whole field, `part` any part of it; `date-time` is an RFC 3339 time. */
   readonly kind?: "choice" | "text" | "part" | "date-time";
   /** The query parameter, such as `filter[createdAt][gte]`. */
   readonly parameter?: string;

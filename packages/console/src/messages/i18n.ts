@@ -18,7 +18,7 @@ declare module "i18next" {
 
 export const i18n = createInstance();
 
-// The catalogue is part of the bundle, so that `init` finishes before it returns.
+// The catalogue is part of the bundle, so `init` finishes before it returns.
 void i18n.init({
   lng: locale,
   fallbackLng: "en",

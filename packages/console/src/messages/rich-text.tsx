@@ -1,17 +1,31 @@
 /** A message with elements inside it, such as a link or a value in bold. */
-import type { ReactElement } from "react";
+import type { ComponentType, ReactElement } from "react";
 import { Trans } from "react-i18next/TransWithoutContext";
 import { i18n, type MessageKey, t } from "./i18n.ts";
 
 interface RichTextProps {
   readonly message: MessageKey;
-  /** What the placeholders of the message stand for. */
+  /** The values of the placeholders of the message. */
   readonly values?: Readonly<Record<string, string | number>>;
-  /** The element for each tag of the message: `{ link: <RecordLink … /> }` renders `<link>…</link>`. */
+  /**
+   * The element for each tag of the message: `{ a: <RecordLink … /> }` renders `<a>…</a>`. The name of a tag must not be
+   * that of a void HTML element, such as `link`.
+   */
   readonly elements: Readonly<Record<string, ReactElement>>;
 }
 
-/** Values are inserted as text: a record named `<link>` renders as these characters. */
+interface TransProps {
+  readonly i18n: typeof i18n;
+  readonly t: typeof t;
+  readonly i18nKey: string;
+  readonly values: Readonly<Record<string, string | number>>;
+  readonly components: Readonly<Record<string, ReactElement>>;
+}
+
+/** `Trans` types its props for one literal key. For any key of the catalogue, the types are too complex to compute. */
+const Translation = Trans as unknown as ComponentType<TransProps>;
+
+/** Values are inserted as text: a record named `<b>` renders as these characters. */
 export function RichText({ message, values = {}, elements }: RichTextProps) {
-  return <Trans i18n={i18n} t={t} i18nKey={message} values={values} components={elements} />;
+  return <Translation i18n={i18n} t={t} i18nKey={message} values={values} components={elements} />;
 }

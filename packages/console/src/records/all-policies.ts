@@ -1,4 +1,4 @@
-/** All policies of a type. Their order is one list, so that a page of it is not enough. */
+/** All policies of a type. Their order is one list: a single page is not enough. */
 import type { ItemAt } from "@gatehouse/client/calls";
 import { queryOptions, skipToken, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type PageOf, paged } from "../app/api.ts";

@@ -22,7 +22,7 @@ interface ReviewedChangeProps {
   readonly note?: ReactNode;
   readonly label: string;
   readonly danger?: boolean;
-  /** Whether the page navigates away after the change, for example because its record is deleted. Its queries are then not refetched. */
+  /** Whether the page navigates away after the change, for example after a deletion. Its queries are then not refetched. */
   readonly leaves?: boolean;
   readonly backLabel: string;
   readonly back: () => void;
@@ -76,7 +76,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
     if (preview.error !== null && !hasNoPreview) refused?.(preview.error);
   }, [preview.error]);
   const refetchAll = (refetchType: "none" | "active") =>
-    // The preview describes a change that is no longer pending, so that it is not refetched.
+    // The preview describes a change that is no longer pending. It must not be refetched.
     queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "preview", refetchType });
   const send = async () => {
     setBusy(true);

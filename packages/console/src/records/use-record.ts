@@ -33,7 +33,7 @@ interface Action<T> {
   readonly then?: () => void;
 }
 
-/** A change that a button makes. Any query may depend on it, so that all are invalidated. */
+/** A change that a button makes. Any query may depend on it, so all are invalidated. */
 export function useAction<T = void>({ run, done, then }: Action<T>) {
   const queryClient = useQueryClient();
   return useMutation({

@@ -137,6 +137,15 @@ export const records = {
     region: "Effect of this change",
     withoutPreview: "{{action}} without preview",
   },
+  roles: {
+    ADMIN: "Admin",
+    AUDITOR: "Auditor",
+    BASIC: "Basic",
+    BILLING: "Billing",
+    DEFAULT: "Default",
+    OWNER: "Owner",
+    SUPPORT: "Support",
+  },
   rule: {
     all: "All of these conditions:",
     any: "Any of these conditions:",

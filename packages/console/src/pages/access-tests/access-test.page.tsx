@@ -4,13 +4,14 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { Play } from "lucide-react";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
-import { type AccessTest, type AccessTestState, formatTest, levels } from "./format-test.ts";
+import { type AccessTest, type AccessTestState, formatTest } from "./format-test.ts";
 import { bodyOf, testFields, testValues } from "./test-fields.tsx";
 import { StateOf, useTestReport } from "./test-state.tsx";
 
@@ -24,7 +25,7 @@ export function AccessTestPage() {
   const state = report.data?.tests.find((each) => each.id === id)?.state;
   return (
     <RecordPage
-      list={{ to: "/access-tests", title: "Access tests" }}
+      list={{ to: "/access-tests", title: t("accessTests.title") }}
       title={test?.name}
       status={state && <StateOf state={state} />}
       actions={
@@ -37,7 +38,7 @@ export function AccessTestPage() {
               loading={report.isFetching}
               onClick={() => void report.refetch()}
             >
-              Run
+              {t("accessTests.run")}
             </Button>
           )}
         </>
@@ -46,13 +47,16 @@ export function AccessTestPage() {
       retry={refetch}
     >
       {test && (
-        <Panel title="About">
+        <Panel title={t("common.about")}>
           <Facts
             facts={[
-              { label: "Says", value: formatTest(test) },
-              { label: "Enforced", value: test.enforced ? "Yes: changes that would break it are refused" : "No" },
-              { label: "Description", value: test.description },
-              { label: "Changed", value: <RelativeTime at={test.updatedAt} /> },
+              { label: t("accessTests.fields.expectation"), value: formatTest(test) },
+              {
+                label: t("accessTests.fields.enforced"),
+                value: test.enforced ? t("accessTests.fields.enforcedYes") : t("common.no"),
+              },
+              { label: t("common.description"), value: test.description },
+              { label: t("accessTests.fields.updated"), value: <RelativeTime at={test.updatedAt} /> },
             ]}
           />
         </Panel>
@@ -66,24 +70,24 @@ export function AccessTestPage() {
 function Result({ test, state }: { readonly test: AccessTest; readonly state: AccessTestState }) {
   const { asked, holds, missing, broken, brokenCount } = state;
   return (
-    <Panel title="How it stands">
+    <Panel title={t("accessTests.result.title")}>
       <Stack gap="sm">
         <Text>
           {missing !== undefined
-            ? `The ${missing} that it names was deleted, so it asks nothing. It has to name another, or go.`
+            ? t("accessTests.missingHelp", { missing: t(`accessTests.missing.${missing}`) })
             : holds
-              ? `It holds, for each of the ${asked} that it asks about.`
-              : `It does not hold for ${brokenCount} of the ${asked} that it asks about.`}
+              ? t("accessTests.result.passes", { count: asked })
+              : t("accessTests.result.fails", { failed: brokenCount, count: asked })}
         </Text>
         {broken.length > 0 && (
-          <Table className="record-table" aria-label="For whom it does not hold">
+          <Table className="record-table" aria-label={t("accessTests.result.table")}>
             <Table.Thead>
               <Table.Tr>
-                <Table.Th>User</Table.Th>
-                <Table.Th>Device</Table.Th>
-                <Table.Th>Reaches it</Table.Th>
-                <Table.Th>By policy</Table.Th>
-                <Table.Th visibleFrom="sm">Why</Table.Th>
+                <Table.Th>{t("accessTests.subjects.user")}</Table.Th>
+                <Table.Th>{t("accessTests.subjects.device")}</Table.Th>
+                <Table.Th>{t("accessTests.result.level")}</Table.Th>
+                <Table.Th>{t("accessTests.result.byPolicy")}</Table.Th>
+                <Table.Th visibleFrom="sm">{t("accessTests.result.explanation")}</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
@@ -92,11 +96,11 @@ function Result({ test, state }: { readonly test: AccessTest; readonly state: Ac
                   <Table.Td>
                     <RecordLink to={`/users/${user.id}`}>{user.name}</RecordLink>
                   </Table.Td>
-                  <Table.Td>{device === undefined ? "without" : device.name}</Table.Td>
-                  <Table.Td>{levels[level]}</Table.Td>
+                  <Table.Td>{device === undefined ? t("accessTests.result.withoutDevice") : device.name}</Table.Td>
+                  <Table.Td>{t(`accessTests.levels.${level}`)}</Table.Td>
                   <Table.Td>
                     {policy === undefined ? (
-                      "none"
+                      t("common.none")
                     ) : (
                       <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink>
                     )}
@@ -106,7 +110,7 @@ function Result({ test, state }: { readonly test: AccessTest; readonly state: Ac
                       <RecordLink
                         to={`/access?view=can&user=${user.id}&device=${device?.id ?? ""}&resource=${test.resource.id}`}
                       >
-                        Explain
+                        {t("accessTests.result.explain")}
                       </RecordLink>
                     )}
                   </Table.Td>
@@ -115,7 +119,9 @@ function Result({ test, state }: { readonly test: AccessTest; readonly state: Ac
             </Table.Tbody>
           </Table>
         )}
-        {brokenCount > broken.length && <Text c="dimmed">{brokenCount - broken.length} more are not shown.</Text>}
+        {brokenCount > broken.length && (
+          <Text c="dimmed">{t("accessTests.result.more", { count: brokenCount - broken.length })}</Text>
+        )}
       </Stack>
     </Panel>
   );
@@ -129,20 +135,20 @@ function Actions({ test, etag }: { readonly test: AccessTest; readonly etag: str
   return (
     <>
       <DeleteRecord
-        title={`Delete access test ${test.name}?`}
-        effect="Nothing watches over this any more. Nobody's access changes. Made anew from its event, it would have another id."
+        title={t("accessTests.delete.title", { name: test.name })}
+        effect={t("accessTests.delete.effect")}
         path={`/tenants/access-tests/${test.id}`}
         etag={etag}
         changesAccess={false}
         done={() => void navigate({ to: "/access-tests" })}
       />
-      <Button onClick={open}>Edit</Button>
+      <Button onClick={open}>{t("common.edit")}</Button>
       {editing && (
         <RecordForm
-          title={`Edit ${test.name}`}
+          title={t("accessTests.edit", { name: test.name })}
           fields={testFields}
           initial={testValues(test)}
-          submitLabel="Save"
+          submitLabel={t("common.save")}
           plan={(values) => [{ method: "PUT", path: `/tenants/access-tests/${test.id}`, body: bodyOf(values) }]}
           changesAccess={false}
           close={close}

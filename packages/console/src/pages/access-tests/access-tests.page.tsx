@@ -5,6 +5,7 @@ import { paged } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
+import { t } from "../../messages/i18n.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
 import { type AccessTest, formatTest } from "./format-test.ts";
@@ -13,36 +14,46 @@ import { TestState, useTestReport } from "./test-state.tsx";
 
 const definition: ListDefinition<AccessTest> = {
   source: paged("/tenants/access-tests"),
-  noun: "access tests",
-  search: { label: "Name", by: "name" },
+  noun: t("accessTests.noun"),
+  search: { label: t("common.name"), by: "name" },
   defaultSort: "name",
   columns: [
     nameColumn("access-tests", "paged"),
-    { key: "state", title: "State", cell: ({ id }) => <TestState id={id} /> },
-    { key: "says", title: "Says", visibleFrom: "md", cell: (test) => formatTest(test) },
-    { key: "enforced", title: "Enforced", visibleFrom: "sm", cell: ({ enforced }) => (enforced ? "Yes" : "No") },
+    { key: "state", title: t("accessTests.state.label"), cell: ({ id }) => <TestState id={id} /> },
+    {
+      key: "expectation",
+      title: t("accessTests.fields.expectation"),
+      visibleFrom: "md",
+      cell: (test) => formatTest(test),
+    },
+    {
+      key: "enforced",
+      title: t("accessTests.fields.enforced"),
+      visibleFrom: "sm",
+      cell: ({ enforced }) => (enforced ? t("common.yes") : t("common.no")),
+    },
   ],
   filters: [
     {
       field: "enforced",
-      title: "Enforced",
+      title: t("accessTests.fields.enforced"),
       options: [
-        { value: "true", label: "Enforced" },
-        { value: "false", label: "Reported only" },
+        { value: "true", label: t("accessTests.filter.enforced") },
+        { value: "false", label: t("accessTests.filter.reported") },
       ],
     },
     {
       field: "expected",
-      title: "Expected",
+      title: t("accessTests.expected.label"),
       options: [
-        { value: "denied", label: "Never reach" },
-        { value: "allowed", label: "Always reach" },
+        { value: "denied", label: t("accessTests.expected.denied") },
+        { value: "allowed", label: t("accessTests.expected.allowed") },
       ],
     },
   ],
   empty: {
-    title: "No access tests yet",
-    text: "A test says what has to stay so, such as that contractors never reach Payroll, whatever anybody changes.",
+    title: t("accessTests.empty.title"),
+    text: t("accessTests.empty.text"),
   },
 };
 
@@ -50,20 +61,20 @@ export function AccessTestsListPage() {
   const navigate = useNavigate();
   return (
     <RecordList
-      title="Access tests"
+      title={t("accessTests.title")}
       definition={definition}
       actions={
         <>
-          <Run />
+          <RunAll />
           <NewButton
-            label="Create a test"
+            label={t("accessTests.create")}
             permission="access-tests:write"
             dialog={(close) => (
               <RecordForm
-                title="Create an access test"
+                title={t("accessTests.create")}
                 fields={testFields}
                 initial={newTest}
-                submitLabel="Create"
+                submitLabel={t("common.create")}
                 plan={(values) => [{ method: "POST", path: "/tenants/access-tests", body: bodyOf(values) }]}
                 changesAccess={false}
                 saved={(answer) => void navigate({ to: `/access-tests/${idIn(answer)}` })}
@@ -77,16 +88,17 @@ export function AccessTestsListPage() {
   );
 }
 
-function Run() {
+function RunAll() {
   const { canRead, data, refetch, isFetching } = useTestReport();
   if (!canRead || data?.tests.length === 0) return null;
-  const { holding, broken, missing } = data?.summary ?? { holding: 0, broken: 0, missing: 0 };
+  const { holding: passing = 0, broken: failing = 0, missing = 0 } = data?.summary ?? {};
   return (
     <>
       <Text size="sm" aria-live="polite">
-        {data === undefined
-          ? ""
-          : `${holding} hold, ${broken} broken${missing === 0 ? "" : `, ${missing} ask nothing`}`}
+        {data !== undefined &&
+          (missing === 0
+            ? t("accessTests.summary", { passing, failing })
+            : t("accessTests.summaryMissing", { passing, failing, missing }))}
       </Text>
       <Button
         variant="default"
@@ -94,7 +106,7 @@ function Run() {
         loading={isFetching}
         onClick={() => void refetch()}
       >
-        Run all
+        {t("accessTests.runAll")}
       </Button>
     </>
   );

@@ -1,36 +1,50 @@
 import type { ItemAt, ResultOf } from "@gatehouse/client/calls";
+import { t } from "../../messages/i18n.ts";
 
 export type AccessTest = ItemAt<"/tenants/access-tests">;
 export type AccessTestState = ResultOf<"/tenants/access-tests/check", "post">["tests"][number]["state"];
 
-/** The whole test as a sentence: "Sales never reach Payroll". */
+/** The test as a sentence: "Group Sales must never reach Payroll". */
 export function formatTest({ subject, device, resource, expected, context = {} }: AccessTest): string {
-  const properties = resource.properties ?? {};
-  const service = [properties.protocol, properties.port].filter((part) => part !== undefined).join(" ");
-  const circumstances = [
-    context.sourceIp !== undefined && `from ${context.sourceIp}`,
-    context.country !== undefined && `from ${context.country}`,
-    context.time !== undefined && `at ${context.time}`,
-  ].filter((text) => text !== false);
-  const words = [
-    `${formatSubject(subject)}${formatDevice(device)}`,
-    expected === "denied" ? "must never reach" : "must always reach",
-    `${resource.name ?? resource.id}${service === "" ? "" : ` on ${service}`}`,
-    ...circumstances,
-  ];
-  return words.join(" ");
+  const { protocol, port } = resource.properties ?? {};
+  const service = [protocol, port].filter((part) => part !== undefined).join(" ");
+  const name = resource.name ?? resource.id;
+  const sentence = t(`accessTests.sentence.${expected}`, {
+    subject: formatSubjectOnDevice(formatSubject(subject), device),
+    resource: service === "" ? name : t("accessTests.sentence.service", { resource: name, service }),
+  });
+  return [
+    sentence,
+    ...(context.sourceIp === undefined ? [] : [t("accessTests.sentence.from", { source: context.sourceIp })]),
+    ...(context.country === undefined ? [] : [t("accessTests.sentence.from", { source: context.country })]),
+    ...(context.time === undefined ? [] : [t("accessTests.sentence.at", { time: context.time })]),
+  ].join(" ");
 }
 
-export function formatSubject({ type, name }: AccessTest["subject"]): string {
-  if (type === "everyone") return "Everyone";
-  return `${type.charAt(0).toUpperCase()}${type.slice(1)} ${name ?? "that was deleted"}`;
+export function formatSubject({ type, name = t("accessTests.deleted") }: AccessTest["subject"]): string {
+  return type === "everyone" ? t("accessTests.subjects.everyone") : t(`accessTests.subjects.${type}Named`, { name });
 }
 
+function formatSubjectOnDevice(subject: string, device: AccessTest["device"]): string {
+  if (device === "any") return subject;
+  if (device === "none") return t("accessTests.sentence.withoutDevice", { subject });
+  const posture = formatPosture(device.posture);
+  return posture === ""
+    ? t("accessTests.sentence.onUnknownDevice", { subject })
+    : t("accessTests.sentence.onDevice", { subject, posture });
+}
+
+/** The devices that the test covers, to compare two versions of a test. */
 export function formatDevice(device: AccessTest["device"]): string {
-  if (device === "any") return "";
-  if (device === "none") return " without a device";
-  const facts = Object.entries(device.posture).map(([fact, value]) => `${fact} = ${String(value)}`);
-  return facts.length === 0 ? " on a device of unknown posture" : ` on a device with ${facts.join(", ")}`;
+  if (device === "any") return t("accessTests.fields.deviceAny");
+  if (device === "none") return t("accessTests.fields.deviceNone");
+  return `${t("accessTests.fields.devicePosture")}: ${formatPosture(device.posture)}`;
 }
 
-export const levels = { never: "never", sometimes: "under some circumstances", always: "always" } as const;
+type Posture = Extract<AccessTest["device"], object>["posture"];
+
+function formatPosture(posture: Posture): string {
+  return Object.entries(posture)
+    .map(([fact, value]) => `${fact} = ${String(value)}`)
+    .join(", ");
+}

@@ -1,4 +1,5 @@
 import { Group, SegmentedControl, Select, Stack, Switch, Text, TextInput } from "@mantine/core";
+import { t } from "../../messages/i18n.ts";
 import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
 import { RecordSelect } from "../../records/record-select.tsx";
 import { type AccessTest, formatDevice } from "./format-test.ts";
@@ -18,53 +19,71 @@ interface Resource {
 }
 
 export const testFields: readonly Field[] = [
-  { kind: "text", name: "name", label: "Name", required: true, placeholder: "Contractors never reach Payroll" },
+  {
+    kind: "text",
+    name: "name",
+    label: t("common.name"),
+    required: true,
+    placeholder: t("accessTests.fields.namePlaceholder"),
+  },
   {
     kind: "custom",
     name: "subject",
-    label: "Who",
+    label: t("accessTests.fields.subject"),
     render: (props) => <SubjectField {...props} />,
     format: (value) => `${(value as Subject).type} ${(value as Subject).id}`,
   },
   {
     kind: "custom",
     name: "device",
-    label: "Device",
+    label: t("accessTests.fields.device"),
     render: (props) => <DeviceField {...props} />,
-    format: (value) => formatDevice(value as AccessTest["device"]) || "with every device",
+    format: (value) => formatDevice(value as AccessTest["device"]),
   },
   {
     kind: "choice",
     name: "expected",
-    label: "Must",
+    label: t("accessTests.expected.label"),
     options: [
-      { value: "denied", label: "Never reach" },
-      { value: "allowed", label: "Always reach" },
+      { value: "denied", label: t("accessTests.expected.denied") },
+      { value: "allowed", label: t("accessTests.expected.allowed") },
     ],
   },
   {
     kind: "custom",
     name: "resource",
-    label: "What",
+    label: t("accessTests.fields.resource"),
     render: (props) => <ResourceField {...props} />,
     format: (value) => (value as Resource).id,
   },
-  { kind: "text", name: "sourceIp", label: "From address", placeholder: "Any", maxLength: 64 },
-  { kind: "text", name: "country", label: "From country", placeholder: "Any, such as DE", maxLength: 2 },
+  {
+    kind: "text",
+    name: "sourceIp",
+    label: t("accessTests.fields.sourceIp"),
+    placeholder: t("accessTests.fields.any"),
+    maxLength: 64,
+  },
+  {
+    kind: "text",
+    name: "country",
+    label: t("accessTests.fields.country"),
+    placeholder: t("accessTests.fields.anyCountry"),
+    maxLength: 2,
+  },
   {
     kind: "text",
     name: "time",
-    label: "At",
-    placeholder: "Any time, such as 2026-11-23T09:00:00Z",
+    label: t("accessTests.fields.time"),
+    placeholder: t("accessTests.fields.anyTime"),
     maxLength: 40,
   },
   {
     kind: "switch",
     name: "enforced",
-    label: "Enforced",
-    description: "A change that would break it is refused, unless it only takes access away or gives a reason.",
+    label: t("accessTests.fields.enforced"),
+    description: t("accessTests.fields.enforcedHelp"),
   },
-  { kind: "long-text", name: "description", label: "Description" },
+  { kind: "long-text", name: "description", label: t("common.description") },
 ];
 
 const transports = ["TCP", "UDP", "ICMP"] as const;
@@ -76,12 +95,12 @@ function SubjectField({ value, onChange, error }: CustomFieldProps) {
   return (
     <Group align="flex-end" gap="xs" wrap="nowrap">
       <Select
-        label="Who"
+        label={t("accessTests.fields.subject")}
         data={[
-          { value: "everyone", label: "Everyone" },
-          { value: "group", label: "A group" },
-          { value: "user", label: "A user" },
-          { value: "device", label: "A device" },
+          { value: "everyone", label: t("accessTests.subjects.everyone") },
+          { value: "group", label: t("accessTests.subjects.group") },
+          { value: "user", label: t("accessTests.subjects.user") },
+          { value: "device", label: t("accessTests.subjects.device") },
         ]}
         value={subject.type}
         allowDeselect={false}
@@ -92,7 +111,7 @@ function SubjectField({ value, onChange, error }: CustomFieldProps) {
         <div style={{ flex: 1 }}>
           <RecordSelect
             path={subjectPaths[subject.type]}
-            label={subject.type === "group" ? "Group" : subject.type === "user" ? "User" : "Device"}
+            label={t(`accessTests.subjects.${subject.type}`)}
             error={error}
             value={subject.id}
             onChange={(id) => onChange({ ...subject, id })}
@@ -103,7 +122,6 @@ function SubjectField({ value, onChange, error }: CustomFieldProps) {
   );
 }
 
-/** What is made up stands as text while it is typed. */
 function DeviceField({ value, onChange }: CustomFieldProps) {
   const device = value as AccessTest["device"];
   const kind = typeof device === "string" ? device : "posture";
@@ -112,7 +130,7 @@ function DeviceField({ value, onChange }: CustomFieldProps) {
   return (
     <Stack gap={6}>
       <Text size="sm" fw={600} id="test-device">
-        Device
+        {t("accessTests.fields.device")}
       </Text>
       <SegmentedControl
         aria-labelledby="test-device"
@@ -121,9 +139,9 @@ function DeviceField({ value, onChange }: CustomFieldProps) {
           onChange(next === "posture" ? { posture: { diskEncrypted: false, osUpToDate: false } } : next)
         }
         data={[
-          { value: "any", label: "Each that they have" },
-          { value: "none", label: "None" },
-          { value: "posture", label: "One like this" },
+          { value: "any", label: t("accessTests.fields.deviceAny") },
+          { value: "none", label: t("accessTests.fields.deviceNone") },
+          { value: "posture", label: t("accessTests.fields.devicePosture") },
         ]}
       />
       {kind === "posture" &&
@@ -151,10 +169,10 @@ function ResourceField({ value, onChange, error }: CustomFieldProps) {
     <Stack gap="xs">
       <Group align="flex-end" gap="xs" wrap="nowrap">
         <Select
-          label="What"
+          label={t("accessTests.fields.resourceType")}
           data={[
-            { value: "resource", label: "A resource" },
-            { value: "address", label: "An address" },
+            { value: "resource", label: t("accessTests.resourceTypes.resource") },
+            { value: "address", label: t("accessTests.resourceTypes.address") },
           ]}
           value={resource.type}
           allowDeselect={false}
@@ -165,14 +183,14 @@ function ResourceField({ value, onChange, error }: CustomFieldProps) {
           {resource.type === "resource" ? (
             <RecordSelect
               path="/tenants/resources"
-              label="Resource"
+              label={t("accessTests.fields.resource")}
               error={error}
               value={resource.id}
               onChange={(id) => onChange({ ...resource, id })}
             />
           ) : (
             <TextInput
-              label="Address"
+              label={t("accessTests.fields.address")}
               placeholder="wiki.corp.example.com"
               maxLength={256}
               error={error}
@@ -185,18 +203,18 @@ function ResourceField({ value, onChange, error }: CustomFieldProps) {
       {resource.type === "address" && (
         <Group gap="xs">
           <Select
-            label="Protocol"
-            placeholder="Any"
+            label={t("accessTests.fields.protocol")}
+            placeholder={t("accessTests.fields.any")}
             data={transports}
             value={resource.protocol === "" ? null : resource.protocol}
             clearable
-            clearButtonProps={{ "aria-label": "Any protocol" }}
+            clearButtonProps={{ "aria-label": t("accessTests.fields.anyProtocol") }}
             onChange={(protocol) => onChange({ ...resource, protocol: protocol ?? "" })}
             w={150}
           />
           <TextInput
-            label="Port"
-            placeholder="Any"
+            label={t("accessTests.fields.port")}
+            placeholder={t("accessTests.fields.any")}
             inputMode="numeric"
             maxLength={5}
             value={resource.port}
@@ -239,7 +257,7 @@ export function testValues(test: AccessTest): Values {
   };
 }
 
-interface Typed {
+interface TestValues {
   readonly name: string;
   readonly subject: Subject;
   readonly device: AccessTest["device"];
@@ -253,7 +271,7 @@ interface Typed {
 }
 
 export function bodyOf(values: Values) {
-  const { subject, resource, sourceIp, country, time, ...rest } = values as unknown as Typed; // as the fields make them
+  const { subject, resource, sourceIp, country, time, ...rest } = values as unknown as TestValues; // as the fields define them
   const { protocol, port } = resource;
   const transport = transports.find((each) => each === protocol);
   const properties = {

@@ -3,12 +3,13 @@ import { Skeleton, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
 import { Status } from "../../records/status.tsx";
 import type { AccessTestState } from "./format-test.ts";
 
 type Report = ResultOf<"/tenants/access-tests/check", "post">;
 
-/** How all tests stand; asked once for whatever of a page shows it. */
+/** The results of all tests, in one query that all parts of a page share. */
 export function useTestReport() {
   const canRead = usePermission("decisions:read");
   const query = useQuery<Report>({
@@ -21,13 +22,17 @@ export function useTestReport() {
 
 export function TestState({ id }: { readonly id: string }) {
   const { canRead, data, error } = useTestReport();
-  if (!canRead || error !== null) return <Text c="dimmed">Not known</Text>;
+  if (!canRead || error !== null) return <Text c="dimmed">{t("accessTests.state.unknown")}</Text>;
   if (data === undefined) return <Skeleton height={14} width={80} />;
   const test = data.tests.find((each) => each.id === id);
-  return test === undefined ? <Text c="dimmed">Not known</Text> : <StateOf state={test.state} />;
+  return test === undefined ? <Text c="dimmed">{t("accessTests.state.unknown")}</Text> : <StateOf state={test.state} />;
 }
 
 export function StateOf({ state: { holds, missing, brokenCount } }: { readonly state: AccessTestState }) {
-  if (missing !== undefined) return <Status tone="waiting">{`The ${missing} is gone`}</Status>;
-  return <Status tone={holds ? "good" : "bad"}>{holds ? "Holds" : `Broken for ${brokenCount}`}</Status>;
+  if (missing !== undefined) return <Status tone="waiting">{t(`accessTests.missing.${missing}`)}</Status>;
+  return (
+    <Status tone={holds ? "good" : "bad"}>
+      {holds ? t("accessTests.state.passing") : t("accessTests.state.failing", { count: brokenCount })}
+    </Status>
+  );
 }

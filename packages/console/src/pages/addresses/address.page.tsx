@@ -5,6 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
 import { addressFields } from "../../records/address-fields.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import type { Values } from "../../records/form-fields.tsx";
@@ -28,7 +29,7 @@ export function AddressPage() {
   const address = data?.record;
   return (
     <RecordPage
-      list={{ to: "/addresses", title: "Addresses" }}
+      list={{ to: "/addresses", title: t("addresses.title") }}
       title={address?.address}
       actions={data && <Actions address={data.record} etag={data.etag} />}
       error={error}
@@ -36,12 +37,18 @@ export function AddressPage() {
     >
       {address && (
         <>
-          <Panel title="About">
+          <Panel title={t("common.about")}>
             <Facts
               facts={[
-                { label: "Type", value: formatResourceType(address.type) },
-                { label: "Kind", value: address.isIp ? "IP address or network" : "Name" },
-                { label: "Protocols", value: <RecordLinks path="protocols" records={address.protocols} /> },
+                { label: t("common.type"), value: formatResourceType(address.type) },
+                {
+                  label: t("addresses.fields.kind"),
+                  value: address.isIp ? t("addresses.fields.kindIpNetwork") : t("addresses.fields.kindName"),
+                },
+                {
+                  label: t("addresses.fields.protocols"),
+                  value: <RecordLinks path="protocols" records={address.protocols} />,
+                },
               ]}
             />
           </Panel>
@@ -59,8 +66,8 @@ function Gateways({ id }: { readonly id: string }) {
   });
   if (data === undefined) return null;
   return (
-    <Panel title={`Gateways that give access to it (${data.length})`}>
-      <RecordLinks path="gateways" records={data} none="None. Connect one on the page of its resource." />
+    <Panel title={t("addresses.gateways", { count: data.length })}>
+      <RecordLinks path="gateways" records={data} none={t("addresses.gatewaysEmpty")} />
     </Panel>
   );
 }
@@ -74,19 +81,19 @@ function Actions({ address, etag }: { readonly address: Address; readonly etag: 
   return (
     <>
       <DeleteRecord
-        title={`Delete address ${address.address}?`}
-        effect="Its resource is no longer reached by it. It can be put back from its event."
+        title={t("addresses.delete.title", { name: address.address })}
+        effect={t("addresses.delete.effect")}
         path={at}
         etag={etag}
         done={() => void navigate({ to: "/addresses" })}
       />
-      <Button onClick={open}>Edit</Button>
+      <Button onClick={open}>{t("common.edit")}</Button>
       {editing && (
         <RecordForm
-          title={`Edit ${address.address}`}
+          title={t("addresses.edit", { name: address.address })}
           fields={addressFields(address.protocols)}
           initial={valuesOf(address)}
-          submitLabel="Save"
+          submitLabel={t("common.save")}
           plan={(body) => [{ method: "PUT", path: at, body }]}
           close={close}
           edits={{

@@ -3,6 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { whole } from "../../app/api.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
+import { t } from "../../messages/i18n.ts";
 import { addressFields, newAddress } from "../../records/address-fields.tsx";
 import type { Field } from "../../records/form-fields.tsx";
 import { NewButton } from "../../records/new-button.tsx";
@@ -13,21 +14,26 @@ import { formatResourceType } from "../resources/format-resource-type.ts";
 
 const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
   source: whole("/tenants/addresses"),
-  noun: "addresses",
-  search: { label: "Address", by: ({ address }) => address },
+  noun: t("addresses.noun"),
+  search: { label: t("addresses.fields.address"), by: ({ address }) => address },
   defaultSort: "address",
   columns: [
     {
       key: "address",
-      title: "Address",
+      title: t("addresses.fields.address"),
       sortBy: ({ address }) => address,
       cell: ({ id, address }) => <RecordLink to={`/addresses/${id}`}>{address}</RecordLink>,
     },
-    { key: "type", title: "Type", sortBy: ({ type }) => type, cell: ({ type }) => formatResourceType(type) },
-    { key: "kind", title: "Kind", visibleFrom: "xs", cell: ({ isIp }) => (isIp ? "IP" : "Name") },
+    { key: "type", title: t("common.type"), sortBy: ({ type }) => type, cell: ({ type }) => formatResourceType(type) },
+    {
+      key: "kind",
+      title: t("addresses.fields.kind"),
+      visibleFrom: "xs",
+      cell: ({ isIp }) => (isIp ? t("addresses.fields.kindIp") : t("addresses.fields.kindName")),
+    },
     {
       key: "protocols",
-      title: "Protocols",
+      title: t("addresses.fields.protocols"),
       visibleFrom: "sm",
       cell: ({ protocols }) => protocols.map(({ name }) => name).join(", "),
     },
@@ -35,25 +41,25 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
   filters: [
     {
       field: "type",
-      title: "Type",
+      title: t("common.type"),
       options: (["PRIVATE", "SAAS", "INTERNET"] as const).map((value) => ({ value, label: formatResourceType(value) })),
       matches: ({ type }, value) => type === value,
     },
   ],
-  empty: { title: "No addresses yet", text: "Addresses come with the resources that they belong to." },
+  empty: { title: t("addresses.empty.title"), text: t("addresses.empty.text") },
 };
 
-/** An address is a resource's: which one is chosen first. */
+/** An address belongs to a resource, which the form asks for first. */
 const fields: readonly Field[] = [
   {
     kind: "custom",
     name: "resource",
-    label: "Resource",
+    label: t("addresses.fields.resource"),
     required: true,
     render: ({ value, onChange, error }) => (
       <RecordSelect
         path="/tenants/resources"
-        label="Resource"
+        label={t("addresses.fields.resource")}
         required
         value={String(value)}
         onChange={onChange}
@@ -69,18 +75,18 @@ export function AddressesListPage() {
   const navigate = useNavigate();
   return (
     <RecordList
-      title="Addresses"
+      title={t("addresses.title")}
       definition={definition}
       actions={
         <NewButton
-          label="Add an address"
+          label={t("addresses.add")}
           permission="resources:write"
           dialog={(close) => (
             <RecordForm
-              title="Add an address to a resource"
+              title={t("addresses.addTitle")}
               fields={fields}
               initial={{ ...newAddress, resource: "" }}
-              submitLabel="Add"
+              submitLabel={t("addresses.submit")}
               plan={({ resource, ...body }) => [
                 { method: "POST", path: `/tenants/resources/${String(resource)}/addresses`, body },
               ]}

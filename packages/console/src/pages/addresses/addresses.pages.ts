@@ -1,13 +1,14 @@
 import { MapPin } from "lucide-react";
 import type { PageSet } from "../../app/page-set.ts";
+import { t } from "../../messages/i18n.ts";
 
 export const addressPages: PageSet = {
   path: "addresses",
-  title: "Addresses",
+  title: t("addresses.title"),
   icon: MapPin,
   section: "network",
   permission: "addresses:read",
   list: async () => (await import("./addresses.page.tsx")).AddressesListPage,
   detail: async () => (await import("./address.page.tsx")).AddressPage,
-  create: { title: "Add an address", permission: "resources:write" },
+  create: { title: t("addresses.add"), permission: "resources:write" },
 };

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
@@ -11,7 +12,7 @@ import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { RuleReading } from "../../records/rule-reading.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
-import { formatRule } from "./format-condition.ts";
+import { formatBuiltIn, formatRule } from "./format-condition.ts";
 import { bodyOf, type Rule, ruleFields, ruleValues } from "./rule-fields.tsx";
 
 const path = "/tenants/admission-rules/{id}";
@@ -23,7 +24,7 @@ export function AdmissionRulePage() {
   const rule = data?.record;
   return (
     <RecordPage
-      list={{ to: "/admission-rules", title: "Admission rules" }}
+      list={{ to: "/admission-rules", title: t("admissionRules.title") }}
       title={rule?.name}
       actions={data && <Actions rule={data.record} etag={data.etag} />}
       error={error}
@@ -31,20 +32,23 @@ export function AdmissionRulePage() {
     >
       {rule && (
         <>
-          <Panel title="About">
+          <Panel title={t("common.about")}>
             <Facts
               facts={[
                 {
-                  label: "Rule",
+                  label: t("admissionRules.fields.rule"),
                   value:
                     rule.rule === undefined ? (
-                      `Built in: ${rule.type.toLowerCase()}`
+                      formatBuiltIn(rule.type)
                     ) : (
                       <RuleReading text={rule.rule} reading={formatRule(rule.rule)} />
                     ),
                 },
-                { label: "Asks the time", value: rule.hasTimeConstraint ? "Yes" : "No" },
-                { label: "Changed", value: <RelativeTime at={rule.updatedAt} /> },
+                {
+                  label: t("admissionRules.fields.timeBased"),
+                  value: rule.hasTimeConstraint ? t("common.yes") : t("common.no"),
+                },
+                { label: t("admissionRules.fields.updated"), value: <RelativeTime at={rule.updatedAt} /> },
               ]}
             />
           </Panel>
@@ -64,13 +68,13 @@ function Uses({ id }: { readonly id: string }) {
   });
   if (data === undefined) return null;
   return (
-    <Panel title={`Policies (${data.total})`}>
+    <Panel title={t("admissionRules.policies", { count: data.total })}>
       {data.total === 0 ? (
-        <Text c="dimmed">No policy carries this rule yet.</Text>
+        <Text c="dimmed">{t("admissionRules.policiesEmpty")}</Text>
       ) : (
         <>
           <RecordLinks path="policies" records={data.data} />
-          {data.total > data.data.length && ` and ${data.total - data.data.length} more`}
+          {data.total > data.data.length && ` ${t("common.andMore", { count: data.total - data.data.length })}`}
         </>
       )}
     </Panel>
@@ -86,19 +90,19 @@ function Actions({ rule, etag }: { readonly rule: Rule; readonly etag: string })
   return (
     <>
       <DeleteRecord
-        title={`Delete admission rule ${rule.name}?`}
-        effect="Policies that carry it keep it from being deleted; give them another rule first. Made anew from its event, it would have another id."
+        title={t("admissionRules.delete.title", { name: rule.name })}
+        effect={t("admissionRules.delete.effect")}
         path={at}
         etag={etag}
         done={() => void navigate({ to: "/admission-rules" })}
       />
-      <Button onClick={open}>Edit</Button>
+      <Button onClick={open}>{t("common.edit")}</Button>
       {editing && (
         <RecordForm
-          title={`Edit ${rule.name}`}
+          title={t("admissionRules.edit", { name: rule.name })}
           fields={ruleFields}
           initial={ruleValues(rule)}
-          submitLabel="Save"
+          submitLabel={t("common.save")}
           plan={async (values) => [{ method: "PUT", path: at, body: await bodyOf(values) }]}
           close={close}
           edits={{

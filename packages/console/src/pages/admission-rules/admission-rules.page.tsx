@@ -5,56 +5,58 @@ import { api, whole } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
+import { t } from "../../messages/i18n.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
+import { formatBuiltIn } from "./format-condition.ts";
 import { bodyOf, newRule, ruleFields } from "./rule-fields.tsx";
 
 const definition: ListDefinition<ItemAt<"/tenants/admission-rules">> = {
   source: whole("/tenants/admission-rules"),
-  noun: "admission rules",
-  search: { label: "Name or text", by: ({ name, rule = "" }) => `${name} ${rule}` },
+  noun: t("admissionRules.noun"),
+  search: { label: t("admissionRules.searchLabel"), by: ({ name, rule = "" }) => `${name} ${rule}` },
   defaultSort: "name",
   columns: [
     nameColumn("admission-rules", "whole"),
     {
       key: "rule",
-      title: "Rule",
-      cell: ({ rule, type }) => (rule === undefined ? `Built in: ${type.toLowerCase()}` : <Code>{rule}</Code>),
+      title: t("admissionRules.fields.rule"),
+      cell: ({ rule, type }) => (rule === undefined ? formatBuiltIn(type) : <Code>{rule}</Code>),
     },
     {
       key: "time",
-      title: "Asks the time",
+      title: t("admissionRules.fields.timeBased"),
       visibleFrom: "md",
-      cell: ({ hasTimeConstraint }) => (hasTimeConstraint ? "Yes" : "No"),
+      cell: ({ hasTimeConstraint }) => (hasTimeConstraint ? t("common.yes") : t("common.no")),
     },
     {
       key: "updatedAt",
-      title: "Changed",
+      title: t("admissionRules.fields.updated"),
       visibleFrom: "sm",
       sortBy: ({ updatedAt }) => updatedAt,
       cell: ({ updatedAt }) => <RelativeTime at={updatedAt} />,
     },
   ],
-  empty: { title: "No admission rules yet", text: "A rule says under which conditions a policy lets somebody in." },
+  empty: { title: t("admissionRules.empty.title"), text: t("admissionRules.empty.text") },
 };
 
 export function AdmissionRulesListPage() {
   const navigate = useNavigate();
   return (
     <RecordList
-      title="Admission rules"
+      title={t("admissionRules.title")}
       definition={definition}
       actions={
         <NewButton
-          label="Create a rule"
+          label={t("admissionRules.create")}
           permission="admission-rules:write"
           dialog={(close) => (
             <RecordForm
-              title="Create an admission rule"
+              title={t("admissionRules.create")}
               fields={ruleFields}
               initial={newRule}
-              submitLabel="Create"
+              submitLabel={t("common.create")}
               submit={async (values) => {
                 const { id } = await api.post("/tenants/admission-rules", { body: await bodyOf(values) });
                 void navigate({ to: `/admission-rules/${id}` });

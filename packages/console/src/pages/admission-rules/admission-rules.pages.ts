@@ -1,14 +1,15 @@
 import { ScrollText } from "lucide-react";
 import type { PageSet } from "../../app/page-set.ts";
+import { t } from "../../messages/i18n.ts";
 
 export const admissionRulePages: PageSet = {
   path: "admission-rules",
-  title: "Admission rules",
+  title: t("admissionRules.title"),
   icon: ScrollText,
   section: "access",
   permission: "admission-rules:read",
   list: async () => (await import("./admission-rules.page.tsx")).AdmissionRulesListPage,
   detail: async () => (await import("./admission-rule.page.tsx")).AdmissionRulePage,
-  create: { title: "Create an admission rule", permission: "admission-rules:write" },
+  create: { title: t("admissionRules.create"), permission: "admission-rules:write" },
   find: { path: "/tenants/admission-rules" },
 };

@@ -5,31 +5,31 @@ test.each([
   ["device.posture.diskEncrypted == true", "the device's posture “disk encrypted” is true"],
   ['user.department != "Sales"', "the user's attribute “department” is not Sales"],
   ["device.posture.osMajor >= 14", "the device's posture “os major” is at least 14"],
-  ['source.country in ["DE", "FR"]', "the request comes from DE or FR"],
-  ['!(source.country in ["DE"])', "the request does not come from DE"],
-  ['"Finance" in user.groups', "the user is in group Finance"],
+  ['source.country in ["DE", "FR"]', "the source country is DE or FR"],
+  ['!(source.country in ["DE"])', "the source country is not DE"],
+  ['"Finance" in user.groups', "the user is in the group Finance"],
   ['now.getHours("Europe/Berlin") >= 7', "it is 07:00 or later in Europe/Berlin"],
   ['now.getHours("Europe/Berlin") < 20', "it is before 20:00 in Europe/Berlin"],
   ['now.getHours("UTC") <= 19', "it is before 20:00 in UTC"],
   ['now.getHours("UTC") > 6', "it is 07:00 or later in UTC"],
-  ['now.getDayOfWeek("UTC") >= 1', "it is Monday or later in the week, from Sunday on, in UTC"],
-  ['now.getDayOfWeek("UTC") < 6', "it is Friday or earlier in the week, from Sunday on, in UTC"],
-  ['now.getDayOfWeek("UTC") in [1, 2]', "it is Monday, Tuesday in UTC"],
+  ['now.getDayOfWeek("UTC") >= 1', "it is Monday or later in the week, starting on Sunday, in UTC"],
+  ['now.getDayOfWeek("UTC") < 6', "it is Friday or earlier in the week, starting on Sunday, in UTC"],
+  ['now.getDayOfWeek("UTC") in [1, 2]', "it is Monday or Tuesday in UTC"],
   ["user.level > 3", undefined],
   ['user.name.startsWith("a")', undefined],
   ["user.a == 1 && user.b == 2", undefined],
-] as const)("%s is said as: %s", (text, words) => {
+] as const)("%s reads: %s", (text, words) => {
   expect(formatCondition(text)).toBe(words);
 });
 
-test("a rule is said as its conditions, of which all or any have to be met", () => {
+test("a rule reads as its conditions, of which all or any must be met", () => {
   expect(formatRule('source.country in ["DE"] &&\nnow.getHours("UTC") >= 7 && now.getHours("UTC") < 20')).toEqual({
     match: "all",
-    conditions: ["the request comes from DE", "it is between 07:00 and 20:00 in UTC"],
+    conditions: ["the source country is DE", "it is between 07:00 and 20:00 in UTC"],
   });
   expect(formatRule('"Finance" in user.groups || user.level >= 3')).toEqual({
     match: "any",
-    conditions: ["the user is in group Finance", "the user's attribute “level” is at least 3"],
+    conditions: ["the user is in the group Finance", "the user's attribute “level” is at least 3"],
   });
   expect(formatRule('user.name.startsWith("a") && user.level >= 3')).toBeUndefined();
 });

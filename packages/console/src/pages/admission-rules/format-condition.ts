@@ -1,24 +1,36 @@
 /** Conditions of admission rules in words. */
-import { type Condition, readRule } from "./rule-conditions.ts";
+import { t } from "../../messages/i18n.ts";
+import { type Comparison, type Condition, readRule } from "./rule-conditions.ts";
 
-const days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-const comparisons = { "==": "is", "!=": "is not", ">=": "is at least", "<=": "is at most" } as const;
+export const dayNames = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"] as const;
+
+/** The keys of the words for comparisons in the catalogue. */
+export const comparisonKeys = { "==": "is", "!=": "isNot", ">=": "atLeast", "<=": "atMost" } as const satisfies Record<
+  Comparison,
+  string
+>;
+
 const bound = /^now\.get(Hours|DayOfWeek)\("([^"\\]*)"\) (>=|<=|<|>) (\d{1,2})$/;
 
-export interface SaidRule {
-  /** How many of the conditions have to be met. */
+export interface RuleInWords {
+  /** Whether all of the conditions must be met, or any. */
   readonly match: "all" | "any";
-  /** Each as a sentence without its end. */
+  /** Each as a sentence without a full stop. */
   readonly conditions: readonly string[];
 }
 
-/** Undefined for a rule that says more than the builder knows. */
-export function formatRule(text: string): SaidRule | undefined {
+/** Describes a built-in rule by its type. */
+export function formatBuiltIn(type: string): string {
+  return type === "DENY" ? t("admissionRules.builtIn.DENY") : t("admissionRules.builtIn.ALLOW");
+}
+
+/** Returns undefined for a rule that the builder does not support. */
+export function formatRule(text: string): RuleInWords | undefined {
   const rule = readRule(text);
   return rule && { match: rule.match, conditions: [...new Set(rule.conditions.map(formatOne))] };
 }
 
-/** As a sentence without its end; undefined for what is not one of the conditions that the builder knows. */
+/** Returns a sentence without a full stop, or undefined for a condition that the builder does not support. */
 export function formatCondition(text: string): string | undefined {
   const one = formatBound(text.trim());
   if (one !== undefined) return one;
@@ -30,42 +42,76 @@ export function formatCondition(text: string): string | undefined {
 
 function formatOne(condition: Condition): string {
   switch (condition.kind) {
-    case "country":
-      return `the request ${condition.not ? "does not come" : "comes"} from ${condition.countries.join(" or ")}`;
+    case "country": {
+      const countries = formatAlternatives(condition.countries);
+      return condition.not
+        ? t("admissionRules.conditions.countryNot", { countries })
+        : t("admissionRules.conditions.country", { countries });
+    }
     case "days":
-      return `it is ${condition.days.map((day) => days[day]).join(", ")} in ${condition.zone}`;
+      return t("admissionRules.conditions.days", {
+        days: formatAlternatives(condition.days.map((day) => formatDay(day) ?? String(day))),
+        zone: condition.zone,
+      });
     case "hours":
-      return `it is between ${formatHour(condition.from)} and ${formatHour(condition.to)} in ${condition.zone}`;
+      return t("admissionRules.conditions.hours", {
+        from: formatHour(condition.from),
+        to: formatHour(condition.to),
+        zone: condition.zone,
+      });
     case "group":
-      return `the user is ${condition.not ? "not " : ""}in group ${condition.group}`;
+      return condition.not
+        ? t("admissionRules.conditions.groupNot", { group: condition.group })
+        : t("admissionRules.conditions.group", { group: condition.group });
     case "posture":
     case "user": {
-      const whose = condition.kind === "user" ? "user's attribute" : "device's posture";
-      return `the ${whose} “${formatName(condition.name)}” ${comparisons[condition.comparison]} ${condition.value}`;
+      const values = {
+        name: formatName(condition.name),
+        comparison: t(`admissionRules.builder.comparisons.${comparisonKeys[condition.comparison]}`),
+        value: String(condition.value),
+      };
+      return condition.kind === "user"
+        ? t("admissionRules.conditions.attribute", values)
+        : t("admissionRules.conditions.posture", values);
     }
   }
 }
 
-/** One end of a span of hours or days, as a rule that was taken apart has it. */
+/** One bound of a range of hours or days, as it appears in an explanation that lists the parts of a rule. */
 function formatBound(text: string): string | undefined {
-  const [, part, zone, sign, number] = bound.exec(text) ?? [];
+  const [, part, zone = "", sign, number] = bound.exec(text) ?? [];
   if (sign === undefined) return undefined;
-  // The first hour or day that is meant, or the first that is not.
+  // The first hour or day that is inside the range, or the first that is outside.
   const edge = Number(number) + (sign === ">" || sign === "<=" ? 1 : 0);
   const isFrom = sign.startsWith(">");
-  if (part === "Hours")
-    return `it is ${isFrom ? `${formatHour(edge)} or later` : `before ${formatHour(edge)}`} in ${zone}`;
-  const day = days[isFrom ? edge : edge - 1];
-  return day === undefined
-    ? undefined
-    : `it is ${day} or ${isFrom ? "later" : "earlier"} in the week, from Sunday on, in ${zone}`;
+  if (part === "Hours") {
+    const values = { hour: formatHour(edge), zone };
+    return isFrom ? t("admissionRules.conditions.hourFrom", values) : t("admissionRules.conditions.hourUntil", values);
+  }
+  const day = formatDay(isFrom ? edge : edge - 1);
+  if (day === undefined) return undefined;
+  return isFrom
+    ? t("admissionRules.conditions.dayFrom", { day, zone })
+    : t("admissionRules.conditions.dayUntil", { day, zone });
+}
+
+/** @param day 0 for Sunday */
+function formatDay(day: number): string | undefined {
+  const name = dayNames[day];
+  return name && t(`admissionRules.days.${name}`);
+}
+
+/** Such as "a, b or c". */
+function formatAlternatives(items: readonly string[]): string {
+  if (items.length < 2) return items.join();
+  return t("admissionRules.conditions.or", { names: items.slice(0, -1).join(", "), last: items.at(-1) ?? "" });
 }
 
 function formatHour(hour: number): string {
   return `${String(hour).padStart(2, "0")}:00`;
 }
 
-/** `diskEncrypted` is read as two words. */
+/** Formats a name such as `diskEncrypted` as separate words. */
 function formatName(name: string): string {
   return name
     .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")

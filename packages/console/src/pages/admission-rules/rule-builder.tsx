@@ -1,4 +1,4 @@
-/** Makes a rule of conditions, without writing text. */
+/** Builds a rule from conditions. */
 import {
   ActionIcon,
   Button,
@@ -15,23 +15,33 @@ import {
   TextInput,
 } from "@mantine/core";
 import { Plus, X } from "lucide-react";
+import { t } from "../../messages/i18n.ts";
 import { type BuiltRule, type Comparison, type Condition, type Plain, writeRule } from "./rule-conditions.ts";
 
 interface RuleBuilderProps {
   readonly rule: BuiltRule;
-  /** @param text the rule's, of all conditions */
+  /** @param text the text of the whole rule */
   readonly onChange: (text: string) => void;
 }
 
-const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const ownTimeZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const kinds: readonly { readonly label: string; readonly condition: Condition }[] = [
-  { label: "Place: country", condition: { kind: "country", not: false, countries: [] } },
-  { label: "Time: days of the week", condition: { kind: "days", zone: here, days: [1, 2, 3, 4, 5] } },
-  { label: "Time: hours of the day", condition: { kind: "hours", zone: here, from: 8, to: 18 } },
-  { label: "Device posture", condition: { kind: "posture", name: "diskEncrypted", comparison: "==", value: true } },
-  { label: "User's attribute", condition: { kind: "user", name: "department", comparison: "==", value: "" } },
-  { label: "User's group", condition: { kind: "group", not: false, group: "" } },
+  { label: t("admissionRules.builder.kinds.country"), condition: { kind: "country", not: false, countries: [] } },
+  {
+    label: t("admissionRules.builder.kinds.days"),
+    condition: { kind: "days", zone: ownTimeZone, days: [1, 2, 3, 4, 5] },
+  },
+  { label: t("admissionRules.builder.kinds.hours"), condition: { kind: "hours", zone: ownTimeZone, from: 8, to: 18 } },
+  {
+    label: t("admissionRules.builder.kinds.posture"),
+    condition: { kind: "posture", name: "diskEncrypted", comparison: "==", value: true },
+  },
+  {
+    label: t("admissionRules.builder.kinds.attribute"),
+    condition: { kind: "user", name: "department", comparison: "==", value: "" },
+  },
+  { label: t("admissionRules.builder.kinds.group"), condition: { kind: "group", not: false, group: "" } },
 ];
 
 export function RuleBuilder({ rule: { match, conditions }, onChange }: RuleBuilderProps) {
@@ -40,25 +50,31 @@ export function RuleBuilder({ rule: { match, conditions }, onChange }: RuleBuild
     <Stack gap="sm">
       {conditions.length > 1 && (
         <Group gap="xs">
-          <Text size="sm">To be met:</Text>
+          <Text size="sm">{t("admissionRules.builder.match")}</Text>
           <SegmentedControl
             size="xs"
-            aria-label="How many have to be met"
+            aria-label={t("admissionRules.builder.matchLabel")}
             value={match}
             onChange={(next) => write(conditions, next)}
             data={[
-              { value: "all", label: "All of these" },
-              { value: "any", label: "Any of these" },
+              { value: "all", label: t("admissionRules.builder.matchAll") },
+              { value: "any", label: t("admissionRules.builder.matchAny") },
             ]}
           />
         </Group>
       )}
-      {conditions.length === 0 && <Text c="dimmed">No conditions yet. Add the first one.</Text>}
+      {conditions.length === 0 && <Text c="dimmed">{t("admissionRules.builder.empty")}</Text>}
       {conditions.map((condition, index) => {
-        const set = (next: Condition) => write(conditions.map((each, place) => (place === index ? next : each)));
+        const set = (next: Condition) => write(conditions.map((each, other) => (other === index ? next : each)));
         return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a condition has no other identity than its place
-          <Paper withBorder p="xs" key={index} role="group" aria-label={`Condition ${index + 1}`}>
+          <Paper
+            withBorder
+            p="xs"
+            // biome-ignore lint/suspicious/noArrayIndexKey: a condition has no identity but its index
+            key={index}
+            role="group"
+            aria-label={t("admissionRules.builder.condition", { number: index + 1 })}
+          >
             <Group wrap="nowrap" align="flex-end" justify="space-between">
               <Group gap="xs" align="flex-end" style={{ flex: 1 }}>
                 <ConditionFields condition={condition} set={set} />
@@ -67,8 +83,8 @@ export function RuleBuilder({ rule: { match, conditions }, onChange }: RuleBuild
                 variant="subtle"
                 color="gray"
                 size="lg"
-                aria-label={`Remove condition ${index + 1}`}
-                onClick={() => write(conditions.filter((_, place) => place !== index))}
+                aria-label={t("admissionRules.builder.remove", { number: index + 1 })}
+                onClick={() => write(conditions.filter((_, other) => other !== index))}
               >
                 <X size={16} aria-hidden />
               </ActionIcon>
@@ -84,7 +100,7 @@ export function RuleBuilder({ rule: { match, conditions }, onChange }: RuleBuild
             leftSection={<Plus size={14} aria-hidden />}
             style={{ alignSelf: "start" }}
           >
-            Add a condition
+            {t("admissionRules.builder.add")}
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
@@ -105,13 +121,13 @@ interface ConditionFieldsProps<C> {
 }
 
 const weekdays = [
-  [1, "Mon"],
-  [2, "Tue"],
-  [3, "Wed"],
-  [4, "Thu"],
-  [5, "Fri"],
-  [6, "Sat"],
-  [0, "Sun"],
+  [1, "monday"],
+  [2, "tuesday"],
+  [3, "wednesday"],
+  [4, "thursday"],
+  [5, "friday"],
+  [6, "saturday"],
+  [0, "sunday"],
 ] as const;
 
 function ConditionFields({ condition, set }: ConditionFieldsProps<Condition>) {
@@ -121,13 +137,13 @@ function ConditionFields({ condition, set }: ConditionFieldsProps<Condition>) {
         <>
           <Is
             not={condition.not}
-            label="Country"
-            yes="is one of"
-            no="is none of"
+            label={t("admissionRules.builder.country")}
+            yes={t("admissionRules.builder.countryIn")}
+            no={t("admissionRules.builder.countryNotIn")}
             set={(not) => set({ ...condition, not })}
           />
           <TagsInput
-            label="Countries"
+            label={t("admissionRules.builder.countries")}
             placeholder="DE"
             value={[...condition.countries]}
             onChange={(countries) => set({ ...condition, countries: countries.map((code) => code.toUpperCase()) })}
@@ -140,13 +156,13 @@ function ConditionFields({ condition, set }: ConditionFieldsProps<Condition>) {
       return (
         <>
           <Checkbox.Group
-            label="On"
+            label={t("admissionRules.builder.days")}
             value={condition.days.map(String)}
             onChange={(days) => set({ ...condition, days: days.map(Number) })}
           >
             <Group gap="xs" py={6}>
-              {weekdays.map(([day, label]) => (
-                <Checkbox key={day} value={String(day)} label={label} />
+              {weekdays.map(([day, name]) => (
+                <Checkbox key={day} value={String(day)} label={t(`admissionRules.builder.weekdays.${name}`)} />
               ))}
             </Group>
           </Checkbox.Group>
@@ -157,14 +173,14 @@ function ConditionFields({ condition, set }: ConditionFieldsProps<Condition>) {
       return (
         <>
           <Hour
-            label="From"
+            label={t("admissionRules.builder.from")}
             value={condition.from}
             min={0}
             max={condition.to - 1}
             set={(from) => set({ ...condition, from })}
           />
           <Hour
-            label="Until"
+            label={t("admissionRules.builder.until")}
             value={condition.to}
             min={condition.from + 1}
             max={24}
@@ -176,9 +192,15 @@ function ConditionFields({ condition, set }: ConditionFieldsProps<Condition>) {
     case "group":
       return (
         <>
-          <Is not={condition.not} label="User" yes="is in" no="is not in" set={(not) => set({ ...condition, not })} />
+          <Is
+            not={condition.not}
+            label={t("admissionRules.builder.user")}
+            yes={t("admissionRules.builder.inGroup")}
+            no={t("admissionRules.builder.notInGroup")}
+            set={(not) => set({ ...condition, not })}
+          />
           <TextInput
-            label="Group"
+            label={t("admissionRules.builder.group")}
             value={condition.group}
             onChange={({ currentTarget }) => set({ ...condition, group: currentTarget.value })}
             style={{ flex: 1 }}
@@ -186,24 +208,26 @@ function ConditionFields({ condition, set }: ConditionFieldsProps<Condition>) {
         </>
       );
     default:
-      return <Compared condition={condition} set={set} />;
+      return <ComparisonFields condition={condition} set={set} />;
   }
 }
 
 type ComparedCondition = Extract<Condition, { readonly kind: "posture" | "user" }>;
 
 const comparisons: readonly { readonly value: Comparison; readonly label: string }[] = [
-  { value: "==", label: "is" },
-  { value: "!=", label: "is not" },
-  { value: ">=", label: "is at least" },
-  { value: "<=", label: "is at most" },
+  { value: "==", label: t("admissionRules.builder.comparisons.is") },
+  { value: "!=", label: t("admissionRules.builder.comparisons.isNot") },
+  { value: ">=", label: t("admissionRules.builder.comparisons.atLeast") },
+  { value: "<=", label: t("admissionRules.builder.comparisons.atMost") },
 ];
 
-function Compared({ condition, set }: ConditionFieldsProps<ComparedCondition>) {
+function ComparisonFields({ condition, set }: ConditionFieldsProps<ComparedCondition>) {
   return (
     <>
       <TextInput
-        label={condition.kind === "posture" ? "Posture" : "Attribute"}
+        label={
+          condition.kind === "posture" ? t("admissionRules.builder.posture") : t("admissionRules.builder.attribute")
+        }
         value={condition.name}
         onChange={({ currentTarget }) =>
           set({ ...condition, name: currentTarget.value.replaceAll(/\W/g, "") || "name" })
@@ -211,7 +235,7 @@ function Compared({ condition, set }: ConditionFieldsProps<ComparedCondition>) {
         w={150}
       />
       <Select
-        label="Comparison"
+        label={t("admissionRules.builder.comparison")}
         data={[...comparisons]}
         value={condition.comparison}
         allowDeselect={false}
@@ -221,7 +245,7 @@ function Compared({ condition, set }: ConditionFieldsProps<ComparedCondition>) {
         w={120}
       />
       <TextInput
-        label="Value"
+        label={t("admissionRules.builder.value")}
         value={String(condition.value)}
         onChange={({ currentTarget }) => set({ ...condition, value: plainOf(currentTarget.value) })}
         style={{ flex: 1 }}
@@ -291,7 +315,7 @@ const zones = Intl.supportedValuesOf("timeZone");
 function Zone({ zone, set }: { readonly zone: string; readonly set: (zone: string) => void }) {
   return (
     <Select
-      label="In the time of"
+      label={t("admissionRules.builder.timeZone")}
       data={zones.includes(zone) ? zones : [zone, ...zones]}
       value={zone}
       searchable

@@ -33,7 +33,7 @@ test("reads back every rule that it writes", () => {
       fc.array(condition, { minLength: 1, maxLength: 6 }),
       (match, conditions) => {
         const read = readRule(writeRule({ match, conditions }));
-        // Of one condition, all and any are the same.
+        // With one condition, all and any are the same.
         expect(read).toEqual({ match: conditions.length === 1 ? "all" : match, conditions });
       },
     ),

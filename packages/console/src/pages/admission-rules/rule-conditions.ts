@@ -1,6 +1,6 @@
 /**
- * The rules that the builder knows: conditions of place, time, posture and people, of which all or any have to be met. A rule
- * is kept as its text alone; what the builder cannot read stays text.
+ * The rules that the builder supports: conditions on country, time, posture and users, of which all or any must be met.
+ * A rule is stored as text only. A rule that the builder cannot parse remains text.
  */
 
 export type Plain = string | number | boolean;
@@ -8,9 +8,9 @@ export type Comparison = "==" | "!=" | ">=" | "<=";
 
 export type Condition =
   | { readonly kind: "country"; readonly not: boolean; readonly countries: readonly string[] }
-  /** `days`: 0 for Sunday. */
+  /** Day 0 is Sunday. */
   | { readonly kind: "days"; readonly zone: string; readonly days: readonly number[] }
-  /** Whole hours, `from` until before `to`. */
+  /** Whole hours: `from` is included, `to` is not. */
   | { readonly kind: "hours"; readonly zone: string; readonly from: number; readonly to: number }
   | {
       readonly kind: "posture" | "user";
@@ -28,7 +28,7 @@ export interface BuiltRule {
 export function writeRule({ match, conditions }: BuiltRule): string {
   const texts = conditions.map((condition) => {
     const text = writeCondition(condition);
-    // Beside "or", what holds an "and" is bracketed.
+    // A condition that contains "and" needs parentheses next to "or".
     return match === "any" && conditions.length > 1 && condition.kind === "hours" ? `(${text})` : text;
   });
   return texts.join(match === "all" ? " &&\n" : " ||\n");
@@ -56,7 +56,7 @@ function writeCondition(condition: Condition): string {
 const quote = (text: string): string => JSON.stringify(text);
 const negated = (not: boolean, text: string): string => (not ? `!(${text})` : text);
 
-/** Undefined for a rule that the builder does not know. */
+/** Returns undefined for a rule that the builder does not support. */
 export function readRule(text: string): BuiltRule | undefined {
   if (text.trim() === "") return { match: "all", conditions: [] };
   const alternatives = split(text, "||");
@@ -72,7 +72,7 @@ export function readRule(text: string): BuiltRule | undefined {
   return conditions && { match: "all", conditions };
 }
 
-/** The conditions that are joined by "and". */
+/** Parses conditions that are joined by "and". */
 function readAll(text: string): readonly Condition[] | undefined {
   const parts = split(unwrapped(text), "&&");
   if (parts === undefined) return undefined;
@@ -163,7 +163,7 @@ function readList<T>(text: string, is: (value: unknown) => value is T): readonly
   return Array.isArray(value) && value.every(is) ? value : undefined;
 }
 
-/** The parts between an operator, outside of brackets and texts; undefined where brackets or quotes do not match. */
+/** Splits at an operator outside of brackets and strings. Returns undefined if brackets or quotes do not match. */
 function split(text: string, operator: "&&" | "||"): readonly string[] | undefined {
   const parts: string[] = [];
   let [depth, start, quoted] = [0, 0, false];
@@ -175,7 +175,7 @@ function split(text: string, operator: "&&" | "||"): readonly string[] | undefin
     } else if (character === '"') quoted = true;
     else if ("([{".includes(character)) depth++;
     else if (")]}".includes(character)) depth--;
-    // What the builder never writes.
+    // The builder never writes these.
     else if (character === "'" || character === "?" || text.startsWith("//", at)) return undefined;
     else if (depth === 0 && text.startsWith(operator, at)) {
       parts.push(text.slice(start, at).trim());
@@ -187,7 +187,7 @@ function split(text: string, operator: "&&" | "||"): readonly string[] | undefin
   return depth === 0 && !quoted ? [...parts, text.slice(start).trim()] : undefined;
 }
 
-/** Whether the first bracket is closed by the last character. */
+/** Whether the last character closes the first parenthesis. */
 function isWhole(text: string): boolean {
   let [depth, quoted] = [0, false];
   for (let at = 0; at < text.length; at++) {

@@ -1,11 +1,12 @@
-/** A rule, made of conditions or written as text: two views of the same text. */
+/** The editor of a rule: a builder of conditions and a text editor, as two views of the same text. */
 import { Alert, Input, SegmentedControl, Skeleton, Stack, useMantineContext } from "@mantine/core";
 import { lazy, Suspense, useId, useState } from "react";
+import { t } from "../../messages/i18n.ts";
 import type { CustomFieldProps } from "../../records/form-fields.tsx";
 import { RuleBuilder } from "./rule-builder.tsx";
 import { readRule } from "./rule-conditions.ts";
 
-/** The editor is large, and comes where somebody writes text. */
+/** The text editor is large, so it loads only when it is used. */
 const RuleText = lazy(async () => ({ default: (await import("./rule-text.tsx")).RuleText }));
 
 export function RuleField({ value, onChange, error }: CustomFieldProps) {
@@ -17,15 +18,15 @@ export function RuleField({ value, onChange, error }: CustomFieldProps) {
   return (
     <Stack gap={6}>
       <Input.Label component="div" id={label} required>
-        Rule
+        {t("admissionRules.fields.rule")}
       </Input.Label>
       <SegmentedControl
-        aria-label="How the rule is shown"
+        aria-label={t("admissionRules.builder.view")}
         value={view}
         onChange={setView}
         data={[
-          { value: "builder", label: "Builder" },
-          { value: "text", label: "Text" },
+          { value: "builder", label: t("admissionRules.builder.viewBuilder") },
+          { value: "text", label: t("admissionRules.builder.viewText") },
         ]}
       />
       {view === "text" ? (
@@ -33,8 +34,8 @@ export function RuleField({ value, onChange, error }: CustomFieldProps) {
           <RuleText value={text} onChange={onChange} labelledBy={label} nonce={getStyleNonce?.() ?? ""} />
         </Suspense>
       ) : built === undefined ? (
-        <Alert color="yellow" variant="outline" title="This rule says more than the builder can show">
-          It is kept as it stands. Look at it, and change it, as text.
+        <Alert color="yellow" variant="outline" title={t("admissionRules.builder.tooComplex.title")}>
+          {t("admissionRules.builder.tooComplex.text")}
         </Alert>
       ) : (
         <RuleBuilder rule={built} onChange={onChange} />

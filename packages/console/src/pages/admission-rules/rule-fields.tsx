@@ -1,16 +1,17 @@
 import type { ResultOf } from "@gatehouse/client/calls";
 import { api } from "../../app/api.ts";
+import { t } from "../../messages/i18n.ts";
 import type { Field, Values } from "../../records/form-fields.tsx";
 import { RuleField } from "./rule-field.tsx";
 
 export type Rule = ResultOf<"/tenants/admission-rules/{id}", "get">;
 
 export const ruleFields: readonly Field[] = [
-  { kind: "text", name: "name", label: "Name", required: true },
+  { kind: "text", name: "name", label: t("common.name"), required: true },
   {
     kind: "custom",
     name: "rule",
-    label: "Rule",
+    label: t("admissionRules.fields.rule"),
     render: (props) => <RuleField {...props} />,
     format: (value) => String(value),
   },
@@ -22,9 +23,9 @@ export function ruleValues({ name, rule = "" }: Rule): Values {
   return { name, rule };
 }
 
-/** Whether it asks for the time is told by the server, not by people. */
+/** The server determines whether the rule depends on the time. */
 export async function bodyOf(values: Values) {
-  const { name, rule } = values as { readonly name: string; readonly rule: string }; // as the fields make them
+  const { name, rule } = values as { readonly name: string; readonly rule: string }; // as the fields define them
   const report = rule === "" ? undefined : await api.post("/tenants/admission-rules/check", { body: { rule } });
   return { name, rule, hasTimeConstraint: report?.readsNow ?? false };
 }

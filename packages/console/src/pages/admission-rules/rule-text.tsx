@@ -1,4 +1,4 @@
-/** The text of a rule, with completion, and the server's errors at their place as one types. */
+/** The text editor of a rule, with completion, and with the server's errors at their position while typing. */
 import { autocompletion, type CompletionContext, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { type Diagnostic, linter } from "@codemirror/lint";
@@ -11,20 +11,20 @@ interface RuleTextProps {
   readonly value: string;
   readonly onChange: (text: string) => void;
   readonly labelledBy: string;
-  /** Of the page, for the editor's styles. */
+  /** The nonce of the page, for the styles of the editor. */
   readonly nonce: string;
 }
 
 export function RuleText({ value, onChange, labelledBy, nonce }: RuleTextProps) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView>(null);
   const change = useRef(onChange);
   change.current = onChange;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the editor keeps its text itself; another one is set below
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the editor owns its text; the effect below sets a new one
   useEffect(() => {
-    if (place.current === null) return;
+    if (container.current === null) return;
     const view = new EditorView({
-      parent: place.current,
+      parent: container.current,
       state: EditorState.create({
         doc: value,
         extensions: [
@@ -34,7 +34,7 @@ export function RuleText({ value, onChange, labelledBy, nonce }: RuleTextProps) 
           EditorView.lineWrapping,
           autocompletion({ override: [complete], icons: false }),
           linter(check, { delay: 300 }),
-          // Tab leaves the editor, as it leaves every field.
+          // No binding for Tab: Tab leaves the editor, like every other field.
           keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap]),
           placeholder("device.posture.diskEncrypted == true"),
           EditorView.contentAttributes.of({ "aria-labelledby": labelledBy, "aria-multiline": "true" }),
@@ -53,7 +53,7 @@ export function RuleText({ value, onChange, labelledBy, nonce }: RuleTextProps) 
     if (view === null || view.state.doc.toString() === value) return;
     view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } });
   }, [value]);
-  return <div ref={place} className="rule-text" />;
+  return <div ref={container} className="rule-text" />;
 }
 
 const editorTheme = EditorView.theme({
@@ -77,7 +77,7 @@ const editorTheme = EditorView.theme({
   ".cm-tooltip-autocomplete ul li[aria-selected]": { background: "var(--mantine-primary-color-filled)" },
 });
 
-/** What is wrong, as the server says; an answer that fails says nothing here, and the form says it when it is sent. */
+/** The server's errors. If the request fails, reports none: the form reports the failure when it is sent. */
 async function check(view: EditorView): Promise<readonly Diagnostic[]> {
   const { doc } = view.state;
   const rule = doc.toString();
@@ -89,7 +89,7 @@ async function check(view: EditorView): Promise<readonly Diagnostic[]> {
   });
 }
 
-/** @param column in Unicode characters, from 1 */
+/** @param column counted in Unicode characters, starting at 1 */
 function offsetOf(doc: Text, line: number, column: number): number {
   const { from, text } = doc.line(Math.min(line, doc.lines));
   return Math.min(from + [...text].slice(0, column - 1).join("").length, doc.length);
@@ -115,7 +115,7 @@ function complete(context: CompletionContext) {
   if (word === null && !context.explicit) return null;
   const text = word?.text ?? "";
   const dot = text.lastIndexOf(".") + 1;
-  const known: readonly string[] = names[text.slice(0, dot) as keyof typeof names] ?? methods; // others have none
+  const known: readonly string[] = names[text.slice(0, dot) as keyof typeof names] ?? methods; // other objects have no known properties
   return {
     from: (word?.from ?? context.pos) + dot,
     options: known.map((label) => ({ label, type: label.startsWith("get") ? "method" : "property" })),

@@ -4,6 +4,7 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
 import { usePermission, useSession } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { graceBody, graceFields, usualGrace } from "../../records/grace-field.ts";
 import { PermissionTable } from "../../records/permission-table.tsx";
@@ -24,7 +25,7 @@ export function ApiKeyPage() {
   const own = useSession().apiKey.id;
   return (
     <RecordPage
-      list={{ to: "/api-keys", title: "API keys" }}
+      list={{ to: "/api-keys", title: t("apiKeys.title") }}
       title={apiKey?.name}
       status={apiKey && <StateOfKey apiKey={apiKey} />}
       actions={data && <Actions apiKey={data.record} etag={data.etag} isOwn={data.record.id === own} />}
@@ -33,30 +34,37 @@ export function ApiKeyPage() {
     >
       {apiKey && (
         <>
-          <Panel title="About">
+          <Panel title={t("common.about")}>
             <Facts
               facts={[
-                { label: "Begins with", value: <Code>{apiKey.prefix}</Code> },
-                ...(apiKey.id === own ? [{ label: "In use", value: "You are signed in with it." }] : []),
-                { label: "From", value: apiKey.sourceIps.length === 0 ? "Anywhere" : apiKey.sourceIps.join(", ") },
-                { label: "Last used", value: <RelativeTime at={apiKey.lastUsedAt} /> },
-                { label: "Expires", value: <RelativeTime at={apiKey.expiresAt} /> },
+                { label: t("apiKeys.fields.prefix"), value: <Code>{apiKey.prefix}</Code> },
+                ...(apiKey.id === own
+                  ? [{ label: t("apiKeys.fields.inUse"), value: t("apiKeys.fields.inUseText") }]
+                  : []),
+                {
+                  label: t("apiKeys.fields.sourceIps"),
+                  value: apiKey.sourceIps.length === 0 ? t("apiKeys.fields.anyAddress") : apiKey.sourceIps.join(", "),
+                },
+                { label: t("apiKeys.fields.lastUsed"), value: <RelativeTime at={apiKey.lastUsedAt} /> },
+                { label: t("apiKeys.fields.expires"), value: <RelativeTime at={apiKey.expiresAt} /> },
                 ...(apiKey.replacedBy === undefined
                   ? []
                   : [
                       {
-                        label: "Replaced by",
+                        label: t("apiKeys.fields.replacedBy"),
                         value: (
-                          <RecordLink to={`/api-keys/${apiKey.replacedBy}`}>the key that took its place</RecordLink>
+                          <RecordLink to={`/api-keys/${apiKey.replacedBy}`}>
+                            {t("apiKeys.fields.replacedByLink")}
+                          </RecordLink>
                         ),
                       },
                     ]),
-                { label: "Created", value: <RelativeTime at={apiKey.createdAt} /> },
+                { label: t("common.created"), value: <RelativeTime at={apiKey.createdAt} /> },
               ]}
             />
           </Panel>
-          <Panel title="What it may do">
-            <PermissionTable label="What it may do" held={apiKey.permissions} />
+          <Panel title={t("apiKeys.fields.permissions")}>
+            <PermissionTable label={t("apiKeys.fields.permissions")} held={apiKey.permissions} />
           </Panel>
         </>
       )}
@@ -75,31 +83,31 @@ function Actions({ apiKey, etag, isOwn }: ActionsProps) {
   const { permissions: own } = useSession();
   const navigate = useNavigate();
   const [rotating, { open, close }] = useDisclosure(false);
-  const [made, setMade] = useState<{ readonly id: string; readonly key: string }>();
+  const [created, setCreated] = useState<{ readonly id: string; readonly key: string }>();
   if (!canWrite) return null;
-  // A key gives no more than it holds; and what was replaced is not replaced again.
+  // A key cannot grant permissions that it does not hold, and a replaced key cannot be rotated again.
   const canRotate =
     stateOf(apiKey, Date.now()) === "active" && apiKey.permissions.every((permission) => own.includes(permission));
   return (
     <>
       <DeleteRecord
-        title={`Revoke API key ${apiKey.name}?`}
-        label="Revoke"
-        effect={`It stops working at once, everywhere, and sessions that began with it end.${isOwn ? " You are signed in with it: you will have to sign in with another." : ""} This cannot be undone: a key is stored nowhere.`}
+        title={t("apiKeys.revoke.title", { name: apiKey.name })}
+        label={t("apiKeys.revoke.label")}
+        effect={isOwn ? t("apiKeys.revoke.effectOwn") : t("apiKeys.revoke.effect")}
         path={`/tenants/api-keys/${apiKey.id}`}
         etag={etag}
         changesAccess={false}
         done={() => void navigate({ to: "/api-keys" })}
       />
-      {canRotate && <Button onClick={open}>Replace</Button>}
+      {canRotate && <Button onClick={open}>{t("apiKeys.rotate.label")}</Button>}
       {rotating && (
         <RecordForm
-          title={`Replace ${apiKey.name} by a new key with the same rights`}
+          title={t("apiKeys.rotate.title", { name: apiKey.name })}
           fields={graceFields}
           initial={usualGrace}
-          submitLabel="Replace"
+          submitLabel={t("apiKeys.rotate.label")}
           submit={async (values) =>
-            setMade(
+            setCreated(
               await api.post("/tenants/api-keys/{id}/rotate", {
                 path: { id: apiKey.id },
                 body: graceBody(values),
@@ -110,16 +118,16 @@ function Actions({ apiKey, etag, isOwn }: ActionsProps) {
           close={close}
         />
       )}
-      {made !== undefined && (
+      {created !== undefined && (
         <SecretOnce
-          title={`The new key for ${apiKey.name}`}
-          secret={made.key}
+          title={t("apiKeys.rotate.titleNew", { name: apiKey.name })}
+          secret={created.key}
           close={() => {
-            setMade(undefined);
-            void navigate({ to: `/api-keys/${made.id}` });
+            setCreated(undefined);
+            void navigate({ to: `/api-keys/${created.id}` });
           }}
         >
-          Give it to what used the key before.
+          {t("apiKeys.rotate.text")}
         </SecretOnce>
       )}
     </>

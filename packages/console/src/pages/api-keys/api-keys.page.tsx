@@ -5,6 +5,8 @@ import { api, whole } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
+import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -14,90 +16,100 @@ import { type ApiKey, StateOfKey, stateOf } from "./key-state.tsx";
 
 const definition: ListDefinition<ApiKey> = {
   source: whole("/tenants/api-keys"),
-  noun: "API keys",
-  search: { label: "Name or prefix", by: ({ name, prefix }) => `${name} ${prefix}` },
+  noun: t("apiKeys.noun"),
+  search: { label: t("apiKeys.searchLabel"), by: ({ name, prefix }) => `${name} ${prefix}` },
   defaultSort: "name",
   columns: [
     nameColumn("api-keys", "whole"),
-    { key: "state", title: "State", visibleFrom: "xs", cell: (apiKey) => <StateOfKey apiKey={apiKey} /> },
-    { key: "prefix", title: "Begins with", visibleFrom: "lg", cell: ({ prefix }) => <Code>{prefix}</Code> },
+    {
+      key: "state",
+      title: t("apiKeys.state.label"),
+      visibleFrom: "xs",
+      cell: (apiKey) => <StateOfKey apiKey={apiKey} />,
+    },
+    {
+      key: "prefix",
+      title: t("apiKeys.fields.prefix"),
+      visibleFrom: "lg",
+      cell: ({ prefix }) => <Code>{prefix}</Code>,
+    },
     {
       key: "permissions",
-      title: "Permissions",
+      title: t("apiKeys.fields.permissions"),
       visibleFrom: "md",
       sortBy: ({ permissions }) => permissions.length,
       cell: ({ permissions }) => permissions.length,
     },
     {
       key: "lastUsedAt",
-      title: "Last used",
+      title: t("apiKeys.fields.lastUsed"),
       sortBy: ({ lastUsedAt = "" }) => lastUsedAt,
       cell: ({ lastUsedAt }) => <RelativeTime at={lastUsedAt} />,
     },
     {
       key: "expiresAt",
-      title: "Expires",
+      title: t("apiKeys.fields.expires"),
       visibleFrom: "sm",
       sortBy: ({ expiresAt = "9" }) => expiresAt,
       cell: ({ expiresAt }) => <RelativeTime at={expiresAt} />,
     },
     {
       key: "sourceIps",
-      title: "From",
+      title: t("apiKeys.fields.sourceIps"),
       visibleFrom: "md",
-      cell: ({ sourceIps }) => (sourceIps.length === 0 ? "Anywhere" : sourceIps.join(", ")),
+      cell: ({ sourceIps }) => (sourceIps.length === 0 ? t("apiKeys.fields.anyAddress") : sourceIps.join(", ")),
     },
   ],
   filters: [
     {
       field: "state",
-      title: "State",
+      title: t("apiKeys.state.label"),
       options: [
-        { value: "active", label: "Active" },
-        { value: "replaced", label: "Replaced" },
-        { value: "expired", label: "Expired" },
+        { value: "active", label: t("apiKeys.state.active") },
+        { value: "replaced", label: t("apiKeys.state.replaced") },
+        { value: "expired", label: t("apiKeys.state.expired") },
       ],
       matches: (apiKey, value) => stateOf(apiKey, Date.now()) === value,
     },
   ],
-  empty: { title: "No API keys", text: "Programs call the API with keys." },
+  empty: { title: t("apiKeys.empty.title"), text: t("apiKeys.empty.text") },
 };
 
 export function ApiKeysListPage() {
   const navigate = useNavigate();
-  const [made, setMade] = useState<{ readonly id: string; readonly name: string; readonly key: string }>();
+  const [created, setCreated] = useState<{ readonly id: string; readonly name: string; readonly key: string }>();
   return (
     <>
       <RecordList
-        title="API keys"
+        title={t("apiKeys.title")}
         definition={definition}
         actions={
           <NewButton
-            label="Create an API key"
+            label={t("apiKeys.create")}
             permission="api-keys:write"
             dialog={(close) => (
               <RecordForm
-                title="Create an API key"
+                title={t("apiKeys.create")}
                 fields={keyFields}
                 initial={newKey}
-                submitLabel="Create"
-                submit={async (values) => setMade(await api.post("/tenants/api-keys", { body: bodyOf(values) }))}
+                submitLabel={t("common.create")}
+                submit={async (values) => setCreated(await api.post("/tenants/api-keys", { body: bodyOf(values) }))}
                 close={close}
               />
             )}
           />
         }
       />
-      {made !== undefined && (
+      {created !== undefined && (
         <SecretOnce
-          title={`The API key ${made.name}`}
-          secret={made.key}
+          title={t("apiKeys.created.title", { name: created.name })}
+          secret={created.key}
           close={() => {
-            setMade(undefined);
-            void navigate({ to: `/api-keys/${made.id}` });
+            setCreated(undefined);
+            void navigate({ to: `/api-keys/${created.id}` });
           }}
         >
-          Give it to the program that is to use it, which sends it in the header <Code>apikey</Code>.
+          <RichText message="apiKeys.created.text" elements={{ code: <Code /> }} />
         </SecretOnce>
       )}
     </>

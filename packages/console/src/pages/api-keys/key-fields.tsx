@@ -1,50 +1,56 @@
 import { type Permission, permissions, rolePermissions, rolesByPrivilege } from "@gatehouse/contract/permissions";
 import { useSession } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
 import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
 import { PermissionTable } from "../../records/permission-table.tsx";
 
 export const keyFields: readonly Field[] = [
-  { kind: "text", name: "name", label: "Name", description: "Who or what uses it.", required: true },
+  { kind: "text", name: "name", label: t("common.name"), description: t("apiKeys.fields.nameHelp"), required: true },
   {
     kind: "custom",
     name: "permissions",
-    label: "What it may do",
+    label: t("apiKeys.fields.permissions"),
     render: (props) => <PermissionsField {...props} />,
     format: (value) => (value as readonly string[]).join(", "),
   },
-  { kind: "date-time", name: "expiresAt", label: "Expires", description: "Empty: never." },
+  {
+    kind: "date-time",
+    name: "expiresAt",
+    label: t("apiKeys.fields.expires"),
+    description: t("apiKeys.fields.expiresHelp"),
+  },
   {
     kind: "words",
     name: "sourceIps",
-    label: "Source addresses",
-    description: "It works from these alone. None: from anywhere.",
+    label: t("apiKeys.fields.sourceIps"),
+    description: t("apiKeys.fields.sourceIpsHelp"),
     placeholder: "192.0.2.0/24",
   },
 ];
 
 export const newKey: Values = { name: "", permissions: [], expiresAt: "", sourceIps: [] };
 
-/** What roles grant, as a start; then each permission can be chosen by itself. */
-const choices = [
-  { label: "All reading", permissions: permissions.filter((permission) => permission.endsWith(":read")) },
+/** The permissions of the roles, as a start for a selection. */
+const presets = [
+  {
+    label: t("apiKeys.presets.readOnly"),
+    permissions: permissions.filter((permission) => permission.endsWith(":read")),
+  },
   ...rolesByPrivilege
     .filter((type) => rolePermissions[type].length > 0 && type !== "OWNER")
-    .map((type) => ({
-      label: `As ${type.charAt(0)}${type.slice(1).toLowerCase()}`,
-      permissions: rolePermissions[type],
-    })),
-  { label: "Nothing", permissions: [] },
+    .map((type) => ({ label: t(`records.roles.${type}`), permissions: rolePermissions[type] })),
+  { label: t("apiKeys.presets.none"), permissions: [] },
 ];
 
 function PermissionsField({ value, onChange, error }: CustomFieldProps) {
   const { permissions: own } = useSession();
   return (
     <PermissionTable
-      label="What it may do"
-      held={value as readonly Permission[]} // as this field makes it
+      label={t("apiKeys.fields.permissions")}
+      held={value as readonly Permission[]} // as this field defines it
       onChange={onChange}
       offered={own}
-      presets={choices}
+      presets={presets}
       error={error}
     />
   );
@@ -56,7 +62,7 @@ export function bodyOf(values: Values) {
     readonly permissions: readonly Permission[];
     readonly expiresAt: string;
     readonly sourceIps: readonly string[];
-  }; // as the fields make them
+  }; // as the fields define them
   return {
     name,
     permissions: [...permissions],

@@ -1,4 +1,5 @@
 import type { ResultOf } from "@gatehouse/client/calls";
+import { t } from "../../messages/i18n.ts";
 import { Status } from "../../records/status.tsx";
 
 export type ApiKey = ResultOf<"/tenants/api-keys/{id}", "get">;
@@ -11,13 +12,13 @@ export function stateOf({ expiresAt, replacedBy }: ApiKey, now: number): KeyStat
   return replacedBy === undefined ? "active" : "replaced";
 }
 
-const words = {
-  active: { tone: "good", text: "Active" },
-  replaced: { tone: "waiting", text: "Replaced, still working" },
-  expired: { tone: "idle", text: "Expired" },
+const states = {
+  active: { tone: "good", text: t("apiKeys.state.active") },
+  replaced: { tone: "waiting", text: t("apiKeys.state.replacedStillValid") },
+  expired: { tone: "idle", text: t("apiKeys.state.expired") },
 } as const;
 
 export function StateOfKey({ apiKey }: { readonly apiKey: ApiKey }) {
-  const { tone, text } = words[stateOf(apiKey, Date.now())];
+  const { tone, text } = states[stateOf(apiKey, Date.now())];
   return <Status tone={tone}>{text}</Status>;
 }

@@ -1,9 +1,10 @@
 import { Code, Table, Text } from "@mantine/core";
+import { t } from "../../messages/i18n.ts";
 import { changedFields } from "./changed-fields.ts";
 import { formatOperation } from "./format-operation.ts";
 
-/** Stand above already, or say nothing about what was changed. */
-const unsaid = ["id", "createdAt", "updatedAt"];
+/** Fields that the page shows elsewhere, or that every change updates. */
+const hidden = ["id", "createdAt", "updatedAt"];
 
 interface ChangedFieldsProps {
   readonly before: Readonly<Record<string, unknown>> | undefined;
@@ -11,15 +12,19 @@ interface ChangedFieldsProps {
   readonly titles?: readonly [string, string];
 }
 
-/** What differs between two states of a record, field by field. */
-export function ChangedFields({ before, after, titles = ["Before", "After"] }: ChangedFieldsProps) {
-  const changes = changedFields(before, after).filter(({ field }) => !unsaid.includes(field));
-  if (changes.length === 0) return <Text c="dimmed">The record looks the same before and after.</Text>;
+/** The difference between two states of a record, field by field. */
+export function ChangedFields({
+  before,
+  after,
+  titles = [t("events.changes.before"), t("events.changes.after")],
+}: ChangedFieldsProps) {
+  const changes = changedFields(before, after).filter(({ field }) => !hidden.includes(field));
+  if (changes.length === 0) return <Text c="dimmed">{t("events.changes.same")}</Text>;
   return (
     <Table className="record-table changes">
       <Table.Thead>
         <Table.Tr>
-          <Table.Th>Field</Table.Th>
+          <Table.Th>{t("events.changes.field")}</Table.Th>
           <Table.Th>{titles[0]}</Table.Th>
           <Table.Th>{titles[1]}</Table.Th>
         </Table.Tr>

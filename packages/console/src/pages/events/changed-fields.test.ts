@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { changedFields } from "./changed-fields.ts";
 
-test("tells fields that changed, came, or went, and no others", () => {
+test("lists fields that were changed, added or removed, and no others", () => {
   const before = { name: "Berlin", port: 1, tags: ["a"], gone: true };
   const after = { name: "Paris", port: 1, tags: ["a"], come: null };
   expect(changedFields(before, after)).toEqual([
@@ -12,14 +12,14 @@ test("tells fields that changed, came, or went, and no others", () => {
   expect(changedFields(undefined, { id: "1" })).toEqual([{ field: "id", before: undefined, after: "1" }]);
 });
 
-test("tells what a policy does, and not yes or no", () => {
+test("shows the action of a policy as allow or deny", () => {
   expect(changedFields({ action: true, active: true }, { action: false, active: false })).toEqual([
     { field: "action", before: "allow", after: "deny" },
     { field: "active", before: "yes", after: "no" },
   ]);
 });
 
-test("tells of lists what went and what came, by name, and of another order both", () => {
+test("shows removed and added items of a list by name, and both lists if only their order differs", () => {
   const [sales, support] = [
     { id: "1", name: "Sales" },
     { id: "2", name: "Support" },

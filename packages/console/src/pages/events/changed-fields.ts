@@ -1,14 +1,16 @@
+import { t } from "../../messages/i18n.ts";
+
 type State = Readonly<Record<string, unknown>>;
 
 export interface ChangedField {
   readonly field: string;
-  /** Undefined where there was, or is, none. Of two lists, what went. */
+  /** Undefined if the field is absent. For two lists, the removed items. */
   readonly before: string | undefined;
-  /** Of two lists, what came. */
+  /** For two lists, the added items. */
   readonly after: string | undefined;
 }
 
-/** The fields in which two states of a record differ, in the order in which they stand there. */
+/** The fields in which two states of a record differ, in the order of the record. */
 export function changedFields(before: State = {}, after: State = {}): readonly ChangedField[] {
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((field) => {
     const [old, now] = [before[field], after[field]];
@@ -18,15 +20,15 @@ export function changedFields(before: State = {}, after: State = {}): readonly C
   });
 }
 
-/** What went and what came; undefined where the same stands in another order. */
+/** The removed and the added items; undefined if only the order differs. */
 function compareLists(old: readonly unknown[], now: readonly unknown[]) {
   const [oldItems, nowItems] = [old, now].map((items) => new Map(items.map((item) => [keyOf(item), formatItem(item)])));
-  const went = [...(oldItems ?? [])].filter(([key]) => nowItems?.has(key) !== true).map(([, text]) => text);
-  const came = [...(nowItems ?? [])].filter(([key]) => oldItems?.has(key) !== true).map(([, text]) => text);
-  if (went.length + came.length === 0) return undefined;
+  const removed = [...(oldItems ?? [])].filter(([key]) => nowItems?.has(key) !== true).map(([, text]) => text);
+  const added = [...(nowItems ?? [])].filter(([key]) => oldItems?.has(key) !== true).map(([, text]) => text);
+  if (removed.length + added.length === 0) return undefined;
   return {
-    before: went.length === 0 ? undefined : `removed: ${went.join(", ")}`,
-    after: came.length === 0 ? undefined : `added: ${came.join(", ")}`,
+    before: removed.length === 0 ? undefined : t("events.changes.removed", { items: removed.join(", ") }),
+    after: added.length === 0 ? undefined : t("events.changes.added", { items: added.join(", ") }),
   };
 }
 
@@ -35,18 +37,20 @@ function keyOf(item: unknown): string {
 }
 
 function formatAs(field: string, value: unknown): string | undefined {
-  // Of policies: what they do where they apply.
-  if (field === "action" && typeof value === "boolean") return value ? "allow" : "deny";
-  return say(value);
+  // The action of a policy is a boolean.
+  if (field === "action" && typeof value === "boolean") {
+    return value ? t("events.changes.allow") : t("events.changes.deny");
+  }
+  return formatValue(value);
 }
 
-function say(value: unknown): string | undefined {
+function formatValue(value: unknown): string | undefined {
   if (value === undefined || typeof value === "string") return value;
-  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(formatItem).join(", ");
+  if (Array.isArray(value)) return value.length === 0 ? t("events.changes.none") : value.map(formatItem).join(", ");
   return formatItem(value);
 }
 
-/** Records that are named are called by their names. */
+/** A record with a name is shown by its name. */
 function formatItem(value: unknown): string {
   if (isRecord(value)) {
     for (const name of [value.name, value.email]) if (typeof name === "string") return name;
@@ -62,7 +66,7 @@ function formatItem(value: unknown): string {
         .join("\n");
     }
   }
-  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "boolean") return (value ? t("common.yes") : t("common.no")).toLowerCase();
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 

@@ -4,11 +4,12 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { t } from "../../messages/i18n.ts";
 import { EffectPanel } from "../../records/effect-panel.tsx";
 import { Panel } from "../../records/record-page.tsx";
 
-/** Every change of these has an effect that is stored; of others, some have. */
-const alwaysAboutAccess = ["policy", "admission-rule"];
+/** Types whose every change has a stored effect. Other types have one for some changes. */
+const alwaysWithEffect = ["policy", "admission-rule"];
 
 interface EventEffectProps {
   readonly id: string;
@@ -16,19 +17,19 @@ interface EventEffectProps {
 }
 
 export function EventEffect({ id, targetType }: EventEffectProps) {
-  const [asked, setAsked] = useState(alwaysAboutAccess.includes(targetType));
+  const [isShown, setShown] = useState(alwaysWithEffect.includes(targetType));
   const { data, error, refetch } = useQuery({
     queryKey: ["/tenants/events/{id}/effect", id],
-    enabled: asked,
+    enabled: isShown,
     staleTime: Number.POSITIVE_INFINITY,
     queryFn: ({ signal }) => api.get("/tenants/events/{id}/effect", { path: { id }, signal }),
   });
   const hasNone = error instanceof GatehouseError && error.status === 404;
   return (
-    <Panel title="Effect on access">
-      {!asked ? (
-        <Button variant="default" size="xs" onClick={() => setAsked(true)}>
-          Show who gained and who lost access
+    <Panel title={t("events.effect.title")}>
+      {!isShown ? (
+        <Button variant="default" size="xs" onClick={() => setShown(true)}>
+          {t("events.effect.show")}
         </Button>
       ) : hasNone ? (
         <Text c="dimmed">{error.problem.detail}</Text>
@@ -38,7 +39,9 @@ export function EventEffect({ id, targetType }: EventEffectProps) {
         <Skeleton height={60} aria-busy />
       ) : (
         <Stack gap="sm">
-          {data.overrideReason !== undefined && <Text>Access tests were to be overridden: {data.overrideReason}</Text>}
+          {data.overrideReason !== undefined && (
+            <Text>{t("events.effect.override", { reason: data.overrideReason })}</Text>
+          )}
           <EffectPanel effect={data} planned={false} />
         </Stack>
       )}

@@ -2,6 +2,8 @@ import { Code } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
+import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -22,12 +24,12 @@ export function EventPage() {
     queryFn: ({ signal }) => events.read({ "filter[id]": id }, signal),
   });
   const event = data?.data[0];
-  const gone = !isPending && error === null && event === undefined ? new Error("There is no such event.") : undefined;
+  const missing = !isPending && error === null && event === undefined ? new Error(t("events.notFound")) : undefined;
   return (
     <RecordPage
-      list={{ to: "/events", title: "Events" }}
+      list={{ to: "/events", title: t("events.title") }}
       title={event && formatOperation(event.operation)}
-      error={error ?? gone}
+      error={error ?? missing}
       retry={refetch}
     >
       {event && <About event={event} />}
@@ -38,24 +40,24 @@ export function EventPage() {
 function About({ event }: { readonly event: Event }) {
   return (
     <>
-      <Panel title="About">
+      <Panel title={t("common.about")}>
         <Facts
           facts={[
-            { label: "What was changed", value: <Target event={event} /> },
-            { label: "By", value: <Actor event={event} /> },
-            { label: "When", value: <RelativeTime at={event.createdAt} /> },
-            { label: "From", value: event.sourceAddress },
-            { label: "Position", value: event.position },
+            { label: t("events.fields.target"), value: <Target event={event} /> },
+            { label: t("events.fields.actor"), value: <Actor event={event} /> },
+            { label: t("events.fields.time"), value: <RelativeTime at={event.createdAt} /> },
+            { label: t("events.fields.source"), value: event.sourceAddress },
+            { label: t("events.fields.position"), value: event.position },
             {
-              label: "Generation",
+              label: t("events.fields.generation"),
               value: <RecordLink to={`/events?generation=${event.generation}`}>{event.generation}</RecordLink>,
             },
-            ...(event.reason === undefined ? [] : [{ label: "Reason for overriding", value: event.reason }]),
-            { label: "Request", value: <Code>{event.requestId}</Code> },
+            ...(event.reason === undefined ? [] : [{ label: t("events.fields.overrideReason"), value: event.reason }]),
+            { label: t("events.fields.request"), value: <Code>{event.requestId}</Code> },
           ]}
         />
       </Panel>
-      <Panel title="Before and after">
+      <Panel title={t("events.beforeAndAfter")}>
         <ChangedFields before={event.before} after={event.after} />
       </Panel>
       <EventEffect key={event.id} id={event.id} targetType={event.target.type} />
@@ -66,38 +68,25 @@ function About({ event }: { readonly event: Event }) {
 
 function Target({ event: { target, after } }: { readonly event: Event }) {
   const page = after === undefined ? undefined : pageOf(target.type, target.id);
-  const name = target.name ?? target.id;
-  return (
-    <>
-      {formatTarget(target.type)} {page === undefined ? name : <RecordLink to={page}>{name}</RecordLink>} (
-      <RecordLink to={`/events?target.id=${target.id}`} inText>
-        all of its events
-      </RecordLink>
-      )
-    </>
+  const values = { type: formatTarget(target.type), name: target.name ?? target.id };
+  const history = <RecordLink to={`/events?target.id=${target.id}`} inText />;
+  return page === undefined ? (
+    <RichText message="events.target.labelDeleted" values={values} elements={{ history }} />
+  ) : (
+    <RichText message="events.target.label" values={values} elements={{ record: <RecordLink to={page} />, history }} />
   );
 }
 
-const actors: Readonly<Record<Event["actor"]["type"], string>> = {
-  "api-key": "API key",
-  operator: "The operator",
-  system: "Gatehouse itself",
-};
-
 function Actor({ event: { actor } }: { readonly event: Event }) {
-  if (actor.type === "system") return actors.system;
+  if (actor.type === "system") return t("events.actors.system");
+  if (actor.type === "operator" || actor.id === undefined) {
+    return t("events.actors.operatorNamed", { name: actor.name });
+  }
   return (
-    <>
-      {actors[actor.type]} {actor.name}
-      {actor.id !== undefined && (
-        <>
-          {" ("}
-          <RecordLink to={`/events?actor.id=${actor.id}`} inText>
-            all that it did
-          </RecordLink>
-          )
-        </>
-      )}
-    </>
+    <RichText
+      message="events.actors.apiKeyNamed"
+      values={{ name: actor.name }}
+      elements={{ a: <RecordLink to={`/events?actor.id=${actor.id}`} inText /> }}
+    />
   );
 }

@@ -2,6 +2,7 @@ import { targetTypes } from "@gatehouse/contract/event-types";
 import { paged } from "../../app/api.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
+import { t } from "../../messages/i18n.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { FollowLive } from "./follow-live.tsx";
@@ -11,53 +12,70 @@ import type { Event } from "./restore.ts";
 
 const definition: ListDefinition<Event> = {
   source: paged("/tenants/events"),
-  noun: "events",
-  search: { label: "Name of what was changed", by: "target.name" },
+  noun: t("events.noun"),
+  search: { label: t("events.searchLabel"), by: "target.name" },
   defaultSort: "-position",
   columns: [
-    { key: "createdAt", title: "When", sortBy: "createdAt", cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+    {
+      key: "createdAt",
+      title: t("events.fields.time"),
+      sortBy: "createdAt",
+      cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+    },
     {
       key: "operation",
-      title: "What",
+      title: t("events.fields.operation"),
       cell: ({ id, operation }) => <RecordLink to={`/events/${id}`}>{formatOperation(operation)}</RecordLink>,
     },
-    { key: "target", title: "Of", cell: ({ target }) => target.name ?? formatTarget(target.type) },
-    { key: "type", title: "Kind", visibleFrom: "md", cell: ({ target }) => formatTarget(target.type) },
-    { key: "actor", title: "By", visibleFrom: "sm", cell: ({ actor }) => actor.name },
-    { key: "from", title: "From", visibleFrom: "lg", cell: ({ sourceAddress }) => sourceAddress ?? "–" },
+    { key: "target", title: t("events.fields.target"), cell: ({ target }) => target.name ?? formatTarget(target.type) },
+    {
+      key: "type",
+      title: t("events.fields.targetType"),
+      visibleFrom: "md",
+      cell: ({ target }) => formatTarget(target.type),
+    },
+    { key: "actor", title: t("events.fields.actor"), visibleFrom: "sm", cell: ({ actor }) => actor.name },
+    {
+      key: "from",
+      title: t("events.fields.source"),
+      visibleFrom: "lg",
+      cell: ({ sourceAddress }) => sourceAddress ?? "–",
+    },
   ],
   filters: [
     {
       field: "target.type",
-      title: "Kind of record",
+      title: t("events.fields.targetType"),
       options: targetTypes.map((value) => ({ value, label: formatTarget(value) })),
     },
-    { field: "from", title: "From", kind: "date-time", parameter: "filter[createdAt][gte]" },
-    { field: "to", title: "Until", kind: "date-time", parameter: "filter[createdAt][lte]" },
-    { field: "operation", title: "Operation", kind: "part", isAdvanced: true },
-    { field: "actor.name", title: "By whom", kind: "part", isAdvanced: true },
+    { field: "from", title: t("events.fields.from"), kind: "date-time", parameter: "filter[createdAt][gte]" },
+    { field: "to", title: t("events.fields.until"), kind: "date-time", parameter: "filter[createdAt][lte]" },
+    { field: "operation", title: t("events.fields.operation"), kind: "part", isAdvanced: true },
+    { field: "actor.name", title: t("events.fields.actor"), kind: "part", isAdvanced: true },
     {
       field: "actor.type",
-      title: "Kind of actor",
+      title: t("events.fields.actorType"),
       isAdvanced: true,
       options: [
-        { value: "api-key", label: "A key" },
-        { value: "operator", label: "The operator" },
-        { value: "system", label: "Gatehouse itself" },
+        { value: "api-key", label: t("events.actors.apiKey") },
+        { value: "operator", label: t("events.actors.operator") },
+        { value: "system", label: t("events.actors.system") },
       ],
     },
-    { field: "sourceAddress", title: "Source address", kind: "text", isAdvanced: true },
-    { field: "target.id", title: "Id of the record", kind: "text", isAdvanced: true },
-    { field: "actor.id", title: "Id of the key", kind: "text", isAdvanced: true },
-    { field: "requestId", title: "Request id", kind: "text", isAdvanced: true },
-    { field: "generation", title: "Generation", kind: "text", isAdvanced: true },
+    { field: "sourceAddress", title: t("events.fields.source"), kind: "text", isAdvanced: true },
+    { field: "target.id", title: t("events.fields.targetId"), kind: "text", isAdvanced: true },
+    { field: "actor.id", title: t("events.fields.actorId"), kind: "text", isAdvanced: true },
+    { field: "requestId", title: t("events.fields.request"), kind: "text", isAdvanced: true },
+    { field: "generation", title: t("events.fields.generation"), kind: "text", isAdvanced: true },
   ],
   empty: {
-    title: "Nothing has happened yet",
-    text: "Every change is recorded here: who made it, when, and what was before.",
+    title: t("events.empty.title"),
+    text: t("events.empty.text"),
   },
 };
 
 export function EventsListPage() {
-  return <RecordList title="Events" definition={definition} actions={<FollowLive definition={definition} />} />;
+  return (
+    <RecordList title={t("events.title")} definition={definition} actions={<FollowLive definition={definition} />} />
+  );
 }

@@ -1,9 +1,10 @@
 import { History } from "lucide-react";
 import type { PageSet } from "../../app/page-set.ts";
+import { t } from "../../messages/i18n.ts";
 
 export const eventPages: PageSet = {
   path: "events",
-  title: "Events",
+  title: t("events.title"),
   icon: History,
   section: "administration",
   permission: "events:read",

@@ -6,6 +6,6 @@ test.each([
   ["createApiKey", "Create API key"],
   ["sourceIps", "Source IPs"],
   ["url", "URL"],
-])("%s is said as %s", (operation, said) => {
-  expect(formatOperation(operation)).toBe(said);
+])("%s reads %s", (operation, words) => {
+  expect(formatOperation(operation)).toBe(words);
 });

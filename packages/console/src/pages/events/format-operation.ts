@@ -1,4 +1,4 @@
-/** `updateUserProfile` as people write it: "Update user profile"; `createApiKey` is "Create API key". */
+/** Formats an identifier as words: `updateUserProfile` as "Update user profile", `createApiKey` as "Create API key". */
 export function formatOperation(operation: string): string {
   const words = operation
     .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")

@@ -5,6 +5,7 @@ import { useState } from "react";
 import { type ListQuery, type PagedSource, paged } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { type Event, orderBefore } from "./restore.ts";
 
@@ -21,7 +22,7 @@ async function readAll<Row>(source: PagedSource<Row>, query: ListQuery, signal: 
   }
 }
 
-/** One reordering is as many events as it moved policies: all of it is put back. */
+/** One reordering has an event for each policy that it moved. This restores all of them. */
 export function OrderRestoration({ event }: { readonly event: Event }) {
   const type = String(event.before?.type);
   const canRead = usePermission("policies:read");
@@ -42,34 +43,30 @@ export function OrderRestoration({ event }: { readonly event: Event }) {
         ),
         readAll(policies, { "filter[type]": type, sort: "order" }, signal),
       ]);
-      const places = new Map(moves.map(({ target, before }) => [target.id, Number(before?.order)]));
+      const positions = new Map(moves.map(({ target, before }) => [target.id, Number(before?.order)]));
       const current = all.filter(({ isDefault }) => !isDefault);
-      return { current: current.map(({ id }) => id), before: orderBefore(current, places), moved: places.size };
+      return { current: current.map(({ id }) => id), before: orderBefore(current, positions), moved: positions.size };
     },
   });
-  if (!canRead)
-    return <Text c="dimmed">Your key may not read policies, so their order cannot be put back with it.</Text>;
+  if (!canRead) return <Text c="dimmed">{t("events.restore.order.notPermitted")}</Text>;
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (data === undefined) return <Skeleton height={48} aria-busy />;
   if (data.before.join() === data.current.join()) {
-    return <Text c="dimmed">The order is now as it was before this: there is nothing to put back.</Text>;
+    return <Text c="dimmed">{t("events.restore.order.same")}</Text>;
   }
   return (
     <Stack gap="sm">
-      <Text>
-        {data.moved === 1 ? "One policy" : `${data.moved} policies`} moved with this. Put back, each stands where it
-        stood before; policies that were made since keep their places.
-      </Text>
+      <Text>{t("events.restore.order.text", { count: data.moved })}</Text>
       <Group>
-        <Button onClick={() => setReviewing(true)}>Put the order back</Button>
+        <Button onClick={() => setReviewing(true)}>{t("events.restore.order.label")}</Button>
       </Group>
       {reviewing && (
         <ReviewDialog
-          title="Put the order of policies back"
+          title={t("events.restore.order.title")}
           changes={[{ method: "POST", path: "/tenants/policies/reorder", body: { type, policies: data.before } }]}
-          label="Put the order back"
+          label={t("events.restore.order.label")}
           close={() => setReviewing(false)}
-          done={() => notifications.show({ message: "The order is as it was before", color: "green" })}
+          done={() => notifications.show({ message: t("events.restore.order.done"), color: "green" })}
         />
       )}
     </Stack>

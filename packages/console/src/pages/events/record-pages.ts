@@ -1,4 +1,4 @@
-/** The console's page of what an event tells of. */
+/** The page of the target of an event. */
 const folders: Readonly<Record<string, string>> = {
   user: "users",
   group: "groups",
@@ -14,7 +14,7 @@ const folders: Readonly<Record<string, string>> = {
   webhook: "webhooks",
 };
 
-/** @param type as events call it. @returns undefined where there is no such page */
+/** @param type the type of the target. @returns undefined if the console has no such page */
 export function pageOf(type: string, id: string): string | undefined {
   const folder = folders[type];
   return folder === undefined ? undefined : `/${folder}/${id}`;

@@ -1,4 +1,4 @@
-/** What referred to a record that was deleted: the same command took it out of groups and policies, and recorded each. */
+/** References to a deleted record, which the deletion removed from groups and policies, with an event for each. */
 import { paged } from "../../app/api.ts";
 import type { PlannedChange } from "../../records/planned-change.ts";
 import { readRecord } from "../../records/use-record.ts";
@@ -6,16 +6,16 @@ import type { Event } from "./restore.ts";
 
 const events = paged("/tenants/events");
 const pageLimit = 100;
-/** What one preview takes. */
+/** The limit of one preview. */
 const mostChanges = 100;
 
-/** The list of a policy that names records of a kind. */
+/** The list of a policy that refers to records of a type. */
 const lists = { group: "groups", user: "users", device: "devices", resource: "resources" } as const;
 
-/** @returns what makes users members of it, and policies name it, by its new id */
+/** @returns the requests that restore memberships and references of policies, with the new id of the record */
 export async function referringAgain(event: Event, newId: string): Promise<readonly PlannedChange[]> {
   const { type, id } = event.target;
-  const list = lists[type as keyof typeof lists] as (typeof lists)[keyof typeof lists] | undefined; // of other kinds none
+  const list = lists[type as keyof typeof lists] as (typeof lists)[keyof typeof lists] | undefined; // undefined for other types
   if (list === undefined) return [];
   const { data } = await events.read({
     "filter[generation]": event.generation,

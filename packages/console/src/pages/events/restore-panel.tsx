@@ -1,4 +1,4 @@
-/** Puts back what was there before an event, through the same review as any other change. */
+/** Restores the state before an event, with the same review as any other change. */
 import { GatehouseError } from "@gatehouse/client/errors";
 import { Alert, Button, Group, List, Skeleton, Stack, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
@@ -8,44 +8,46 @@ import { useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { useSession } from "../../app/session.ts";
+import { formatList } from "../../messages/format.ts";
+import { t } from "../../messages/i18n.ts";
 import type { PlannedChange } from "../../records/planned-change.ts";
 import { idIn } from "../../records/record-form.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { notifyProblem } from "../../records/use-record.ts";
 import { ChangedFields } from "./changed-fields-table.tsx";
+import { formatTarget } from "./format-target.ts";
 import { OrderRestoration } from "./order-restoration.tsx";
 import { pageOf } from "./record-pages.ts";
 import { referringAgain } from "./referring-again.ts";
 import { type Event, type Restoration, restorationOf, whyImpossible } from "./restore.ts";
-import { restorerOf } from "./restorers.ts";
+import { revertPlanOf } from "./revert-plans.ts";
 import { withoutMissing } from "./without-missing.ts";
 
 type Read = (
   path: string,
   options: object,
 ) => Promise<{ readonly record: Record<string, unknown>; readonly etag: string }>;
-const readAny = api.read as unknown as Read; // each kind that can be put back is read at its own path
+const readAny = api.read as unknown as Read; // each type that can be restored has its own path
 
 export function RestorePanel({ event }: { readonly event: Event }) {
   const { permissions } = useSession();
   const { type } = event.target;
-  const restorer = restorerOf(type);
+  const revertPlan = revertPlanOf(type);
   const why = whyImpossible(event);
   const canWrite =
-    restorer === undefined ||
-    permissions.includes(restorer.permission) ||
-    (restorer.createPermission !== undefined && permissions.includes(restorer.createPermission));
-  // Who may change nothing of the kind is not offered it.
+    revertPlan === undefined ||
+    permissions.includes(revertPlan.permission) ||
+    (revertPlan.createPermission !== undefined && permissions.includes(revertPlan.createPermission));
   if (!canWrite) return null;
   return (
-    <Panel title="Put back">
+    <Panel title={t("events.restore.title")}>
       {why !== undefined ? (
         <Text c="dimmed">{why}</Text>
       ) : event.operation === "reorderPolicies" ? (
         <OrderRestoration event={event} />
       ) : (
-        <RecordRestoration event={event} path={restorer?.path ?? ""} />
+        <RecordRestoration event={event} path={revertPlan?.path ?? ""} />
       )}
     </Panel>
   );
@@ -59,9 +61,9 @@ interface RecordRestorationProps {
 function RecordRestoration({ event, path }: RecordRestorationProps) {
   const { id, type } = event.target;
   const stored = useQuery({
-    queryKey: ["record to put back", path, id],
+    queryKey: ["record to restore", path, id],
     queryFn: async () => {
-      // What an event deleted stays gone: ids are not used again.
+      // A deleted record never comes back under its id.
       if (event.after === undefined) return null;
       try {
         return await readAny(`${path}/${id}`, {});
@@ -75,24 +77,24 @@ function RecordRestoration({ event, path }: RecordRestorationProps) {
   if (stored.data === undefined) return <Skeleton height={48} aria-busy />;
   const restoration = restorationOf(event, stored.data?.record);
   if (restoration.kind === "impossible") return <Text c="dimmed">{restoration.why}</Text>;
-  if (restoration.kind === "same")
-    return <Text c="dimmed">It is now as it was before this: there is nothing to put back.</Text>;
+  if (restoration.kind === "same") return <Text c="dimmed">{t("events.restore.same")}</Text>;
   if (restoration.kind === "create") return <Recreation event={event} restoration={restoration} />;
   const { changes, now, before } = restoration;
   return (
     <Stack gap="sm">
-      <Text>
-        The record is there still. This is how it would change, whoever changed it since: what came after this event is
-        undone with it.
-      </Text>
-      <ChangedFields before={now} after={before} titles={["Now", "Put back"]} />
+      <Text>{t("events.restore.update.text")}</Text>
+      <ChangedFields
+        before={now}
+        after={before}
+        titles={[t("events.restore.update.columns.now"), t("events.restore.update.columns.restored")]}
+      />
       <Steps
-        label="Put back what was there before"
-        title={`Put ${type} ${event.target.name ?? id} back as it was`}
+        label={t("events.restore.update.label")}
+        title={t("events.restore.update.title", { record: recordName(event) })}
         changes={changes}
-        changesAccess={restorerOf(type)?.changesAccess ?? true}
+        changesAccess={revertPlanOf(type)?.changesAccess ?? true}
         etag={stored.data?.etag ?? ""}
-        done={() => notifications.show({ message: "It is as it was before", color: "green" })}
+        done={() => notifications.show({ message: t("events.restore.update.done"), color: "green" })}
       />
     </Stack>
   );
@@ -105,47 +107,47 @@ interface RecreationProps {
 
 function Recreation({ event, restoration }: RecreationProps) {
   const { change, notes, afterwards, changesAccess } = restoration;
-  const { type, name, id } = event.target;
+  const { type } = event.target;
   const navigate = useNavigate();
   const [left, setLeft] = useState<{ readonly id: string; readonly changes: readonly PlannedChange[] }>();
-  const called = `${type} ${name ?? id}`;
-  const leave = (to: string) => {
+  const record = recordName(event);
+  const openRecord = (to: string) => {
     const page = pageOf(type, to);
     if (page !== undefined) void navigate({ to: page });
   };
   return (
     <Stack gap="sm">
-      <Text>The record is gone. It can be made anew, with what it held before:</Text>
+      <Text>{t("events.restore.create.text")}</Text>
       <List size="sm">
         {notes.map((note) => (
           <List.Item key={note}>{note}</List.Item>
         ))}
       </List>
       <Steps
-        label="Make it anew"
-        title={`Make ${called} anew`}
+        label={t("events.restore.create.label")}
+        title={t("events.restore.create.title", { record })}
         changes={[change]}
         changesAccess={changesAccess}
         done={(answer) => {
           const newId = idIn(answer);
-          notifications.show({ message: "Made anew", color: "green" });
+          notifications.show({ message: t("events.restore.create.done"), color: "green" });
           referringAgain(event, newId).then((referring) => {
             const changes = [...(afterwards?.changes(newId) ?? []), ...referring];
-            if (changes.length === 0) leave(newId);
+            if (changes.length === 0) openRecord(newId);
             else setLeft({ id: newId, changes });
           }, notifyProblem);
         }}
       />
       {left !== undefined && (
         <ReviewDialog
-          title={`${called} is there again. Put back what is left?`}
+          title={t("events.restore.left.title", { record })}
           note={formatLeft(left.changes)}
           changes={left.changes}
-          label="Put back the rest"
-          backLabel="Leave it at that"
+          label={t("events.restore.left.label")}
+          backLabel={t("events.restore.left.done")}
           close={() => {
             setLeft(undefined);
-            leave(left.id);
+            openRecord(left.id);
           }}
         />
       )}
@@ -153,15 +155,21 @@ function Recreation({ event, restoration }: RecreationProps) {
   );
 }
 
+function recordName({ target: { type, name, id } }: Event): string {
+  return t("events.restore.record", { type: formatTarget(type), name: name ?? id });
+}
+
 function formatLeft(changes: readonly PlannedChange[]): string {
-  const count = (form: RegExp) => changes.filter(({ path }) => form.test(path)).length;
+  const countOf = (form: RegExp) => changes.filter(({ path }) => form.test(path)).length;
+  const members = countOf(/^\/tenants\/users\//);
+  const policies = countOf(/^\/tenants\/policies\/[^/]+$/);
   const parts = [
-    { found: count(/^\/tenants\/users\//), one: "a member", many: "members" },
-    { found: count(/^\/tenants\/policies\/[^/]+$/), one: "a policy", many: "policies" },
-    { found: count(/loadBalancing$/), one: "its gateways", many: "" },
-    { found: count(/deactivate$/), one: "that it was inactive", many: "" },
-  ].filter(({ found }) => found > 0);
-  return `Before, it had: ${parts.map(({ found, one, many }) => (found === 1 ? one : `${found} ${many}`)).join(", ")}.`;
+    ...(members > 0 ? [t("events.restore.left.members", { count: members })] : []),
+    ...(policies > 0 ? [t("events.restore.left.policies", { count: policies })] : []),
+    ...(countOf(/loadBalancing$/) > 0 ? [t("events.restore.left.gateways")] : []),
+    ...(countOf(/deactivate$/) > 0 ? [t("events.restore.left.inactive")] : []),
+  ];
+  return t("events.restore.left.note", { parts: formatList(parts) });
 }
 
 interface StepsProps {
@@ -173,48 +181,46 @@ interface StepsProps {
   readonly done: (answer: unknown) => void;
 }
 
-/** The button, the review, and a way on where the record names others that are gone. */
+/** The button, the review, and a second attempt without references to deleted records. */
 function Steps({ label, title, changes, changesAccess, etag = "", done }: StepsProps) {
-  const [asked, setAsked] = useState<readonly PlannedChange[]>();
+  const [reviewed, setReviewed] = useState<readonly PlannedChange[]>();
   const [missing, setMissing] = useState<readonly PlannedChange[]>();
   return (
     <>
       <Group>
-        <Button onClick={() => setAsked(changes)}>{label}</Button>
+        <Button onClick={() => setReviewed(changes)}>{label}</Button>
       </Group>
       {missing !== undefined && (
-        <Alert color="yellow" variant="outline" title="Some of what it named is gone" role="alert">
+        <Alert color="yellow" variant="outline" title={t("events.restore.missing.title")} role="alert">
           <Stack gap="sm" align="flex-start">
-            <Text size="sm">
-              What was deleted since cannot be named again. Everything else can be put back without it.
-            </Text>
+            <Text size="sm">{t("events.restore.missing.text")}</Text>
             <Button
               size="xs"
               variant="default"
               onClick={() => {
-                setAsked(missing);
+                setReviewed(missing);
                 setMissing(undefined);
               }}
             >
-              Leave out what is gone
+              {t("events.restore.missing.label")}
             </Button>
           </Stack>
         </Alert>
       )}
-      {asked !== undefined && (
+      {reviewed !== undefined && (
         <ReviewDialog
           title={title}
-          changes={asked}
+          changes={reviewed}
           changesAccess={changesAccess}
           {...(etag === "" ? {} : { etag })}
           label={label}
-          close={() => setAsked(undefined)}
+          close={() => setReviewed(undefined)}
           done={done}
           refused={(error) => {
-            const left = withoutMissing(asked, error);
+            const left = withoutMissing(reviewed, error);
             if (left === undefined) return false;
             setMissing(left);
-            setAsked(undefined);
+            setReviewed(undefined);
             return true;
           }}
         />

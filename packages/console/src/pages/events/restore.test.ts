@@ -32,8 +32,8 @@ const group = {
   roles: [{ id: "r", name: "Basic" }],
 };
 
-describe("a record that is there still", () => {
-  test("is sent only what differs", () => {
+describe("an existing record", () => {
+  test("receives only the fields that differ", () => {
     const restoration = restorationOf(event("group", group), { ...group, description: undefined, maxDevices: 3 });
     expect(restoration).toMatchObject({
       kind: "update",
@@ -41,18 +41,18 @@ describe("a record that is there still", () => {
     });
   });
 
-  test("loses what it did not have", () => {
+  test("loses fields that it did not have", () => {
     const { description: _, ...bare } = group;
     expect(restorationOf(event("group", bare), group)).toMatchObject({ changes: [{ body: { description: "" } }] });
   });
 
-  test("stays as it is where nothing that can be put back differs", () => {
+  test("stays unchanged if no restorable field differs", () => {
     expect(restorationOf(event("group", group), { ...group, updatedAt: "2026-03-02T09:00:00.000Z" })).toEqual({
       kind: "same",
     });
   });
 
-  test("gets memberships and activation of a user by their own requests, those to come first", () => {
+  test("receives memberships and the status of a user in requests of their own, additions first", () => {
     const user = {
       id,
       createdAt: at,
@@ -96,7 +96,7 @@ const policy = {
 };
 
 describe("a policy", () => {
-  test("that was inactive is switched off before it is about anybody again", () => {
+  test("that was inactive is deactivated before it gets its subjects back", () => {
     const now = { ...policy, active: true, allUsers: false };
     expect(restorationOf(event("policy", policy), now)).toMatchObject({
       changes: [
@@ -106,7 +106,7 @@ describe("a policy", () => {
     });
   });
 
-  test("that was inactive and is gone is made anew about nobody", () => {
+  test("that was inactive and was deleted is created without subjects", () => {
     const restoration = restorationOf(event("policy", policy), undefined);
     expect(restoration).toMatchObject({
       kind: "create",
@@ -118,7 +118,7 @@ describe("a policy", () => {
     ]);
   });
 
-  test("that was active and is gone is made anew as it was", () => {
+  test("that was active and was deleted is created with its previous values", () => {
     expect(restorationOf(event("policy", { ...policy, active: true }), undefined)).toMatchObject({
       change: { body: { allUsers: true, resources: ["w"], rule: "r" } },
       afterwards: undefined,
@@ -128,16 +128,16 @@ describe("a policy", () => {
 
 test.each([
   ["a key", event("api-key", { id, createdAt: at })],
-  ["a record that was made", event("group", undefined)],
-  ["what a configuration brought", event("group", group, "applyConfiguration")],
-  ["what only lost a reference", event("policy", { id, name: "Wiki for all", group: { id: "g", name: "Gone" } })],
-  ["the former secret of a webhook", event("webhook", { id, createdAt: at }, "rotateWebhookSecret")],
-])("%s is said to be impossible to put back", (_what, told) => {
-  expect(whyImpossible(told)).toMatch(/\.$/);
-  expect(restorationOf(told, undefined).kind).toBe("impossible");
+  ["a created record", event("group", undefined)],
+  ["part of an applied configuration", event("group", group, "applyConfiguration")],
+  ["a removed reference", event("policy", { id, name: "Wiki for all", group: { id: "g", name: "Gone" } })],
+  ["the previous secret of a webhook", event("webhook", { id, createdAt: at }, "rotateWebhookSecret")],
+])("%s cannot be restored", (_what, impossible) => {
+  expect(whyImpossible(impossible)).toMatch(/\.$/);
+  expect(restorationOf(impossible, undefined).kind).toBe("impossible");
 });
 
-test("the order of policies is put back, around those that were made or deleted since", () => {
+test("the order of policies is restored around policies that were created or deleted since", () => {
   const current = ["c", "new", "a", "b"].map((each, order) => ({ id: each, order }));
   expect(
     orderBefore(
@@ -152,7 +152,7 @@ test("the order of policies is put back, around those that were made or deleted 
   ).toEqual(["a", "new", "b", "c"]);
 });
 
-describe("of changes that name what is gone", () => {
+describe("changes that refer to deleted records", () => {
   const refusal = (pointer: string, code = "unknown_reference") =>
     new GatehouseError({
       type: "",
@@ -163,17 +163,17 @@ describe("of changes that name what is gone", () => {
       instance: "",
       requestId: "",
       errors: [{ pointer, message: "" }],
-    } as ConstructorParameters<typeof GatehouseError>[0]); // a problem as the API answers it
+    } as ConstructorParameters<typeof GatehouseError>[0]); // a problem as the API returns it
   const changes = [
     { method: "PATCH", path: "/tenants/policies/1", body: { groups: ["gone", "kept"], name: "x" } },
   ] as const;
 
-  test.each(["/changes/0/body/groups/0", "/groups/0"])("what %s points to is left out", (pointer) => {
+  test.each(["/changes/0/body/groups/0", "/groups/0"])("lose the reference at %s", (pointer) => {
     expect(withoutMissing(changes, refusal(pointer))).toMatchObject([{ body: { groups: ["kept"], name: "x" } }]);
   });
 
   test.each([refusal("/changes/0/body/rule"), refusal("/groups/0", "name_taken"), new Error("no answer")])(
-    "nothing is left out for another reason",
+    "keep their references after another error",
     (error) => {
       expect(withoutMissing(changes, error)).toBeUndefined();
     },

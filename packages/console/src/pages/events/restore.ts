@@ -1,10 +1,11 @@
 /**
- * What it takes to bring a record back to what the audit record says it was: requests that change it where it is still there,
- * and otherwise one that makes it anew.
+ * The requests that restore a record to its state before an event: requests that change an existing record, or one that
+ * creates a deleted record again.
  */
 import type { ItemAt } from "@gatehouse/client/calls";
+import { t } from "../../messages/i18n.ts";
 import type { PlannedChange } from "../../records/planned-change.ts";
-import { type Created, restorerOf, type State } from "./restorers.ts";
+import { type Created, revertPlanOf, type State } from "./revert-plans.ts";
 
 export type Event = ItemAt<"/tenants/events">;
 
@@ -14,71 +15,71 @@ export type Restoration =
   | {
       readonly kind: "update";
       readonly changes: readonly PlannedChange[];
-      /** The settings that differ, as they are now and as they were. */
+      /** The settings that differ, with their current and their previous values. */
       readonly now: State;
       readonly before: State;
     }
   | ({ readonly kind: "create" } & Created);
 
-/** Of what only lost a reference, the record holds the reference alone. */
+/** An event that only removed a reference holds nothing but that reference. */
 function isPartial(type: string, before: State, operation: string): boolean {
   return (type === "user" || type === "policy") && !("createdAt" in before) && operation !== "reorderPolicies";
 }
 
-/** Why what an event tells of cannot be put back; undefined where that depends on the record as it is now. */
+/** The reason why an event cannot be restored; undefined if that depends on the current record. */
 export function whyImpossible({ before, operation, target }: Event): string | undefined {
   if (target.type === "api-key") {
-    return "Of a key only a hash is stored, so it cannot come back. Create a new one, and give it to what used the old one.";
+    return t("events.restore.impossible.apiKey");
   }
-  if (before === undefined) return "There was nothing before: the record was made by this. Delete it on its own page.";
+  if (before === undefined) return t("events.restore.impossible.created");
   if (operation === "applyConfiguration") {
-    return "This came with a whole configuration, of which the record keeps what changed. Apply the configuration of before.";
+    return t("events.restore.impossible.configuration");
   }
   if (isPartial(target.type, before, operation)) {
-    return "This came with the deletion of what it named. Put that back from its own event, of the same generation.";
+    return t("events.restore.impossible.partial");
   }
   if (operation === "rotateGatewayToken" || operation === "rotateWebhookSecret") {
-    return "Secrets are not kept in the record, so the former one cannot come back.";
+    return t("events.restore.impossible.secret");
   }
-  if (operation === "transferOwnership") return "Ownership is handed over to somebody, by the owner, and not put back.";
+  if (operation === "transferOwnership") return t("events.restore.impossible.ownership");
   if (operation === "updateUserRoles" || operation === "removeRoleFromUser") {
-    return "Roles are given and taken off on the pages of the roles.";
+    return t("events.restore.impossible.roles");
   }
-  return restorerOf(target.type) === undefined ? "This is nothing that a change could put back." : undefined;
+  return revertPlanOf(target.type) === undefined ? t("events.restore.impossible.unsupported") : undefined;
 }
 
-/** @param now the record as it is; undefined where it is not there any more */
+/** @param now the current record; undefined if it was deleted */
 export function restorationOf(event: Event, now: State | undefined): Restoration {
   const why = whyImpossible(event);
-  const restorer = restorerOf(event.target.type);
+  const revertPlan = revertPlanOf(event.target.type);
   const { before } = event;
-  if (why !== undefined || restorer === undefined || before === undefined) {
-    return { kind: "impossible", why: why ?? "There is nothing to put back." };
+  if (why !== undefined || revertPlan === undefined || before === undefined) {
+    return { kind: "impossible", why: why ?? t("events.restore.impossible.default") };
   }
   if (now === undefined) {
-    const creation = restorer.create?.(before) ?? "A record of this kind cannot be made anew.";
+    const creation = revertPlan.create?.(before) ?? t("events.restore.impossible.kind");
     return typeof creation === "string"
       ? { kind: "impossible", why: creation }
-      : { kind: "create", changesAccess: restorer.changesAccess, afterwards: undefined, ...creation };
+      : { kind: "create", changesAccess: revertPlan.changesAccess, afterwards: undefined, ...creation };
   }
-  const changes = restorer.update?.(`${restorer.path}/${event.target.id}`, before, now) ?? [];
+  const changes = revertPlan.update?.(`${revertPlan.path}/${event.target.id}`, before, now) ?? [];
   if (changes.length === 0) return { kind: "same" };
-  return { kind: "update", changes, now: restorer.settings(now), before: restorer.settings(before) };
+  return { kind: "update", changes, now: revertPlan.settings(now), before: revertPlan.settings(before) };
 }
 
 /**
- * The order of policies as it was before events that moved them. Policies that none of them moved keep their places; those that
- * were made since stand where they stand now.
+ * The order of policies before the events that moved them. Other policies keep their positions, as do policies that
+ * were created since.
  *
- * @param current ids in their order, the default policy left out
- * @param places where each moved policy stood
+ * @param current policies in their order, without the default policy
+ * @param positions the previous position of each moved policy
  */
 export function orderBefore(
   current: readonly { readonly id: string; readonly order: number }[],
-  places: ReadonlyMap<string, number>,
+  positions: ReadonlyMap<string, number>,
 ): readonly string[] {
   return current
-    .map(({ id, order }, index) => ({ id, place: places.get(id) ?? order, index }))
-    .sort((left, right) => left.place - right.place || left.index - right.index)
+    .map(({ id, order }, index) => ({ id, position: positions.get(id) ?? order, index }))
+    .sort((left, right) => left.position - right.position || left.index - right.index)
     .map(({ id }) => id);
 }

@@ -1,10 +1,10 @@
 import { GatehouseError } from "@gatehouse/client/errors";
 import type { PlannedChange } from "../../records/planned-change.ts";
 
-/** Where in a list of a body something stands that is not there any more; in a preview, behind the change's own place. */
+/** A pointer to a deleted record in a list of a body. In a preview, the pointer starts with the change. */
 const place = /^(?:\/changes\/(\d+)\/body)?\/(\w+)\/(\d+)$/;
 
-/** The changes without what they name and what is gone; undefined where they were refused for another reason. */
+/** The changes without references to deleted records; undefined if they were refused for another reason. */
 export function withoutMissing(
   changes: readonly PlannedChange[],
   error: unknown,

@@ -1,19 +1,20 @@
-/** Resources that nobody reaches, and policies that never decide: each with why, and leading to where it is mended. */
+/** Unreachable resources and unused policies, each with the reason and a link to its page. */
 import type { ResultOf } from "@gatehouse/client/calls";
 import { Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
+import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { Status } from "../../records/status.tsx";
 import { More, QueryPanel } from "./query-panel.tsx";
 
 type Findings = ResultOf<"/tenants/access/findings", "get">;
-type Resource = Findings["unreachableResources"]["first"][number];
 type Policy = Findings["neverMatchingPolicies"]["first"][number];
 
 const mostShown = 6;
-/** All policies are looked at: not as often as what costs little. */
+/** Findings examine all policies, so they are polled less often than cheap queries. */
 const refreshMs = 60_000;
 
 function useFindings() {
@@ -26,59 +27,51 @@ function useFindings() {
 
 export function UnreachableResources() {
   return (
-    <Panel title="Resources nobody can reach" actions={<More to="/resources">All resources</More>}>
+    <Panel
+      title={t("overview.findings.resources.title")}
+      actions={<More to="/resources">{t("overview.findings.resources.all")}</More>}
+    >
       <QueryPanel query={useFindings()}>
-        {({ unreachableResources: { first, count, lookedAt, total } }) => (
+        {({ unreachableResources: { first, count, lookedAt: examined, total } }) => (
           <Stack gap="xs">
             <Status tone={count > 0 ? "bad" : "good"}>
-              {count > 0 ? `${count} of ${lookedAt}` : lookedAt === 0 ? "No resources yet" : `None of ${lookedAt}`}
+              {count === 0 && examined === 0 ? t("overview.findings.resources.empty") : formatCount(count, examined)}
             </Status>
             {first.slice(0, mostShown).map(({ id, name, reason }) => (
               <div key={id}>
-                <RecordLink to={`/resources/${id}`} inText>
-                  {name}
-                </RecordLink>
-                : {unreachable[reason]}
+                <RichText
+                  message="overview.findings.reason"
+                  values={{ name, reason: t(`overview.findings.resources.${reason}`) }}
+                  elements={{ record: <RecordLink to={`/resources/${id}`} inText /> }}
+                />
               </div>
             ))}
-            <Rest count={count - Math.min(first.length, mostShown)} lookedAt={lookedAt} total={total} />
+            <Rest count={count - Math.min(first.length, mostShown)} examined={examined} total={total} />
           </Stack>
         )}
       </QueryPanel>
     </Panel>
   );
 }
-
-const unreachable: Readonly<Record<Resource["reason"], string>> = {
-  no_addresses: "it has no address with a protocol",
-  no_gateways: "it has no gateway",
-  gateways_offline: "none of its gateways is online",
-  no_policies: "no policy allows it",
-  policies_let_nobody_in: "its policies let nobody in",
-};
 
 export function NeverMatchingPolicies() {
   return (
-    <Panel title="Policies that never match" actions={<More to="/policies">All policies</More>}>
+    <Panel
+      title={t("overview.findings.policies.title")}
+      actions={<More to="/policies">{t("overview.findings.policies.all")}</More>}
+    >
       <QueryPanel query={useFindings()}>
-        {({ neverMatchingPolicies: { first, count, lookedAt, total } }) => (
+        {({ neverMatchingPolicies: { first, count, lookedAt: examined, total } }) => (
           <Stack gap="xs">
             <Status tone={count > 0 ? "waiting" : "good"}>
-              {count > 0
-                ? `${count} of ${lookedAt}`
-                : lookedAt === 0
-                  ? "No active policies yet"
-                  : `None of ${lookedAt}`}
+              {count === 0 && examined === 0 ? t("overview.findings.policies.empty") : formatCount(count, examined)}
             </Status>
             {first.slice(0, mostShown).map((policy) => (
               <div key={policy.id}>
-                <RecordLink to={`/policies/${policy.id}`} inText>
-                  {policy.name}
-                </RecordLink>
-                : <Why policy={policy} />
+                <UnusedPolicy policy={policy} />
               </div>
             ))}
-            <Rest count={count - Math.min(first.length, mostShown)} lookedAt={lookedAt} total={total} />
+            <Rest count={count - Math.min(first.length, mostShown)} examined={examined} total={total} />
           </Stack>
         )}
       </QueryPanel>
@@ -86,40 +79,45 @@ export function NeverMatchingPolicies() {
   );
 }
 
-const idle: Readonly<Record<Policy["reason"], string>> = {
-  no_sources: "it names nobody",
-  sources_cannot_ask: "nobody it names is active",
-  no_resources: "it is about no resource",
-  rule_never_met: "its rule is never met",
-  no_gateways: "its gateways serve none of its resources",
-  hidden: "an earlier one decides all of it",
-};
-
-function Why({ policy: { reason, hiddenBy } }: { readonly policy: Policy }) {
-  if (hiddenBy === undefined) return idle[reason];
+function UnusedPolicy({ policy: { id, name, reason, hiddenBy } }: { readonly policy: Policy }) {
+  const link = <RecordLink to={`/policies/${id}`} inText />;
+  if (hiddenBy === undefined) {
+    return (
+      <RichText
+        message="overview.findings.reason"
+        values={{ name, reason: t(`overview.findings.policies.${reason}`) }}
+        elements={{ record: link }}
+      />
+    );
+  }
   return (
-    <>
-      <RecordLink to={`/policies/${hiddenBy.id}`} inText>
-        {hiddenBy.name}
-      </RecordLink>{" "}
-      comes first, and decides all of it
-    </>
+    <RichText
+      message="overview.findings.policies.hiddenBy"
+      values={{ name, other: hiddenBy.name }}
+      elements={{ hidden: link, by: <RecordLink to={`/policies/${hiddenBy.id}`} inText /> }}
+    />
   );
+}
+
+function formatCount(count: number, examined: number): string {
+  return count > 0
+    ? t("overview.findings.count", { count, total: examined })
+    : t("overview.findings.none", { total: examined });
 }
 
 interface RestProps {
   readonly count: number;
-  readonly lookedAt: number;
+  readonly examined: number;
   readonly total: number;
 }
 
-function Rest({ count, lookedAt, total }: RestProps) {
+function Rest({ count, examined, total }: RestProps) {
   return (
     <>
-      {count > 0 && <Text c="dimmed">and {count} more</Text>}
-      {lookedAt < total && (
+      {count > 0 && <Text c="dimmed">{t("common.andMore", { count })}</Text>}
+      {examined < total && (
         <Text c="dimmed" size="sm">
-          {lookedAt} of {total} were looked at.
+          {t("overview.findings.examined", { examined, total })}
         </Text>
       )}
     </>

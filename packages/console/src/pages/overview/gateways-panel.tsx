@@ -1,9 +1,11 @@
-/** Gateways by status, and whether those that matter enforce what they should. */
+/** Gateways by status, and the configurations that the gateways with problems have applied. */
 import type { ItemAt } from "@gatehouse/client/calls";
 import { Group, Stack, Table, Text } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api, whole } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { Status, StatusOf } from "../../records/status.tsx";
@@ -15,11 +17,11 @@ type Gateway = ItemAt<"/tenants/gateways">;
 const gateways = whole("/tenants/gateways");
 const refreshMs = 15_000;
 
-/** Those that want somebody's attention come first. */
+/** Ordered by urgency. */
 const states = ["ERROR", "OFFLINE", "PENDING", "MAINTENANCE", "ONLINE"] as const;
 
-/** Each costs a request: of many, these are asked how far they are, and the first of them shown. */
-const mostAsked = 12;
+/** Each gateway costs a request, so only these are queried. */
+const mostQueried = 12;
 const mostShown = 6;
 
 export function GatewaysPanel() {
@@ -30,21 +32,19 @@ export function GatewaysPanel() {
     refetchInterval: refreshMs,
   });
   return (
-    <Panel title="Gateways" actions={<More to="/gateways">All gateways</More>}>
+    <Panel title={t("overview.gateways.title")} actions={<More to="/gateways">{t("overview.gateways.all")}</More>}>
       <QueryPanel query={query}>
         {(all) =>
           all.length === 0 ? (
             <Text>
-              None yet
-              {canCreate && (
-                <>
-                  .{" "}
-                  <RecordLink to="/gateways?new=1" inText>
-                    Create the first one
-                  </RecordLink>
-                </>
+              {canCreate ? (
+                <RichText
+                  message="overview.gateways.emptyCreate"
+                  elements={{ a: <RecordLink to="/gateways?new=1" inText /> }}
+                />
+              ) : (
+                t("overview.gateways.empty")
               )}
-              : traffic enters the network there.
             </Text>
           ) : (
             <Stack gap="sm">
@@ -60,7 +60,7 @@ export function GatewaysPanel() {
 
 function Counts({ all }: { readonly all: readonly Gateway[] }) {
   return (
-    <Group gap="lg" component="ul" className="counts" aria-label="Gateways by status">
+    <Group gap="lg" component="ul" className="counts" aria-label={t("overview.gateways.byStatus")}>
       {states.flatMap((state) => {
         const count = all.filter(({ status }) => status === state).length;
         if (count === 0) return [];
@@ -78,46 +78,46 @@ function Counts({ all }: { readonly all: readonly Gateway[] }) {
   );
 }
 
-interface Asked {
+interface Row {
   readonly gateway: Gateway;
   readonly sync: GatewaySync | undefined;
 }
 
 function Syncs({ all }: { readonly all: readonly Gateway[] }) {
-  const place = new Map<string, number>(states.map((state, index) => [state, index]));
-  const byNeed = [...all].sort((a, b) => (place.get(a.status) ?? 0) - (place.get(b.status) ?? 0));
-  const asked = byNeed.slice(0, mostAsked);
-  const ids = asked.map(({ id }) => id);
+  const urgency = new Map<string, number>(states.map((state, index) => [state, index]));
+  const byUrgency = [...all].sort((a, b) => (urgency.get(a.status) ?? 0) - (urgency.get(b.status) ?? 0));
+  const queried = byUrgency.slice(0, mostQueried);
+  const ids = queried.map(({ id }) => id);
   const { data: syncs } = useQuery({
-    queryKey: ["/tenants/gateways/{id}/sync", "of many", ids],
+    queryKey: ["/tenants/gateways/{id}/sync", "of several", ids],
     placeholderData: keepPreviousData,
     refetchInterval: refreshMs,
     queryFn: async ({ signal }) =>
       new Map(
         await Promise.all(
-          // One that was deleted meanwhile is not told of, and not there the next time.
+          // A gateway that was deleted in the meantime has no state, and is absent from the next list.
           ids.map(async (id) => [id, await readSync(id, signal).catch(() => undefined)] as const),
         ),
       ),
   });
-  const rows = asked.map((gateway): Asked => ({ gateway, sync: syncs?.get(gateway.id) }));
-  const isFine = ({ gateway, sync }: Asked) => gateway.status === "ONLINE" && sync?.state === "applied";
+  const rows = queried.map((gateway): Row => ({ gateway, sync: syncs?.get(gateway.id) }));
+  const isFine = ({ gateway, sync }: Row) => gateway.status === "ONLINE" && sync?.state === "applied";
   const shown = [...rows.filter((row) => !isFine(row)), ...rows.filter(isFine)].slice(0, mostShown);
   return (
     <>
       <Table
         className="record-table"
         horizontalSpacing={6}
-        aria-label="What gateways enforce"
+        aria-label={t("overview.gateways.table")}
         aria-busy={syncs === undefined}
       >
         <Table.Thead>
           <Table.Tr>
-            <Table.Th miw={104}>Name</Table.Th>
-            <Table.Th>Configuration</Table.Th>
-            <Table.Th visibleFrom="sm">Holds</Table.Th>
-            <Table.Th visibleFrom="sm">Wanted</Table.Th>
-            <Table.Th visibleFrom="lg">Lag</Table.Th>
+            <Table.Th miw={104}>{t("common.name")}</Table.Th>
+            <Table.Th>{t("overview.gateways.configuration")}</Table.Th>
+            <Table.Th visibleFrom="sm">{t("overview.gateways.applied")}</Table.Th>
+            <Table.Th visibleFrom="sm">{t("overview.gateways.target")}</Table.Th>
+            <Table.Th visibleFrom="lg">{t("overview.gateways.delay")}</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -140,7 +140,7 @@ function Syncs({ all }: { readonly all: readonly Gateway[] }) {
       </Table>
       {all.length > shown.length && (
         <Text size="sm" c="dimmed">
-          and {all.length - shown.length} more
+          {t("common.andMore", { count: all.length - shown.length })}
         </Text>
       )}
     </>
@@ -151,11 +151,11 @@ function readSync(id: string, signal: AbortSignal): Promise<GatewaySync> {
   return api.get("/tenants/gateways/{id}/sync", { path: { id }, signal });
 }
 
-/** One that was never deployed lacks nothing yet. */
+/** A gateway that was never deployed is not behind. */
 function toneOf({ status }: Gateway, sync: GatewaySync) {
   return status === "PENDING" ? "waiting" : formatSync(sync).tone;
 }
 
 function wordsOf({ status }: Gateway, sync: GatewaySync): string {
-  return status === "PENDING" ? "Not deployed yet" : formatSync(sync).text;
+  return status === "PENDING" ? t("overview.gateways.notDeployed") : formatSync(sync).text;
 }

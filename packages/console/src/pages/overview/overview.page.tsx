@@ -1,9 +1,12 @@
-/** How the network stands, each line leading to where it can be mended. */
+/** The state of the network. Each line links to the page where the problem can be resolved. */
 import { SimpleGrid, Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { api, paged } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
+import { formatNumber } from "../../messages/format.ts";
+import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -19,29 +22,29 @@ const refreshMs = 15_000;
 
 export function OverviewPage() {
   useEffect(() => {
-    document.title = "Overview · Gatehouse";
+    document.title = t("common.documentTitle", { title: t("overview.title") });
   }, []);
-  const [canGateways, canDevices, canEvents] = [
+  const [canReadGateways, canReadDevices, canReadEvents] = [
     usePermission("gateways:read"),
     usePermission("devices:read"),
     usePermission("events:read"),
   ];
-  const [canTests, canDecide] = [usePermission("access-tests:read"), usePermission("decisions:read")];
-  const none = !(canGateways || canDevices || canEvents || canDecide);
+  const [canReadTests, canDecide] = [usePermission("access-tests:read"), usePermission("decisions:read")];
+  const canReadNothing = !(canReadGateways || canReadDevices || canReadEvents || canDecide);
   return (
     <Stack>
-      <Title order={1}>Overview</Title>
-      {none && <Text>Your key may read none of what is shown here. The navigation has what it may.</Text>}
+      <Title order={1}>{t("overview.title")}</Title>
+      {canReadNothing && <Text>{t("overview.notPermitted")}</Text>}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Stack>
-          {canGateways && <GatewaysPanel />}
-          {canEvents && <LastChanges />}
+          {canReadGateways && <GatewaysPanel />}
+          {canReadEvents && <RecentChanges />}
         </Stack>
         <Stack>
-          {canTests && canDecide && <AccessTests />}
+          {canReadTests && canDecide && <AccessTests />}
           {canDecide && <UnreachableResources />}
           {canDecide && <NeverMatchingPolicies />}
-          {canDevices && <Devices />}
+          {canReadDevices && <Devices />}
         </Stack>
       </SimpleGrid>
     </Stack>
@@ -55,41 +58,50 @@ function AccessTests() {
     queryFn: ({ signal }) => api.post("/tenants/access-tests/check", { body: {}, signal }),
   });
   return (
-    <Panel title="Access tests" actions={<More to="/access-tests">All access tests</More>}>
+    <Panel
+      title={t("overview.accessTests.title")}
+      actions={<More to="/access-tests">{t("overview.accessTests.all")}</More>}
+    >
       <QueryPanel query={query}>
         {({ tests, summary }) => {
-          const wrong = tests.filter(({ state }) => !state.holds);
+          const failing = tests.filter(({ state }) => !state.holds);
           if (tests.length === 0) {
             return (
               <Text>
-                None yet.{" "}
                 {canWrite ? (
-                  <RecordLink to="/access-tests?new=1" inText>
-                    Write down what has to stay so
-                  </RecordLink>
+                  <RichText
+                    message="overview.accessTests.emptyCreate"
+                    elements={{ a: <RecordLink to="/access-tests?new=1" inText /> }}
+                  />
                 ) : (
-                  "A test says what has to stay so"
+                  t("overview.accessTests.empty")
                 )}
-                , such as that contractors never reach Payroll.
               </Text>
             );
           }
           return (
             <Stack gap="xs">
               <Status tone={summary.broken > 0 ? "bad" : "good"}>
-                {summary.broken > 0 ? `${summary.broken} of ${tests.length} broken` : `All ${summary.holding} hold`}
+                {summary.broken > 0
+                  ? t("overview.accessTests.failing", { failing: summary.broken, total: tests.length })
+                  : t("overview.accessTests.allPassing", { count: summary.holding })}
               </Status>
-              {wrong.slice(0, 8).map(({ id, name, state }) => (
+              {failing.slice(0, 8).map(({ id, name, state }) => (
                 <div key={id}>
-                  <RecordLink to={`/access-tests/${id}`} inText>
-                    {name}
-                  </RecordLink>{" "}
-                  {state.missing === undefined
-                    ? `broken for ${state.brokenCount}`
-                    : `asks nothing: the ${state.missing} is gone`}
+                  <RichText
+                    message="overview.test"
+                    values={{
+                      name: name ?? id ?? "",
+                      state:
+                        state.missing === undefined
+                          ? t("accessTests.state.failing", { count: state.brokenCount })
+                          : t(`accessTests.missing.${state.missing}`),
+                    }}
+                    elements={{ test: <RecordLink to={`/access-tests/${id}`} inText /> }}
+                  />
                 </div>
               ))}
-              {wrong.length > 8 && <Text c="dimmed">and {wrong.length - 8} more</Text>}
+              {failing.length > 8 && <Text c="dimmed">{t("common.andMore", { count: failing.length - 8 })}</Text>}
             </Stack>
           );
         }}
@@ -98,28 +110,29 @@ function AccessTests() {
   );
 }
 
-function LastChanges() {
+function RecentChanges() {
   const query = useQuery({
-    queryKey: [events.path, "last"],
+    queryKey: [events.path, "recent"],
     queryFn: async ({ signal }) => {
       const { data } = await events.read({ sort: "-position", limit: 40 }, signal);
-      // How gateways are stands above; their reports would soon be all that is seen here.
+      // Excludes the state reports of gateways, which would crowd out other events. The panel above shows them.
       return data.filter(({ operation }) => operation !== "reportGatewayState").slice(0, 8);
     },
     refetchInterval: refreshMs,
   });
   return (
-    <Panel title="What changed last" actions={<More to="/events">All events</More>}>
+    <Panel title={t("overview.events.title")} actions={<More to="/events">{t("overview.events.all")}</More>}>
       <QueryPanel query={query}>
         {(data) => (
-          <Table className="record-table" aria-label="Last changes">
+          <Table className="record-table" aria-label={t("overview.events.title")}>
             <Table.Tbody>
               {data.map(({ id, operation, target, actor, createdAt }) => (
                 <Table.Tr key={id}>
                   <Table.Td>
                     <RecordLink to={`/events/${id}`}>
-                      {formatOperation(operation)}
-                      {target.name !== undefined && `: ${target.name}`}
+                      {target.name === undefined
+                        ? formatOperation(operation)
+                        : t("overview.events.named", { operation: formatOperation(operation), name: target.name })}
                     </RecordLink>
                   </Table.Td>
                   <Table.Td visibleFrom="lg">{actor.name}</Table.Td>
@@ -140,20 +153,28 @@ const mostDevices = 100;
 
 function Devices() {
   const query = useQuery({
-    queryKey: [devices.path, "seen last"],
+    queryKey: [devices.path, "last connected"],
     queryFn: ({ signal }) => devices.read({ sort: "-lastConnection", limit: mostDevices }, signal),
     refetchInterval: refreshMs,
   });
   return (
-    <Panel title="Devices" actions={<More to="/devices?sort=-lastConnection">All devices</More>}>
+    <Panel
+      title={t("overview.devices.title")}
+      actions={<More to="/devices?sort=-lastConnection">{t("overview.devices.all")}</More>}
+    >
       <QueryPanel query={query}>
         {({ data, total }) => {
           const online = data.filter(({ status }) => status === "Online");
-          // Of a page that is online as a whole, there may be more.
-          const count = online.length === mostDevices ? `${mostDevices} or more` : String(online.length);
+          // If all devices of the page are online, more may be.
+          const count =
+            online.length === mostDevices
+              ? t("overview.devices.orMore", { count: mostDevices })
+              : formatNumber(online.length);
           return (
             <Stack gap="xs">
-              <Status tone={online.length > 0 ? "good" : "idle"}>{`${count} of ${total} online`}</Status>
+              <Status tone={online.length > 0 ? "good" : "idle"}>
+                {t("overview.devices.online", { online: count, total })}
+              </Status>
               {online.slice(0, 5).map(({ id, name, lastConnection }) => (
                 <div key={id}>
                   <RecordLink to={`/devices/${id}`} inText>

@@ -1,9 +1,10 @@
 import { LayoutDashboard } from "lucide-react";
 import type { PageSet } from "../../app/page-set.ts";
+import { t } from "../../messages/i18n.ts";
 
 export const overviewPages: PageSet = {
   path: "overview",
-  title: "Overview",
+  title: t("overview.title"),
   icon: LayoutDashboard,
   section: "start",
   permission: "gateways:read",

@@ -3,13 +3,13 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 
-/** What a panel shows of a question, or in the place of its answer. */
-interface AnsweredProps<T> {
+interface QueryPanelProps<T> {
   readonly query: { readonly data: T | undefined; readonly error: Error | null; readonly refetch: () => unknown };
   readonly children: (data: T) => ReactNode;
 }
 
-export function QueryPanel<T>({ query: { data, error, refetch }, children }: AnsweredProps<T>) {
+/** The data of a query, or its error, or a skeleton while it loads. */
+export function QueryPanel<T>({ query: { data, error, refetch }, children }: QueryPanelProps<T>) {
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (data === undefined) {
     return (
@@ -22,6 +22,7 @@ export function QueryPanel<T>({ query: { data, error, refetch }, children }: Ans
   return children(data);
 }
 
+/** A link to the page with the whole list. */
 export function More({ to, children }: { readonly to: string; readonly children: string }) {
   return (
     <Anchor component={Link} to={to} size="sm">

@@ -1,11 +1,16 @@
 import type { ResultOf } from "@gatehouse/client/calls";
 import { ActionIcon, Button, Fieldset, Group, Input, Select, Stack, TextInput } from "@mantine/core";
 import { Plus, X } from "lucide-react";
+import { t } from "../../messages/i18n.ts";
 import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
 
 export type Protocol = ResultOf<"/tenants/protocols/{id}", "get">;
 
-export const kinds = { ALL: "Everything", PREDEFINED: "Predefined", CUSTOM: "Custom" } as const;
+export const kinds = {
+  ALL: t("protocols.kinds.ALL"),
+  PREDEFINED: t("protocols.kinds.PREDEFINED"),
+  CUSTOM: t("protocols.kinds.CUSTOM"),
+};
 
 export function formatPorts({ networkProtocols }: Pick<Protocol, "networkProtocols">): string {
   return networkProtocols
@@ -15,16 +20,16 @@ export function formatPorts({ networkProtocols }: Pick<Protocol, "networkProtoco
 
 interface Line {
   readonly protocol: "TCP" | "UDP" | "ICMP";
-  /** Empty for every port. */
+  /** Empty for all ports. */
   readonly port: string;
 }
 
 export const protocolFields: readonly Field[] = [
-  { kind: "text", name: "name", label: "Name", description: "Empty: made of the ports, such as TCP/8443." },
+  { kind: "text", name: "name", label: t("common.name"), description: t("protocols.fields.nameHelp") },
   {
     kind: "custom",
     name: "networkProtocols",
-    label: "Ports",
+    label: t("protocols.fields.ports"),
     render: (props) => <PortsField {...props} />,
     format: (value) =>
       (value as readonly Line[]).map(({ protocol, port }) => [protocol, port].filter(Boolean).join(" ")).join(", "),
@@ -34,7 +39,7 @@ export const protocolFields: readonly Field[] = [
 export const newProtocol: Values = { name: "", networkProtocols: [{ protocol: "TCP", port: "" }] satisfies Line[] };
 
 export function bodyOf(values: Values) {
-  const { name, networkProtocols } = values as { readonly name: string; readonly networkProtocols: readonly Line[] }; // as the fields make them
+  const { name, networkProtocols } = values as { readonly name: string; readonly networkProtocols: readonly Line[] }; // as the fields define them
   return {
     ...(name.trim() === "" ? {} : { name }),
     networkProtocols: networkProtocols.map(({ protocol, port }) =>
@@ -44,17 +49,17 @@ export function bodyOf(values: Values) {
 }
 
 function PortsField({ value, onChange, error }: CustomFieldProps) {
-  const lines = value as readonly Line[]; // as this field makes them
+  const lines = value as readonly Line[]; // as this field defines them
   const replace = (index: number, change: Partial<Line>) =>
-    onChange(lines.map((line, place) => (place === index ? { ...line, ...change } : line)));
+    onChange(lines.map((line, other) => (other === index ? { ...line, ...change } : line)));
   return (
-    <Fieldset legend="Ports">
+    <Fieldset legend={t("protocols.fields.ports")}>
       <Stack gap="sm">
         {lines.map(({ protocol, port }, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a line is its place until it is stored
+          // biome-ignore lint/suspicious/noArrayIndexKey: an unsaved line has no other identity
           <Group key={index} align="flex-end" gap="sm" wrap="nowrap">
             <Select
-              label={`Protocol ${index + 1}`}
+              label={t("protocols.fields.protocolLine", { number: index + 1 })}
               data={["TCP", "UDP", "ICMP"]}
               value={protocol}
               allowDeselect={false}
@@ -62,8 +67,8 @@ function PortsField({ value, onChange, error }: CustomFieldProps) {
               w={130}
             />
             <TextInput
-              label={`Ports ${index + 1}`}
-              placeholder={protocol === "ICMP" ? "ICMP has none" : "Every port, 443, or 5000-5100"}
+              label={t("protocols.fields.portsLine", { number: index + 1 })}
+              placeholder={protocol === "ICMP" ? t("protocols.fields.portNone") : t("protocols.fields.portPlaceholder")}
               disabled={protocol === "ICMP"}
               value={protocol === "ICMP" ? "" : port}
               maxLength={11}
@@ -73,9 +78,9 @@ function PortsField({ value, onChange, error }: CustomFieldProps) {
             <ActionIcon
               variant="default"
               size="lg"
-              aria-label={`Leave out line ${index + 1}`}
+              aria-label={t("protocols.fields.removeLine", { number: index + 1 })}
               disabled={lines.length === 1}
-              onClick={() => onChange(lines.filter((_, place) => place !== index))}
+              onClick={() => onChange(lines.filter((_, other) => other !== index))}
             >
               <X size={16} aria-hidden />
             </ActionIcon>
@@ -89,7 +94,7 @@ function PortsField({ value, onChange, error }: CustomFieldProps) {
           style={{ alignSelf: "flex-start" }}
           onClick={() => onChange([...lines, { protocol: "TCP", port: "" } satisfies Line])}
         >
-          More ports
+          {t("protocols.fields.addPorts")}
         </Button>
       </Stack>
     </Fieldset>

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -18,7 +19,7 @@ export function ProtocolPage() {
   const protocol = data?.record;
   return (
     <RecordPage
-      list={{ to: "/protocols", title: "Protocols" }}
+      list={{ to: "/protocols", title: t("protocols.title") }}
       title={protocol?.name}
       actions={data && <Actions protocol={data.record} etag={data.etag} />}
       error={error}
@@ -26,17 +27,15 @@ export function ProtocolPage() {
     >
       {protocol && (
         <>
-          <Panel title="About">
+          <Panel title={t("common.about")}>
             <Facts
               facts={[
-                { label: "Protocols and ports", value: <Code>{formatPorts(protocol)}</Code> },
-                { label: "Kind", value: kinds[protocol.type] },
+                { label: t("protocols.fields.protocolsAndPorts"), value: <Code>{formatPorts(protocol)}</Code> },
+                { label: t("protocols.fields.kind"), value: kinds[protocol.type] },
               ]}
             />
             <Text c="dimmed" size="sm" mt="sm">
-              {protocol.type === "CUSTOM"
-                ? "A protocol stays as it was made. For other ports, create another, and give it to the addresses instead."
-                : "Every tenant has it; it can be neither changed nor deleted."}
+              {protocol.type === "CUSTOM" ? t("protocols.immutable") : t("protocols.predefined")}
             </Text>
           </Panel>
           <Uses id={id} />
@@ -55,13 +54,9 @@ function Uses({ id }: { readonly id: string }) {
   });
   if (data === undefined) return null;
   return (
-    <Panel title={`Resources reached by it (${data.total})`}>
-      <RecordLinks
-        path="resources"
-        records={data.data}
-        none="None yet. Protocols are given to addresses of resources."
-      />
-      {data.total > data.data.length && ` and ${data.total - data.data.length} more`}
+    <Panel title={t("protocols.resources", { count: data.total })}>
+      <RecordLinks path="resources" records={data.data} none={t("protocols.resourcesEmpty")} />
+      {data.total > data.data.length && ` ${t("common.andMore", { count: data.total - data.data.length })}`}
     </Panel>
   );
 }
@@ -72,8 +67,8 @@ function Actions({ protocol, etag }: { readonly protocol: Protocol; readonly eta
   if (!canWrite || protocol.type !== "CUSTOM") return null;
   return (
     <DeleteRecord
-      title={`Delete protocol ${protocol.name}?`}
-      effect="It is refused while an address has it, so nobody's access changes."
+      title={t("protocols.delete.title", { name: protocol.name })}
+      effect={t("protocols.delete.effect")}
       path={`/tenants/protocols/${protocol.id}`}
       etag={etag}
       changesAccess={false}

@@ -3,47 +3,54 @@ import { api, whole } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
+import { t } from "../../messages/i18n.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { bodyOf, formatPorts, kinds, newProtocol, type Protocol, protocolFields } from "./protocol-fields.tsx";
 
 const definition: ListDefinition<Protocol> = {
   source: whole("/tenants/protocols"),
-  noun: "protocols",
-  search: { label: "Name or port", by: (protocol) => `${protocol.name} ${formatPorts(protocol)}` },
+  noun: t("protocols.noun"),
+  search: { label: t("protocols.searchLabel"), by: (protocol) => `${protocol.name} ${formatPorts(protocol)}` },
   defaultSort: "name",
   columns: [
     nameColumn("protocols", "whole"),
-    { key: "ports", title: "Protocols and ports", cell: formatPorts },
-    { key: "type", title: "Kind", visibleFrom: "xs", sortBy: ({ type }) => type, cell: ({ type }) => kinds[type] },
+    { key: "ports", title: t("protocols.fields.protocolsAndPorts"), cell: formatPorts },
+    {
+      key: "type",
+      title: t("protocols.fields.kind"),
+      visibleFrom: "xs",
+      sortBy: ({ type }) => type,
+      cell: ({ type }) => kinds[type],
+    },
   ],
   filters: [
     {
       field: "type",
-      title: "Kind",
+      title: t("protocols.fields.kind"),
       options: Object.entries(kinds).map(([value, label]) => ({ value, label })),
       matches: ({ type }, value) => type === value,
     },
   ],
-  empty: { title: "No protocols yet", text: "Protocols say which ports of an address may be reached." },
+  empty: { title: t("protocols.empty.title"), text: t("protocols.empty.text") },
 };
 
 export function ProtocolsListPage() {
   const navigate = useNavigate();
   return (
     <RecordList
-      title="Protocols"
+      title={t("protocols.title")}
       definition={definition}
       actions={
         <NewButton
-          label="Create a protocol"
+          label={t("protocols.create")}
           permission="protocols:write"
           dialog={(close) => (
             <RecordForm
-              title="Create a protocol"
+              title={t("protocols.create")}
               fields={protocolFields}
               initial={newProtocol}
-              submitLabel="Create"
+              submitLabel={t("common.create")}
               submit={async (values) => {
                 const { id } = await api.post("/tenants/protocols", { body: bodyOf(values) });
                 void navigate({ to: `/protocols/${id}` });

@@ -8,6 +8,8 @@ import { useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import type { Field } from "../../records/form-fields.tsx";
 import { PermissionTable } from "../../records/permission-table.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
@@ -22,7 +24,7 @@ const usersPath = "/tenants/roles/{id}/users";
 const mostShown = 100;
 
 type Role = ResultOf<typeof path, "get">;
-type Holder = ItemAt<typeof usersPath>;
+type RoleUser = ItemAt<typeof usersPath>;
 
 export function RolePage() {
   const { id = "" } = useParams({ strict: false });
@@ -30,31 +32,31 @@ export function RolePage() {
   const role = data?.record;
   return (
     <RecordPage
-      list={{ to: "/roles", title: "Roles" }}
+      list={{ to: "/roles", title: t("roles.title") }}
       title={role?.name}
-      actions={role && <Give role={role} />}
+      actions={role && <AssignRole role={role} />}
       error={error}
       retry={refetch}
     >
       {role && (
         <>
-          <Panel title="About">
+          <Panel title={t("common.about")}>
             <Facts
               facts={[
-                { label: "Description", value: role.description },
+                { label: t("common.description"), value: role.description },
                 {
-                  label: "Kind",
-                  value: role.deleteable ? "Custom" : "Built in: what it grants is the same in every tenant.",
+                  label: t("roles.kind.label"),
+                  value: role.deleteable ? t("roles.kind.custom") : t("roles.kind.builtInHelp"),
                 },
               ]}
             />
           </Panel>
-          <Holders role={role} />
-          <Panel title="What it grants">
+          <RoleUsers role={role} />
+          <Panel title={t("roles.permissions")}>
             {rolePermissions[role.type].length === 0 ? (
-              <Text c="dimmed">Nothing: whoever holds it alone administers nothing.</Text>
+              <Text c="dimmed">{t("roles.permissionsEmpty")}</Text>
             ) : (
-              <PermissionTable label="What it grants" held={rolePermissions[role.type]} />
+              <PermissionTable label={t("roles.permissions")} held={rolePermissions[role.type]} />
             )}
           </Panel>
         </>
@@ -63,13 +65,13 @@ export function RolePage() {
   );
 }
 
-function Holders({ role }: { readonly role: Role }) {
+function RoleUsers({ role }: { readonly role: Role }) {
   const canRead = usePermission("users:read");
   const canChange = usePermission("roles:write") && role.type !== "OWNER" && role.type !== "DEFAULT";
-  const [removed, setRemoved] = useState<Holder>();
+  const [removed, setRemoved] = useState<RoleUser>();
   const read = (groups: boolean, signal: AbortSignal) =>
     api.get(usersPath, { path: { id: role.id }, query: { groups }, signal });
-  // Every user has the role of those who administer nothing.
+  // Every user has the default role.
   const isEverybody = role.type === "DEFAULT";
   const { data, error, refetch } = useQuery({
     queryKey: [usersPath, role.id],
@@ -82,24 +84,24 @@ function Holders({ role }: { readonly role: Role }) {
   if (!canRead) return null;
   if (isEverybody) {
     return (
-      <Panel title="Who holds it">
-        <Text c="dimmed">Every user.</Text>
+      <Panel title={t("roles.users.title")}>
+        <Text c="dimmed">{t("roles.users.all")}</Text>
       </Panel>
     );
   }
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (data === undefined) return <Skeleton height={120} aria-busy />;
   return (
-    <Panel title={`Who holds it (${data.all.length})`}>
+    <Panel title={t("roles.users.titleCount", { count: data.all.length })}>
       {data.all.length === 0 ? (
-        <Text c="dimmed">Nobody yet.</Text>
+        <Text c="dimmed">{t("roles.users.empty")}</Text>
       ) : (
         <Table className="record-table">
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>User</Table.Th>
-              <Table.Th>Holds it</Table.Th>
-              {canChange && <Table.Th w={120}>Change</Table.Th>}
+              <Table.Th>{t("roles.users.user")}</Table.Th>
+              <Table.Th>{t("roles.users.assignment")}</Table.Th>
+              {canChange && <Table.Th w={120}>{t("roles.users.change")}</Table.Th>}
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -108,17 +110,17 @@ function Holders({ role }: { readonly role: Role }) {
                 <Table.Td>
                   <RecordLink to={`/users/${user.id}`}>{user.email ?? user.id}</RecordLink>
                 </Table.Td>
-                <Table.Td>{data.direct.has(user.id) ? "Directly" : "Through a group"}</Table.Td>
+                <Table.Td>{data.direct.has(user.id) ? t("roles.users.direct") : t("roles.users.viaGroup")}</Table.Td>
                 {canChange && (
                   <Table.Td>
                     {data.direct.has(user.id) && (
                       <Button
                         size="compact-sm"
                         variant="default"
-                        aria-label={`Take off ${user.email ?? user.id}`}
+                        aria-label={t("roles.revoke.labelFor", { name: user.email ?? user.id })}
                         onClick={() => setRemoved(user)}
                       >
-                        Take off
+                        {t("roles.revoke.label")}
                       </Button>
                     )}
                   </Table.Td>
@@ -130,20 +132,21 @@ function Holders({ role }: { readonly role: Role }) {
       )}
       {data.all.length > mostShown && (
         <Text c="dimmed" mt="sm">
-          {data.all.length - mostShown} more are not shown.{" "}
-          <RecordLink to={`/users?roles.type=${role.type}`} inText>
-            All of them
-          </RecordLink>
+          <RichText
+            message="roles.users.more"
+            values={{ count: data.all.length - mostShown }}
+            elements={{ a: <RecordLink to={`/users?roles.type=${role.type}`} inText /> }}
+          />
         </Text>
       )}
       {removed !== undefined && (
         <ReviewDialog
-          title={`Take the role ${role.name} off ${removed.email ?? removed.id}?`}
-          note="What comes through a group stays for as long as the user is in it."
+          title={t("roles.revoke.title", { name: role.name, user: removed.email ?? removed.id })}
+          note={t("roles.revoke.note")}
           changes={[{ method: "DELETE", path: `/tenants/roles/${role.id}/users/${removed.id}` }]}
-          label="Take off"
+          label={t("roles.revoke.label")}
           danger
-          doneMessage="The role was taken off"
+          doneMessage={t("roles.revoke.done")}
           close={() => setRemoved(undefined)}
         />
       )}
@@ -155,11 +158,11 @@ const fields: readonly Field[] = [
   {
     kind: "custom",
     name: "user",
-    label: "User",
+    label: t("roles.users.user"),
     render: ({ value, onChange, error }) => (
       <RecordSelect
         path="/tenants/users"
-        label="User"
+        label={t("roles.users.user")}
         required
         value={String(value)}
         onChange={onChange}
@@ -170,19 +173,19 @@ const fields: readonly Field[] = [
   },
 ];
 
-function Give({ role }: { readonly role: Role }) {
+function AssignRole({ role }: { readonly role: Role }) {
   const canWrite = usePermission("users:write");
-  const [giving, { open, close }] = useDisclosure(false);
+  const [assigning, { open, close }] = useDisclosure(false);
   if (!canWrite || role.type === "OWNER" || role.type === "DEFAULT") return null;
   return (
     <>
-      <Button onClick={open}>Give to a user</Button>
-      {giving && (
+      <Button onClick={open}>{t("roles.assign.label")}</Button>
+      {assigning && (
         <RecordForm
-          title={`Give the role ${role.name}`}
+          title={t("roles.assign.title", { name: role.name })}
           fields={fields}
           initial={{ user: "" }}
-          submitLabel="Give"
+          submitLabel={t("roles.assign.submit")}
           plan={({ user }) => [
             { method: "PATCH", path: `/tenants/users/${String(user)}/roles`, body: { addedRoles: [role.id] } },
           ]}

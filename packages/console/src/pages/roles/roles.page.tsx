@@ -4,26 +4,33 @@ import { whole } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
+import { t } from "../../messages/i18n.ts";
 
 const definition: ListDefinition<ItemAt<"/tenants/roles">> = {
   source: whole("/tenants/roles"),
-  noun: "roles",
-  search: { label: "Name", by: ({ name, description = "" }) => `${name} ${description}` },
+  noun: t("roles.noun"),
+  search: { label: t("common.name"), by: ({ name, description = "" }) => `${name} ${description}` },
   defaultSort: "-permissions",
   columns: [
     nameColumn("roles", "whole"),
-    { key: "description", title: "Description", visibleFrom: "xs", cell: ({ description }) => description },
+    { key: "description", title: t("common.description"), visibleFrom: "xs", cell: ({ description }) => description },
     {
       key: "permissions",
-      title: "Permissions",
+      title: t("roles.permissions"),
       sortBy: ({ type }) => rolePermissions[type].length,
-      cell: ({ type }) => `${rolePermissions[type].length} of ${permissions.length}`,
+      cell: ({ type }) =>
+        t("roles.permissionsCount", { count: rolePermissions[type].length, total: permissions.length }),
     },
-    { key: "kind", title: "Kind", visibleFrom: "sm", cell: ({ deleteable }) => (deleteable ? "Custom" : "Built in") },
+    {
+      key: "kind",
+      title: t("roles.kind.label"),
+      visibleFrom: "sm",
+      cell: ({ deleteable }) => (deleteable ? t("roles.kind.custom") : t("roles.kind.builtIn")),
+    },
   ],
-  empty: { title: "No roles", text: "Every tenant has its system roles from the start." },
+  empty: { title: t("roles.empty.title"), text: t("roles.empty.text") },
 };
 
 export function RolesListPage() {
-  return <RecordList title="Roles" definition={definition} />;
+  return <RecordList title={t("roles.title")} definition={definition} />;
 }

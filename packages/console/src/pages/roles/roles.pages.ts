@@ -1,9 +1,10 @@
 import { KeySquare } from "lucide-react";
 import type { PageSet } from "../../app/page-set.ts";
+import { t } from "../../messages/i18n.ts";
 
 export const rolePages: PageSet = {
   path: "roles",
-  title: "Roles",
+  title: t("roles.title"),
   icon: KeySquare,
   section: "administration",
   permission: "roles:read",

@@ -1,4 +1,4 @@
-/** Invites one user or many, from addresses that are typed, pasted, or read from a CSV file. */
+/** Invites users by email address: typed, pasted, or read from a CSV file. */
 import { GatehouseError } from "@gatehouse/client/errors";
 import { Alert, Button, FileButton, Group, List, Modal, Progress, Stack, Text, Textarea } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
@@ -6,13 +6,14 @@ import { type FormEvent, useMemo, useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
 import { RecordPicker } from "../../records/record-picker.tsx";
 import { isBlocked, ReviewedChange } from "../../records/reviewed-change.tsx";
 import { readInvitations } from "./read-invitations.ts";
 
-/** What the API takes at once. */
+/** The limit of one request. */
 const batchSize = 100;
-const longestShown = 20;
+const mostShown = 20;
 
 interface Refused {
   readonly email: string;
@@ -20,7 +21,7 @@ interface Refused {
 }
 
 export function InviteUsers({ close }: { readonly close: () => void }) {
-  const canChooseGroups = usePermission("groups:read");
+  const canReadGroups = usePermission("groups:read");
   const [text, setText] = useState("");
   const [groups, setGroups] = useState<readonly string[]>([]);
   const [error, setError] = useState<unknown>();
@@ -30,7 +31,7 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
     readonly emails: readonly string[];
     readonly refused: readonly Refused[];
   }>();
-  const { emails, bad } = useMemo(() => readInvitations(text), [text]);
+  const { emails, invalid } = useMemo(() => readInvitations(text), [text]);
 
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -39,35 +40,35 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
     setReviewed({ emails, refused: [] });
   };
   const send = async (overrideReason: string | undefined) => {
-    const { emails: left, refused: before } = reviewed ?? { emails: [], refused: [] };
-    const turnedDown = [...before];
+    const { emails: left, refused: previous } = reviewed ?? { emails: [], refused: [] };
+    const rejected = [...previous];
     let invited = 0;
     try {
       for (const batch of batchesOf(left)) {
         setSent(invited);
         const result = await invite(batch, groups, overrideReason);
         invited += batch.length - result.length;
-        turnedDown.push(...result);
+        rejected.push(...result);
       }
     } catch (problem) {
-      // What went through before is done: it is not sent again.
-      setReviewed({ emails: left.slice(invited), refused: turnedDown });
+      // A retry skips the batches that succeeded.
+      setReviewed({ emails: left.slice(invited), refused: rejected });
       throw problem;
     } finally {
       setSent(undefined);
-      if (invited > 0) notifications.show({ message: `${invited} invited`, color: "green" });
+      if (invited > 0) notifications.show({ message: t("users.invite.done", { count: invited }), color: "green" });
     }
-    goBack(turnedDown);
+    goBack(rejected);
   };
-  const goBack = (turnedDown: readonly Refused[]) => {
+  const goBack = (rejected: readonly Refused[]) => {
     setReviewed(undefined);
-    setRefused(turnedDown);
-    if (turnedDown.length === 0 && bad.length === 0) close();
-    // What is done is taken away; what is not stays to be mended.
-    else setText([...turnedDown.map(({ email }) => email), ...bad.map((line) => line.text)].join("\n"));
+    setRefused(rejected);
+    if (rejected.length === 0 && invalid.length === 0) close();
+    // Keeps only the lines that need a correction.
+    else setText([...rejected.map(({ email }) => email), ...invalid.map((line) => line.text)].join("\n"));
   };
-  /** Addresses that are refused are left out, and the others looked at without them. */
-  const leaveOut = (problem: unknown): boolean => {
+  /** Skips addresses that the preview rejects, and previews the others. */
+  const skipRefused = (problem: unknown): boolean => {
     if (reviewed === undefined || isBlocked(problem)) return false;
     const found = refusedOf(problem, reviewed.emails);
     if (found.size === 0) {
@@ -81,25 +82,26 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
     else setReviewed({ emails: left, refused: [...reviewed.refused, ...more] });
     return true;
   };
+  const addresses = t("users.invite.addresses", { count: emails.length });
   return (
     <Modal
       opened
       onClose={close}
-      title="Invite users"
+      title={t("users.invite.title")}
       size="lg"
       closeOnClickOutside={false}
-      closeButtonProps={{ "aria-label": "Close" }}
+      closeButtonProps={{ "aria-label": t("common.close") }}
     >
       {reviewed !== undefined ? (
         <Stack>
           {reviewed.refused.length > 0 && (
             <Listed
-              title="These cannot be invited, and are left out"
-              lines={reviewed.refused.map(({ email, reason }) => `${email}: ${reason}`)}
+              title={t("users.invite.cannotInvite")}
+              lines={reviewed.refused.map(({ email, reason }) => t("users.invite.refused", { email, reason }))}
             />
           )}
           {sent !== undefined && (
-            <Progress value={(sent / reviewed.emails.length) * 100} aria-label="Invitations sent" />
+            <Progress value={(sent / reviewed.emails.length) * 100} aria-label={t("users.invite.progress")} />
           )}
           <ReviewedChange
             changes={batchesOf(reviewed.emails).map((batch) => ({
@@ -107,20 +109,20 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
               path: "/tenants/users",
               body: bodyOf(batch, groups),
             }))}
-            label={reviewed.emails.length > 1 ? `Invite ${reviewed.emails.length} users` : "Invite"}
-            backLabel="Back to the form"
+            label={t("users.invite.submit", { count: reviewed.emails.length })}
+            backLabel={t("records.form.back")}
             back={() => setReviewed(undefined)}
             run={send}
             done={() => undefined}
-            refused={leaveOut}
+            refused={skipRefused}
           />
         </Stack>
       ) : (
         <form onSubmit={submit}>
           <Stack>
             <Textarea
-              label="E-mail addresses"
-              description="One a line, or apart by commas; pasted from a spreadsheet, or out of a CSV file."
+              label={t("users.invite.emails")}
+              description={t("users.invite.emailsHelp")}
               placeholder={"ann@example.com\nbob@example.com"}
               autosize
               minRows={5}
@@ -133,39 +135,41 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
             <FileButton accept=".csv,.txt,text/csv,text/plain" onChange={(file) => void file?.text().then(setText)}>
               {(props) => (
                 <Button {...props} variant="default" size="xs" style={{ alignSelf: "flex-start" }}>
-                  Read a CSV file
+                  {t("users.invite.readFile")}
                 </Button>
               )}
             </FileButton>
-            {canChooseGroups && (
+            {canReadGroups && (
               <RecordPicker
                 path="/tenants/groups"
-                label="Groups"
-                description="None: the tenant's default group."
+                label={t("users.fields.groups")}
+                description={t("users.invite.groupsHelp")}
                 value={groups}
                 onChange={setGroups}
               />
             )}
             <Text size="sm" aria-live="polite">
-              {emails.length === 1 ? "1 address" : `${emails.length} addresses`}
-              {bad.length > 0 && `, ${bad.length} ${bad.length === 1 ? "line" : "lines"} that cannot be read`}
+              {invalid.length === 0 ? addresses : t("users.invite.invalidLines", { addresses, count: invalid.length })}
             </Text>
-            {bad.length > 0 && (
-              <Listed title="These lines are left out" lines={bad.map((line) => `Line ${line.line}: ${line.reason}`)} />
+            {invalid.length > 0 && (
+              <Listed
+                title={t("users.invite.skippedLines")}
+                lines={invalid.map(({ line, reason }) => t("users.invite.line", { line, reason }))}
+              />
             )}
             {refused.length > 0 && (
               <Listed
-                title="These were not invited"
-                lines={refused.map(({ email, reason }) => `${email}: ${reason}`)}
+                title={t("users.invite.notInvited")}
+                lines={refused.map(({ email, reason }) => t("users.invite.refused", { email, reason }))}
               />
             )}
             {error !== undefined && <ProblemNotice error={error} />}
             <Group justify="flex-end">
               <Button variant="default" onClick={close}>
-                Cancel
+                {t("common.cancel")}
               </Button>
               <Button type="submit" disabled={emails.length === 0}>
-                Review
+                {t("common.review")}
               </Button>
             </Group>
           </Stack>
@@ -179,10 +183,10 @@ function Listed({ title, lines }: { readonly title: string; readonly lines: read
   return (
     <Alert color="yellow" variant="outline" title={title}>
       <List size="sm">
-        {lines.slice(0, longestShown).map((line) => (
+        {lines.slice(0, mostShown).map((line) => (
           <List.Item key={line}>{line}</List.Item>
         ))}
-        {lines.length > longestShown && <List.Item>and {lines.length - longestShown} more</List.Item>}
+        {lines.length > mostShown && <List.Item>{t("common.andMore", { count: lines.length - mostShown })}</List.Item>}
       </List>
     </Alert>
   );
@@ -198,7 +202,7 @@ function bodyOf(emails: readonly string[], groups: readonly string[]) {
   return emails.map((email) => ({ email, groups: [...groups] }));
 }
 
-/** A batch is done wholly or not at all: those that it was refused for are named, and the others are invited without them. */
+/** Sends a batch, which succeeds or fails as a whole. Repeats it without rejected addresses, and returns those. */
 async function invite(
   emails: readonly string[],
   groups: readonly string[],
@@ -223,14 +227,14 @@ async function invite(
   return refused;
 }
 
-/** Which addresses a batch, or the preview of all of them, was refused for, by their places in it. */
+/** The rejected addresses of a batch, or of the preview of all batches, by index. */
 function refusedOf(error: unknown, emails: readonly string[]): ReadonlyMap<number, string> {
   const found = new Map<number, string>();
   if (!(error instanceof GatehouseError)) return found;
   for (const { pointer, message } of error.errors) {
-    const [, change = "0", place] = /^(?:\/changes\/(\d+)\/body)?\/(\d+)(?:\/email)?$/.exec(pointer) ?? [];
-    const index = Number(change) * batchSize + Number(place);
-    if (place !== undefined && index < emails.length) found.set(index, message);
+    const [, change = "0", item] = /^(?:\/changes\/(\d+)\/body)?\/(\d+)(?:\/email)?$/.exec(pointer) ?? [];
+    const index = Number(change) * batchSize + Number(item);
+    if (item !== undefined && index < emails.length) found.set(index, message);
   }
   if (found.size === 0 && error.code === "email_taken") {
     const index = emails.length === 1 ? 0 : emails.findIndex((email) => error.problem.detail.includes(email));

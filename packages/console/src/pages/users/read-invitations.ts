@@ -1,7 +1,8 @@
-/** Reads pasted e-mail addresses, or a CSV file with a column of them. */
+import { t } from "../../messages/i18n.ts";
+/** Parses pasted email addresses, or a CSV file with a column of them. */
 
-export interface BadLine {
-  /** From 1. */
+export interface InvalidLine {
+  /** Starts at 1. */
   readonly line: number;
   readonly text: string;
   readonly reason: string;
@@ -9,15 +10,15 @@ export interface BadLine {
 
 export interface Invitations {
   readonly emails: readonly string[];
-  readonly bad: readonly BadLine[];
+  readonly invalid: readonly InvalidLine[];
 }
 
-const addressForm = /^[^\s@,;"<>()]{1,64}@[^\s@,;"<>()]+\.[^\s@,;"<>().]+$/;
+const addressPattern = /^[^\s@,;"<>()]{1,64}@[^\s@,;"<>()]+\.[^\s@,;"<>().]+$/;
 
-/** One address a line, or several apart by commas, semicolons or tabs; of each cell with other text, nothing is taken. */
+/** Accepts several addresses per line, separated by commas, semicolons or tabs. Ignores cells without an address. */
 export function readInvitations(text: string): Invitations {
   const emails: string[] = [];
-  const bad: BadLine[] = [];
+  const invalid: InvalidLine[] = [];
   const seen = new Set<string>();
   for (const [index, raw] of text.split(/\r\n|\r|\n/).entries()) {
     const cells = raw
@@ -26,22 +27,23 @@ export function readInvitations(text: string): Invitations {
       .filter((cell) => cell !== "");
     const isHeading = index === 0 && !raw.includes("@") && cells.some((cell) => /^e-?mail/i.test(cell));
     if (cells.length === 0 || isHeading) continue;
-    const say = (reason: string) => bad.push({ line: index + 1, text: raw.trim().slice(0, 120), reason });
+    const report = (reason: string) => invalid.push({ line: index + 1, text: raw.trim().slice(0, 120), reason });
     const candidates = cells.filter((cell) => cell.includes("@"));
-    if (candidates.length === 0) say("holds no e-mail address");
+    if (candidates.length === 0) report(t("users.invite.problems.missing"));
     for (const email of candidates) {
-      if (!addressForm.test(email) || email.length > 254) say(`${email.slice(0, 80)} is no e-mail address`);
-      else if (seen.has(email.toLowerCase())) say(`${email} stands further up already`);
+      if (!addressPattern.test(email) || email.length > 254)
+        report(t("users.invite.problems.invalid", { email: email.slice(0, 80) }));
+      else if (seen.has(email.toLowerCase())) report(t("users.invite.problems.duplicate", { email }));
       else {
         seen.add(email.toLowerCase());
         emails.push(email);
       }
     }
   }
-  return { emails, bad };
+  return { emails, invalid };
 }
 
-/** Without quotes, and out of `Name <address>`. */
+/** Removes quotes, and takes the address out of `Name <address>`. */
 function plain(cell: string): string {
   const bare = cell
     .trim()

@@ -4,11 +4,11 @@ import { userChanges } from "./user-changes.ts";
 const before = { firstName: "Ann", lastName: "", maxDevices: null, attributes: "floor = 4", groups: ["a", "b"] };
 const at = "/tenants/users/1";
 
-test("what did not change is not written", () => {
+test("unchanged fields cause no request", () => {
   expect(userChanges(at, before, { ...before })).toEqual([]);
 });
 
-test("each change goes to the operation that takes it, and groups to come are joined before others are left", () => {
+test("each change becomes its own request, and groups are joined before others are left", () => {
   const after = { ...before, lastName: "Other", attributes: "floor = 5\nremote = true", groups: ["b", "c"] };
   expect(userChanges(at, before, after)).toEqual([
     { method: "PUT", path: at, body: { firstName: "Ann", lastName: "Other" } },

@@ -1,10 +1,10 @@
-/** What was typed of a user, as requests to the operations that take it. */
+/** Converts an edited user to requests. */
 import type { Values } from "../../records/form-fields.tsx";
 import type { PlannedChange } from "../../records/planned-change.ts";
 
 type Attributes = Record<string, string | number | boolean>;
 
-/** `true`, `false` and numbers are what they look like; everything else is text. */
+/** Parses one attribute per line. `true`, `false` and numbers keep their types; everything else is a string. */
 export function readAttributes(text: string): Attributes {
   const attributes: Attributes = {};
   for (const line of text.split("\n")) {
@@ -16,7 +16,7 @@ export function readAttributes(text: string): Attributes {
   return attributes;
 }
 
-/** What writes the difference, by the operations that take it. */
+/** Returns the requests that write the difference between two versions of a user. */
 export function userChanges(at: string, before: Values, after: Values): readonly PlannedChange[] {
   const { firstName, lastName, maxDevices, attributes, groups } = after as unknown as UserValues;
   const held = before as unknown as UserValues;
@@ -27,7 +27,7 @@ export function userChanges(at: string, before: Values, after: Values): readonly
   if (held.maxDevices !== maxDevices || held.attributes !== attributes) {
     changes.push({ method: "PATCH", path: at, body: { maxDevices, attributes: readAttributes(attributes) } });
   }
-  // Those to come first: nobody may be without a group.
+  // Joins groups before it leaves others, since every user needs a group.
   for (const groupId of without(groups, held.groups)) {
     changes.push({ method: "POST", path: `${at}/groups`, body: { groupId } });
   }
@@ -37,7 +37,7 @@ export function userChanges(at: string, before: Values, after: Values): readonly
   return changes;
 }
 
-/** As the fields above make them. */
+/** The values of the fields in user-fields.tsx. */
 interface UserValues {
   readonly firstName: string;
   readonly lastName: string;

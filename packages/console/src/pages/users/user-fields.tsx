@@ -1,34 +1,35 @@
-/** What can be edited of a user, as one form. */
+/** The fields of the form that edits a user. */
 import type { ResultOf } from "@gatehouse/client/calls";
+import { t } from "../../messages/i18n.ts";
 import type { Field, Values } from "../../records/form-fields.tsx";
 
 export type User = ResultOf<"/tenants/users/{id}", "get">;
 
-/** Also for who may see the groups that there are. */
+/** Only for keys that can read groups. */
 export const groupsField: Field = {
   kind: "records",
   name: "groups",
-  label: "Groups",
-  description: "One at least.",
+  label: t("users.fields.groups"),
+  description: t("users.fields.groupsHelp"),
   path: "/tenants/groups",
 };
 
 export const userFields: readonly Field[] = [
-  { kind: "text", name: "firstName", label: "First name" },
-  { kind: "text", name: "lastName", label: "Last name" },
+  { kind: "text", name: "firstName", label: t("users.fields.firstName") },
+  { kind: "text", name: "lastName", label: t("users.fields.lastName") },
   {
     kind: "number",
     name: "maxDevices",
-    label: "Devices at most",
-    description: "Empty: as the user's groups say.",
+    label: t("users.fields.maxDevices"),
+    description: t("users.fields.maxDevicesHelp"),
     min: 0,
     max: 1000,
   },
   {
     kind: "long-text",
     name: "attributes",
-    label: "Attributes",
-    description: "For admission rules: one a line, such as department = Engineering.",
+    label: t("users.fields.attributes"),
+    description: t("users.fields.attributesHelp"),
     maxLength: 20_000,
   },
 ];

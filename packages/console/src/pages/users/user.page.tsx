@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
@@ -23,7 +24,7 @@ export function UserPage() {
   const user = data?.record;
   return (
     <RecordPage
-      list={{ to: "/users", title: "Users" }}
+      list={{ to: "/users", title: t("users.title") }}
       title={user === undefined ? undefined : (user.email ?? user.id)}
       status={user && <StatusOf value={user.status} />}
       actions={data && <Actions user={data.record} etag={data.etag} />}
@@ -39,38 +40,38 @@ export function UserPage() {
 function About({ user }: { readonly user: User }) {
   return (
     <>
-      <Panel title="Profile">
+      <Panel title={t("users.profile")}>
         <Facts
           facts={[
-            { label: "Name", value: fullName(user) },
-            { label: "Roles", value: user.roles.length > 0 && <Roles user={user} /> },
-            { label: "Groups", value: <RecordLinks path="groups" records={user.groups} /> },
-            { label: "Devices at most", value: user.maxDevices ?? "As the groups say" },
-            { label: "Last connection", value: <RelativeTime at={user.lastConnection} /> },
-            { label: "Invited", value: <RelativeTime at={user.createdAt} /> },
+            { label: t("common.name"), value: fullName(user) },
+            { label: t("users.fields.roles"), value: user.roles.length > 0 && <Roles user={user} /> },
+            { label: t("users.fields.groups"), value: <RecordLinks path="groups" records={user.groups} /> },
+            { label: t("users.fields.maxDevices"), value: user.maxDevices ?? t("users.fields.maxDevicesByGroups") },
+            { label: t("users.fields.lastConnection"), value: <RelativeTime at={user.lastConnection} /> },
+            { label: t("users.fields.invited"), value: <RelativeTime at={user.createdAt} /> },
             ...(user.status === "pending"
-              ? [{ label: "Invitation ends", value: <RelativeTime at={user.invitationExpiresAt} /> }]
+              ? [{ label: t("users.fields.invitationExpires"), value: <RelativeTime at={user.invitationExpiresAt} /> }]
               : []),
           ]}
         />
       </Panel>
-      <Panel title="Attributes">
+      <Panel title={t("users.attributes.title")}>
         {Object.keys(user.attributes).length === 0 ? (
-          <Text c="dimmed">None. Admission rules can ask for them: department, title, country …</Text>
+          <Text c="dimmed">{t("users.attributes.empty")}</Text>
         ) : (
           <Facts facts={Object.entries(user.attributes).map(([label, value]) => ({ label, value: String(value) }))} />
         )}
       </Panel>
-      <Panel title="Devices">
+      <Panel title={t("users.devices.title")}>
         {user.devices.length === 0 ? (
-          <Text c="dimmed">None yet. A device is enrolled by its agent.</Text>
+          <Text c="dimmed">{t("users.devices.empty")}</Text>
         ) : (
           <Table className="record-table">
             <Table.Thead>
               <Table.Tr>
-                <Table.Th>Name</Table.Th>
-                <Table.Th>Status</Table.Th>
-                <Table.Th visibleFrom="xs">Last connection</Table.Th>
+                <Table.Th>{t("common.name")}</Table.Th>
+                <Table.Th>{t("common.status")}</Table.Th>
+                <Table.Th visibleFrom="xs">{t("users.fields.lastConnection")}</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
@@ -109,59 +110,63 @@ function Roles({ user }: { readonly user: User }) {
 
 function Actions({ user, etag }: { readonly user: User; readonly etag: string }) {
   const canWrite = usePermission("users:write");
-  const canChooseGroups = usePermission("groups:read");
+  const canReadGroups = usePermission("groups:read");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
   const at = `/tenants/users/${user.id}`;
-  const called = user.email ?? user.id;
+  const name = user.email ?? user.id;
   const invite = useAction({
     run: () => api.post("/tenants/users/{id}/invite", { path: { id: user.id } }),
-    done: "Invited anew",
+    done: t("users.invite.againDone"),
   });
   if (!canWrite) return null;
   return (
     <>
       {user.status === "pending" && (
         <Button variant="default" loading={invite.isPending} onClick={() => invite.mutate()}>
-          Invite again
+          {t("users.invite.again")}
         </Button>
       )}
       {user.status === "inactive" ? (
         <ReviewedButton
           key="reactivate"
-          label="Reactivate"
-          title={`Reactivate ${called}?`}
-          note="The user and the user's devices are then as they were before."
+          label={t("users.reactivate.label")}
+          title={t("users.reactivate.title", { name })}
+          note={t("users.reactivate.note")}
           changes={[{ method: "POST", path: `${at}/reactivate` }]}
           etag={etag}
-          doneMessage="Reactivated"
+          doneMessage={t("users.reactivate.done")}
         />
       ) : (
         <ReviewedButton
           key="deactivate"
-          label="Deactivate"
-          title={`Deactivate ${called}?`}
-          note="The user and all of the user's devices are cut off at once. Everything is kept, and can be reactivated."
+          label={t("users.deactivate.label")}
+          title={t("users.deactivate.title", { name })}
+          note={t("users.deactivate.note")}
           changes={[{ method: "PATCH", path: `${at}/deactivate` }]}
           etag={etag}
-          doneMessage="Deactivated. The user's devices are cut off."
+          doneMessage={t("users.deactivate.done")}
           danger
         />
       )}
       <DeleteRecord
-        title={`Delete user ${called}?`}
-        effect={`${user.devices.length === 0 ? "The user has no devices." : `${user.devices.length} of the user's devices are deactivated and stay as records.`} Policies no longer name the user. Made anew from its event, it would have another id.`}
+        title={t("users.delete.title", { name })}
+        effect={
+          user.devices.length === 0
+            ? t("users.delete.effect")
+            : t("users.delete.effectDevices", { count: user.devices.length })
+        }
         path={at}
         etag={etag}
         done={() => void navigate({ to: "/users" })}
       />
-      <Button onClick={open}>Edit</Button>
+      <Button onClick={open}>{t("common.edit")}</Button>
       {editing && (
         <RecordForm
-          title={`Edit ${called}`}
-          fields={canChooseGroups ? [...userFields, groupsField] : userFields}
+          title={t("users.edit", { name })}
+          fields={canReadGroups ? [...userFields, groupsField] : userFields}
           initial={userValues(user)}
-          submitLabel="Save"
+          submitLabel={t("common.save")}
           plan={(values, before) => userChanges(at, before, values)}
           close={close}
           edits={{

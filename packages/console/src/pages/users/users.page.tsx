@@ -1,8 +1,10 @@
 import type { ItemAt } from "@gatehouse/client/calls";
+import { rolesByPrivilege } from "@gatehouse/contract/permissions";
 import { Text } from "@mantine/core";
 import { paged } from "../../app/api.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
+import { t } from "../../messages/i18n.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -12,34 +14,34 @@ import { fullName } from "./user-name.ts";
 
 const definition: ListDefinition<ItemAt<"/tenants/users">> = {
   source: paged("/tenants/users"),
-  noun: "users",
-  search: { label: "E-mail address", by: "email" },
+  noun: t("users.noun"),
+  search: { label: t("users.fields.email"), by: "email" },
   defaultSort: "email",
   columns: [
     {
       key: "email",
-      title: "E-mail address",
+      title: t("users.fields.email"),
       sortBy: "email",
       cell: ({ id, email }) => <RecordLink to={`/users/${id}`}>{email ?? id}</RecordLink>,
     },
     {
       key: "name",
-      title: "Name",
+      title: t("common.name"),
       sortBy: "lastName",
       visibleFrom: "sm",
       cell: (user) => fullName(user) || <Text c="dimmed">–</Text>,
     },
-    { key: "status", title: "Status", cell: ({ status }) => <StatusOf value={status} /> },
+    { key: "status", title: t("common.status"), cell: ({ status }) => <StatusOf value={status} /> },
     {
       key: "groups",
-      title: "Groups",
+      title: t("users.fields.groups"),
       visibleFrom: "md",
       cell: ({ groups }) => <RecordLinks path="groups" records={groups} />,
     },
-    { key: "devices", title: "Devices", visibleFrom: "lg", cell: ({ devices }) => devices.length },
+    { key: "devices", title: t("users.devices.title"), visibleFrom: "lg", cell: ({ devices }) => devices.length },
     {
       key: "lastConnection",
-      title: "Last connection",
+      title: t("users.fields.lastConnection"),
       sortBy: "lastConnection",
       visibleFrom: "sm",
       cell: ({ lastConnection }) => <RelativeTime at={lastConnection} />,
@@ -48,32 +50,33 @@ const definition: ListDefinition<ItemAt<"/tenants/users">> = {
   filters: [
     {
       field: "status",
-      title: "Status",
+      title: t("common.status"),
       options: [
-        { value: "active", label: "Active" },
-        { value: "pending", label: "Pending" },
-        { value: "inactive", label: "Inactive" },
+        { value: "active", label: t("records.status.active") },
+        { value: "pending", label: t("records.status.pending") },
+        { value: "inactive", label: t("records.status.inactive") },
       ],
     },
     {
       field: "roles.type",
-      title: "Role",
-      options: ["OWNER", "ADMIN", "SUPPORT", "AUDITOR", "BASIC", "BILLING", "DEFAULT"].map((value) => ({
-        value,
-        label: value.charAt(0) + value.slice(1).toLowerCase(),
-      })),
+      title: t("users.fields.role"),
+      options: rolesByPrivilege.map((value) => ({ value, label: t(`records.roles.${value}`) })),
     },
   ],
-  empty: { title: "No users yet", text: "Invite the people who are to reach your network." },
+  empty: { title: t("users.empty.title"), text: t("users.empty.text") },
 };
 
 export function UsersListPage() {
   return (
     <RecordList
-      title="Users"
+      title={t("users.title")}
       definition={definition}
       actions={
-        <NewButton label="Invite users" permission="users:write" dialog={(close) => <InviteUsers close={close} />} />
+        <NewButton
+          label={t("users.invite.title")}
+          permission="users:write"
+          dialog={(close) => <InviteUsers close={close} />}
+        />
       }
     />
   );

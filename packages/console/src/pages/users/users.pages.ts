@@ -1,14 +1,15 @@
 import { Users } from "lucide-react";
 import type { PageSet } from "../../app/page-set.ts";
+import { t } from "../../messages/i18n.ts";
 
 export const userPages: PageSet = {
   path: "users",
-  title: "Users",
+  title: t("users.title"),
   icon: Users,
   section: "people",
   permission: "users:read",
   list: async () => (await import("./users.page.tsx")).UsersListPage,
   detail: async () => (await import("./user.page.tsx")).UserPage,
-  create: { title: "Invite users", permission: "users:write" },
+  create: { title: t("users.invite.title"), permission: "users:write" },
   find: { path: "/tenants/users", field: "email" },
 };

@@ -1,4 +1,4 @@
-/** What was delivered to a webhook, and what came of each attempt. */
+/** The deliveries of a webhook, with the result of each attempt. */
 import type { ItemAt } from "@gatehouse/client/calls";
 import { Button, Code, Stack, Text } from "@mantine/core";
 import { useMemo } from "react";
@@ -6,6 +6,8 @@ import { api, paged } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
+import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -17,9 +19,9 @@ const path = "/tenants/webhooks/{id}/deliveries";
 type Delivery = ItemAt<typeof path>;
 
 const states: Readonly<Record<Delivery["status"], { readonly tone: Tone; readonly text: string }>> = {
-  PENDING: { tone: "waiting", text: "Pending" },
-  DELIVERED: { tone: "good", text: "Delivered" },
-  FAILED: { tone: "bad", text: "Failed" },
+  PENDING: { tone: "waiting", text: t("webhooks.deliveries.states.PENDING") },
+  DELIVERED: { tone: "good", text: t("webhooks.deliveries.states.DELIVERED") },
+  FAILED: { tone: "bad", text: t("webhooks.deliveries.states.FAILED") },
 };
 
 interface DeliveriesProps {
@@ -35,44 +37,55 @@ export function Deliveries({ webhookId, isActive }: DeliveriesProps) {
       eventId === undefined || !canReadEvents ? type : <RecordLink to={`/events/${eventId}`}>{type}</RecordLink>;
     return {
       source: paged(path, { id: webhookId }),
-      noun: "deliveries",
-      search: { label: "Type", by: "type" },
+      noun: t("webhooks.deliveries.noun"),
+      search: { label: t("webhooks.deliveries.columns.event"), by: "type" },
       defaultSort: "-createdAt",
       refreshMs: 5_000,
       columns: [
         {
           key: "createdAt",
-          title: "When",
+          title: t("webhooks.deliveries.columns.time"),
           sortBy: "createdAt",
           cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
         },
-        { key: "type", title: "Of", cell: about },
+        { key: "type", title: t("webhooks.deliveries.columns.event"), cell: about },
         {
           key: "status",
-          title: "State",
+          title: t("webhooks.state.label"),
           cell: ({ status }) => <Status tone={states[status].tone}>{states[status].text}</Status>,
         },
-        { key: "attempts", title: "Attempts", visibleFrom: "sm", cell: (delivery) => <Attempts delivery={delivery} /> },
+        {
+          key: "attempts",
+          title: t("webhooks.deliveries.attempts"),
+          visibleFrom: "sm",
+          cell: (delivery) => <Attempts delivery={delivery} />,
+        },
         ...(canWrite
-          ? [{ key: "again", title: "Again", cell: ({ id }: Delivery) => <Again webhookId={webhookId} id={id} /> }]
+          ? [
+              {
+                key: "redeliver",
+                title: t("webhooks.deliveries.columns.action"),
+                cell: ({ id }: Delivery) => <Redeliver webhookId={webhookId} id={id} />,
+              },
+            ]
           : []),
       ],
       filters: [
         {
           field: "status",
-          title: "State",
+          title: t("webhooks.state.label"),
           options: Object.entries(states).map(([value, { text }]) => ({ value, label: text })),
         },
       ],
       empty: {
-        title: "Nothing was delivered yet",
-        text: "Each event that the webhook asks for is listed here for 30 days, with what came of it.",
+        title: t("webhooks.deliveries.empty.title"),
+        text: t("webhooks.deliveries.empty.text"),
       },
     };
   }, [webhookId, canWrite, canReadEvents]);
   return (
-    <Panel title="Deliveries">
-      <RecordList label="Deliveries" definition={definition} />
+    <Panel title={t("webhooks.deliveries.title")}>
+      <RecordList label={t("webhooks.deliveries.title")} definition={definition} />
     </Panel>
   );
 }
@@ -82,33 +95,40 @@ function Attempts({ delivery: { attempts, nextAttemptAt } }: { readonly delivery
   return (
     <Stack gap={2}>
       <Text size="sm">
-        {attempts.length}
-        {last !== undefined && (
-          <>
-            , the last: <Code>{last.error ?? last.statusCode}</Code> after {last.durationMs} ms
-          </>
+        {last === undefined ? (
+          t("webhooks.deliveries.attemptsCount", { count: attempts.length })
+        ) : (
+          <RichText
+            message="webhooks.deliveries.attemptsLast"
+            values={{
+              count: attempts.length,
+              result: last.error ?? String(last.statusCode),
+              duration: last.durationMs,
+            }}
+            elements={{ code: <Code /> }}
+          />
         )}
       </Text>
       {nextAttemptAt !== null && (
         <Text size="sm" c="dimmed">
-          Next <RelativeTime at={nextAttemptAt} />
+          {t("webhooks.deliveries.nextAttempt")} <RelativeTime at={nextAttemptAt} />
         </Text>
       )}
     </Stack>
   );
 }
 
-function Again({ webhookId, id }: { readonly webhookId: string; readonly id: string }) {
-  const again = useAction({
+function Redeliver({ webhookId, id }: { readonly webhookId: string; readonly id: string }) {
+  const redelivery = useAction({
     run: () =>
       api.post("/tenants/webhooks/{id}/deliveries/{deliveryId}/redeliver", {
         path: { id: webhookId, deliveryId: id },
       }),
-    done: "It is delivered once more",
+    done: t("webhooks.deliveries.redelivered"),
   });
   return (
-    <Button size="compact-sm" variant="default" loading={again.isPending} onClick={() => again.mutate()}>
-      Deliver again
+    <Button size="compact-sm" variant="default" loading={redelivery.isPending} onClick={() => redelivery.mutate()}>
+      {t("webhooks.deliveries.redeliver")}
     </Button>
   );
 }

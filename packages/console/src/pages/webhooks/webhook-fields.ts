@@ -1,8 +1,9 @@
 import { targetTypes } from "@gatehouse/contract/event-types";
+import { t } from "../../messages/i18n.ts";
 import type { Field, Values } from "../../records/form-fields.tsx";
 import type { Webhook } from "./webhook-state.tsx";
 
-/** Kinds of change, and what is any of them. */
+/** Event types to suggest, with a wildcard for each type of record. */
 const known = targetTypes.flatMap((type) => [
   `${type}.*`,
   ...["created", "updated", "deleted"].map((kind) => `${type}.${kind}`),
@@ -12,24 +13,23 @@ export const webhookFields: readonly Field[] = [
   {
     kind: "text",
     name: "url",
-    label: "URL",
-    description: "Where each event is posted to, over https.",
+    label: t("webhooks.fields.url"),
+    description: t("webhooks.fields.urlHelp"),
     placeholder: "https://hooks.example.com/gatehouse",
     required: true,
     maxLength: 2000,
   },
-  { kind: "text", name: "name", label: "Name", description: "Empty: the URL's host." },
+  { kind: "text", name: "name", label: t("common.name"), description: t("webhooks.fields.nameHelp") },
   {
     kind: "words",
     name: "events",
-    label: "Events",
-    description:
-      "A kind of record and what happened to it, any change of it, or an operation such as reorderPolicies. None: everything.",
+    label: t("webhooks.fields.events"),
+    description: t("webhooks.fields.eventsHelp"),
     placeholder: "policy.updated",
     suggestions: known,
   },
-  { kind: "switch", name: "active", label: "Active", description: "While it is off, nothing is kept for it." },
-  { kind: "long-text", name: "description", label: "Description" },
+  { kind: "switch", name: "active", label: t("webhooks.fields.active"), description: t("webhooks.fields.activeHelp") },
+  { kind: "long-text", name: "description", label: t("common.description") },
 ];
 
 export const newWebhook: Values = { url: "", name: "", events: [], active: true, description: "" };
@@ -47,6 +47,6 @@ export interface WebhookBody {
 }
 
 export function bodyOf(values: Values): WebhookBody {
-  const { name = "", ...rest } = values as unknown as WebhookBody; // as the fields make them
+  const { name = "", ...rest } = values as unknown as WebhookBody; // as the fields define them
   return { ...rest, ...(name.trim() === "" ? {} : { name }) };
 }

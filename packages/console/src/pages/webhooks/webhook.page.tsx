@@ -4,6 +4,7 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { graceBody, graceFields, usualGrace } from "../../records/grace-field.ts";
 import { RecordForm } from "../../records/record-form.tsx";
@@ -18,8 +19,8 @@ import { StateOfWebhook, type Webhook } from "./webhook-state.tsx";
 const path = "/tenants/webhooks/{id}";
 
 const reasons = {
-  GONE: "The receiver answered that it is gone (410).",
-  FAILING: "Every attempt failed for days.",
+  GONE: t("webhooks.disabledReasons.GONE"),
+  FAILING: t("webhooks.disabledReasons.FAILING"),
 } as const;
 
 export function WebhookPage() {
@@ -28,7 +29,7 @@ export function WebhookPage() {
   const webhook = data?.record;
   return (
     <RecordPage
-      list={{ to: "/webhooks", title: "Webhooks" }}
+      list={{ to: "/webhooks", title: t("webhooks.title") }}
       title={webhook?.name}
       status={webhook && <StateOfWebhook webhook={webhook} />}
       actions={data && <Actions webhook={data.record} etag={data.etag} />}
@@ -37,19 +38,22 @@ export function WebhookPage() {
     >
       {webhook && (
         <>
-          <Panel title="About">
+          <Panel title={t("common.about")}>
             <Facts
               facts={[
-                { label: "URL", value: <Code>{webhook.url}</Code> },
-                { label: "Events", value: webhook.events.length === 0 ? "Every event" : webhook.events.join(", ") },
-                { label: "Description", value: webhook.description },
+                { label: t("webhooks.fields.url"), value: <Code>{webhook.url}</Code> },
+                {
+                  label: t("webhooks.fields.events"),
+                  value: webhook.events.length === 0 ? t("webhooks.fields.allEvents") : webhook.events.join(", "),
+                },
+                { label: t("common.description"), value: webhook.description },
                 ...(webhook.disabledReason === undefined
                   ? []
-                  : [{ label: "Switched off", value: reasons[webhook.disabledReason] }]),
+                  : [{ label: t("webhooks.disabled"), value: reasons[webhook.disabledReason] }]),
                 ...(webhook.failingSince === undefined
                   ? []
-                  : [{ label: "Failing since", value: <RelativeTime at={webhook.failingSince} /> }]),
-                { label: "Created", value: <RelativeTime at={webhook.createdAt} /> },
+                  : [{ label: t("webhooks.fields.failingSince"), value: <RelativeTime at={webhook.failingSince} /> }]),
+                { label: t("common.created"), value: <RelativeTime at={webhook.createdAt} /> },
               ]}
             />
           </Panel>
@@ -68,37 +72,37 @@ function Actions({ webhook, etag }: { readonly webhook: Webhook; readonly etag: 
   const [secret, setSecret] = useState<string>();
   const test = useAction({
     run: () => api.post("/tenants/webhooks/{id}/test", { path: { id: webhook.id } }),
-    done: "A test message is on its way: see the deliveries.",
+    done: t("webhooks.testSent"),
   });
   if (!canWrite) return null;
   return (
     <>
       <Menu position="bottom-end">
         <Menu.Target>
-          <Button variant="default">More</Button>
+          <Button variant="default">{t("webhooks.actions")}</Button>
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item disabled={!webhook.active} onClick={() => test.mutate()}>
-            Send a test message
+            {t("webhooks.test")}
           </Menu.Item>
-          <Menu.Item onClick={rotate.open}>Make a new secret</Menu.Item>
+          <Menu.Item onClick={rotate.open}>{t("webhooks.rotate.label")}</Menu.Item>
         </Menu.Dropdown>
       </Menu>
       <DeleteRecord
-        title={`Delete webhook ${webhook.name}?`}
-        effect="Nothing is delivered to it any more, what was not delivered yet is given up, and its list of deliveries goes with it. This cannot be undone."
+        title={t("webhooks.delete.title", { name: webhook.name })}
+        effect={t("webhooks.delete.effect")}
         path={`/tenants/webhooks/${webhook.id}`}
         etag={etag}
         changesAccess={false}
         done={() => void navigate({ to: "/webhooks" })}
       />
-      <Button onClick={edit.open}>Edit</Button>
+      <Button onClick={edit.open}>{t("common.edit")}</Button>
       {editing && (
         <RecordForm
-          title={`Edit ${webhook.name}`}
+          title={t("webhooks.edit", { name: webhook.name })}
           fields={webhookFields}
           initial={webhookValues(webhook)}
-          submitLabel="Save"
+          submitLabel={t("common.save")}
           submit={(values, ifMatch) => api.patch(path, { path: { id: webhook.id }, body: bodyOf(values), ifMatch })}
           close={edit.close}
           edits={{
@@ -112,24 +116,28 @@ function Actions({ webhook, etag }: { readonly webhook: Webhook; readonly etag: 
       )}
       {rotating && (
         <RecordForm
-          title={`A new secret for ${webhook.name}`}
+          title={t("webhooks.rotate.title", { name: webhook.name })}
           fields={graceFields}
           initial={usualGrace}
-          submitLabel="Make a new secret"
+          submitLabel={t("webhooks.rotate.label")}
           submit={async (values) => {
-            const { secret: made } = await api.post("/tenants/webhooks/{id}/rotate-secret", {
+            const { secret: created } = await api.post("/tenants/webhooks/{id}/rotate-secret", {
               path: { id: webhook.id },
               body: graceBody(values),
               ifMatch: etag,
             });
-            setSecret(made);
+            setSecret(created);
           }}
           close={rotate.close}
         />
       )}
       {secret !== undefined && (
-        <SecretOnce title={`The new secret of ${webhook.name}`} secret={secret} close={() => setSecret(undefined)}>
-          The receiver checks each message's signature with it.
+        <SecretOnce
+          title={t("webhooks.rotate.titleNew", { name: webhook.name })}
+          secret={secret}
+          close={() => setSecret(undefined)}
+        >
+          {t("webhooks.secret.text")}
         </SecretOnce>
       )}
     </>

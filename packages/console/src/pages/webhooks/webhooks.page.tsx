@@ -4,6 +4,7 @@ import { api, whole } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
+import { t } from "../../messages/i18n.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -13,27 +14,27 @@ import { StateOfWebhook, type Webhook } from "./webhook-state.tsx";
 
 const definition: ListDefinition<Webhook> = {
   source: whole("/tenants/webhooks"),
-  noun: "webhooks",
-  search: { label: "Name or URL", by: ({ name, url }) => `${name} ${url}` },
+  noun: t("webhooks.noun"),
+  search: { label: t("webhooks.searchLabel"), by: ({ name, url }) => `${name} ${url}` },
   defaultSort: "name",
   columns: [
     nameColumn("webhooks", "whole"),
-    { key: "state", title: "State", cell: (webhook) => <StateOfWebhook webhook={webhook} /> },
+    { key: "state", title: t("webhooks.state.label"), cell: (webhook) => <StateOfWebhook webhook={webhook} /> },
     {
       key: "url",
-      title: "URL",
+      title: t("webhooks.fields.url"),
       visibleFrom: "sm",
       cell: ({ url }) => <span style={{ overflowWrap: "anywhere" }}>{url}</span>,
     },
     {
       key: "events",
-      title: "Events",
+      title: t("webhooks.fields.events"),
       visibleFrom: "md",
-      cell: ({ events }) => (events.length === 0 ? "All" : events.join(", ")),
+      cell: ({ events }) => (events.length === 0 ? t("webhooks.fields.allEvents") : events.join(", ")),
     },
     {
       key: "failingSince",
-      title: "Failing since",
+      title: t("webhooks.fields.failingSince"),
       visibleFrom: "lg",
       cell: ({ failingSince }) => <RelativeTime at={failingSince} never="–" />,
     },
@@ -41,41 +42,41 @@ const definition: ListDefinition<Webhook> = {
   filters: [
     {
       field: "state",
-      title: "State",
+      title: t("webhooks.state.label"),
       options: [
-        { value: "active", label: "Active" },
-        { value: "failing", label: "Failing" },
-        { value: "off", label: "Off" },
+        { value: "active", label: t("webhooks.state.active") },
+        { value: "failing", label: t("webhooks.state.failing") },
+        { value: "off", label: t("webhooks.state.inactive") },
       ],
       matches: ({ active, failingSince }, value) =>
         value === (active ? (failingSince === undefined ? "active" : "failing") : "off"),
     },
   ],
-  empty: { title: "No webhooks yet", text: "A webhook tells another program of each change, as it happens." },
+  empty: { title: t("webhooks.empty.title"), text: t("webhooks.empty.text") },
 };
 
 export function WebhooksListPage() {
   const navigate = useNavigate();
-  const [made, setMade] = useState<{ readonly id: string; readonly name: string; readonly secret: string }>();
+  const [created, setCreated] = useState<{ readonly id: string; readonly name: string; readonly secret: string }>();
   return (
     <>
       <RecordList
-        title="Webhooks"
+        title={t("webhooks.title")}
         definition={definition}
         actions={
           <NewButton
-            label="Create a webhook"
+            label={t("webhooks.create")}
             permission="webhooks:write"
             dialog={(close) => (
               <RecordForm
-                title="Create a webhook"
+                title={t("webhooks.create")}
                 fields={webhookFields}
                 initial={newWebhook}
-                submitLabel="Create"
+                submitLabel={t("common.create")}
                 submit={async (values) => {
                   const { description, ...rest } = bodyOf(values);
                   const body = { ...rest, ...(description === "" ? {} : { description }) };
-                  setMade(await api.post("/tenants/webhooks", { body }));
+                  setCreated(await api.post("/tenants/webhooks", { body }));
                 }}
                 close={close}
               />
@@ -83,16 +84,16 @@ export function WebhooksListPage() {
           />
         }
       />
-      {made !== undefined && (
+      {created !== undefined && (
         <SecretOnce
-          title={`The secret of ${made.name}`}
-          secret={made.secret}
+          title={t("webhooks.secret.title", { name: created.name })}
+          secret={created.secret}
           close={() => {
-            setMade(undefined);
-            void navigate({ to: `/webhooks/${made.id}` });
+            setCreated(undefined);
+            void navigate({ to: `/webhooks/${created.id}` });
           }}
         >
-          The receiver checks each message's signature with it.
+          {t("webhooks.secret.text")}
         </SecretOnce>
       )}
     </>

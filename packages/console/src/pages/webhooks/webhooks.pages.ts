@@ -1,14 +1,15 @@
 import { Webhook } from "lucide-react";
 import type { PageSet } from "../../app/page-set.ts";
+import { t } from "../../messages/i18n.ts";
 
 export const webhookPages: PageSet = {
   path: "webhooks",
-  title: "Webhooks",
+  title: t("webhooks.title"),
   icon: Webhook,
   section: "administration",
   permission: "webhooks:read",
   list: async () => (await import("./webhooks.page.tsx")).WebhooksListPage,
   detail: async () => (await import("./webhook.page.tsx")).WebhookPage,
-  create: { title: "Create a webhook", permission: "webhooks:write" },
+  create: { title: t("webhooks.create"), permission: "webhooks:write" },
   find: { path: "/tenants/webhooks" },
 };

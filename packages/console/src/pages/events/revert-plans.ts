@@ -1,33 +1,32 @@
-/** For each kind of record: what of it can be put back, the requests that change it back, and the one that makes it anew. */
+/** For each type of record: the settings that can be restored, and the requests that restore or create it. */
 import type { ResultOf } from "@gatehouse/client/calls";
 import type { Permission } from "@gatehouse/contract/permissions";
+import { t } from "../../messages/i18n.ts";
 import type { PlannedChange } from "../../records/planned-change.ts";
 
 export type State = Readonly<Record<string, unknown>>;
 
-/** A request that makes a record anew, and what follows it. */
+/** A request that creates a record again, and the steps after it. */
 export interface Created {
   readonly change: PlannedChange;
-  /** False where nobody's access can follow from making it. */
+  /** False if the new record cannot affect access. */
   readonly changesAccess: boolean;
-  /** What is otherwise than it was. */
+  /** The differences from the deleted record. */
   readonly notes: readonly string[];
-  /** What is left to be done once the record is there, by its new id. */
-  readonly afterwards:
-    | { readonly what: string; readonly changes: (id: string) => readonly PlannedChange[] }
-    | undefined;
+  /** The requests to send once the record exists, with its new id. */
+  readonly afterwards: { readonly changes: (id: string) => readonly PlannedChange[] } | undefined;
 }
 
 type Creation = Pick<Created, "change" | "notes"> & Partial<Pick<Created, "changesAccess" | "afterwards">>;
 
-export interface Restorer<T> {
-  /** Where records of the kind are, and where one is read. */
+export interface RevertPlan<T> {
+  /** The path of the list of the records. */
   readonly path: string;
   readonly permission: Permission;
-  /** To make one; `permission` where absent. */
+  /** To create a record. Default: `permission`. */
   readonly createPermission?: Permission;
   readonly changesAccess: boolean;
-  /** What of a record can be put back, by the names under which it is shown. */
+  /** The settings that can be restored, under the names that the page shows. */
   readonly settings: (record: T) => State;
   readonly update?: (at: string, before: T, now: T) => readonly PlannedChange[];
   readonly create?: (before: T) => Creation | string;
@@ -45,26 +44,26 @@ type Policy = ResultOf<"/tenants/policies/{id}", "get">;
 type AccessTest = ResultOf<"/tenants/access-tests/{id}", "get">;
 type Webhook = ResultOf<"/tenants/webhooks/{id}", "get">;
 
-const newId = "It gets a new id. What referred to it can be made to refer to it again, as the step after that.";
+const newId = t("events.restore.notes.newId");
 
 const idsOf = (records: readonly { readonly id: string }[]) => records.map(({ id }) => id);
 const inAnyOrder = (records: readonly { readonly id: string }[]) => idsOf(records).sort();
 const nothing = (text: string | undefined) => text ?? "";
 
-/** The fields of one state that are otherwise in another. */
+/** The fields of one state that differ from another state. */
 export function differing<T extends State>(before: T, now: State): Partial<T> {
   return Object.fromEntries(
     Object.entries(before).filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(now[field])),
-  ) as Partial<T>; // some of its own
+  ) as Partial<T>; // a subset of its fields
 }
 
-/** One request with the fields that differ; none where none does. */
+/** One request with the fields that differ, or none if no field differs. */
 function changed(method: "PUT" | "PATCH", path: string, before: State, now: State): readonly PlannedChange[] {
   const body = differing(before, now);
   return Object.keys(body).length === 0 ? [] : [{ method, path, body }];
 }
 
-/** As `changed`, of requests that take the whole. */
+/** Like `changed`, for requests that require all fields. */
 function whole(method: "POST" | "PUT" | "PATCH", path: string, before: State, now: State): readonly PlannedChange[] {
   return Object.keys(differing(before, now)).length === 0 ? [] : [{ method, path, body: before }];
 }
@@ -150,7 +149,7 @@ const webhookBody = ({ name, url, events, active, description }: Webhook) => ({
   description: nothing(description),
 });
 
-const users: Restorer<User> = {
+const users: RevertPlan<User> = {
   path: "/tenants/users",
   permission: "users:write",
   changesAccess: true,
@@ -174,7 +173,7 @@ const users: Restorer<User> = {
     return [
       ...changed("PUT", at, profile(before), profile(now)),
       ...changed("PATCH", at, settings(before), settings(now)),
-      // Those to come first: nobody may be without a group.
+      // Joins groups before it leaves others, since every user needs a group.
       ...held
         .filter((id) => !holds.includes(id))
         .map((groupId): PlannedChange => ({ method: "POST", path: `${at}/groups`, body: { groupId } })),
@@ -189,14 +188,14 @@ const users: Restorer<User> = {
   },
   create: ({ email, groups }) =>
     email === undefined
-      ? "The e-mail address is not known."
+      ? t("events.restore.impossible.userEmail")
       : {
           change: { method: "POST", path: "/tenants/users", body: { email, groups: idsOf(groups) } },
-          notes: [newId, "The user is invited anew, and enrols devices anew."],
+          notes: [newId, t("events.restore.notes.user")],
         },
 };
 
-const groups: Restorer<Group> = {
+const groups: RevertPlan<Group> = {
   path: "/tenants/groups",
   permission: "groups:write",
   changesAccess: true,
@@ -209,7 +208,7 @@ const groups: Restorer<Group> = {
     changed(
       "PUT",
       at,
-      // The mark is taken off by giving it to another group.
+      // A group loses this flag only when another group receives it.
       { ...groupBody(before), ...(before.isSamlDefaultGroup ? { isSamlDefaultGroup: true } : {}) },
       { ...groupBody(now), isSamlDefaultGroup: now.isSamlDefaultGroup },
     ),
@@ -219,7 +218,7 @@ const groups: Restorer<Group> = {
   }),
 };
 
-const devices: Restorer<Device> = {
+const devices: RevertPlan<Device> = {
   path: "/tenants/devices",
   permission: "devices:write",
   changesAccess: true,
@@ -231,18 +230,18 @@ const devices: Restorer<Device> = {
     ]),
   create: ({ user, name, hardwareId, publicKey, appVersion, os, osVersion, posture }) =>
     user === undefined
-      ? "It belonged to nobody any more."
+      ? t("events.restore.impossible.deviceUser")
       : {
           change: {
             method: "POST",
             path: "/tenants/devices",
             body: { userId: user.id, name, hardwareId, publicKey, appVersion, os, osVersion, posture },
           },
-          notes: [newId, "Its agent goes on only if it still has the same key."],
+          notes: [newId, t("events.restore.notes.device")],
         },
 };
 
-const gateways: Restorer<Gateway> = {
+const gateways: RevertPlan<Gateway> = {
   path: "/tenants/gateways",
   permission: "gateways:write",
   changesAccess: true,
@@ -268,15 +267,11 @@ const gateways: Restorer<Gateway> = {
       path: "/tenants/gateways",
       body: Object.fromEntries(Object.entries(gatewayBody(before)).filter(([, value]) => value !== "")),
     },
-    notes: [
-      newId,
-      "Its token was a secret: it gets a new one, with which it has to be deployed anew.",
-      "It is to be connected to resources again.",
-    ],
+    notes: [newId, t("events.restore.notes.gatewayToken"), t("events.restore.notes.gatewayResources")],
   }),
 };
 
-const resources: Restorer<Resource> = {
+const resources: RevertPlan<Resource> = {
   path: "/tenants/resources",
   permission: "resources:write",
   changesAccess: true,
@@ -327,7 +322,6 @@ const resources: Restorer<Resource> = {
       connected.length === 0
         ? undefined
         : {
-            what: `Connect it to its ${connected.length === 1 ? "gateway" : `${connected.length} gateways`} again`,
             changes: (id) => [
               {
                 method: "POST",
@@ -339,7 +333,7 @@ const resources: Restorer<Resource> = {
   }),
 };
 
-const addresses: Restorer<Address> = {
+const addresses: RevertPlan<Address> = {
   path: "/tenants/addresses",
   permission: "addresses:write",
   createPermission: "resources:write",
@@ -348,29 +342,29 @@ const addresses: Restorer<Address> = {
   update: (at, before, now) => whole("PUT", at, addressBody(before), addressBody(now)),
   create: (before) =>
     before.resource === undefined
-      ? "Which resource it belonged to is not known."
+      ? t("events.restore.impossible.resource")
       : {
           change: {
             method: "POST",
             path: `/tenants/resources/${before.resource.id}/addresses`,
             body: addressBody(before),
           },
-          notes: ["It gets a new id. Its resource has to be there still."],
+          notes: [t("events.restore.notes.address")],
         },
 };
 
-const protocols: Restorer<Protocol> = {
+const protocols: RevertPlan<Protocol> = {
   path: "/tenants/protocols",
   permission: "protocols:write",
   changesAccess: false,
   settings: ({ name, networkProtocols }) => ({ name, networkProtocols }),
   create: ({ name, networkProtocols }) => ({
     change: { method: "POST", path: "/tenants/protocols", body: { name, networkProtocols } },
-    notes: ["It gets a new id, and no address has it."],
+    notes: [t("events.restore.notes.protocol")],
   }),
 };
 
-const rules: Restorer<Rule> = {
+const rules: RevertPlan<Rule> = {
   path: "/tenants/admission-rules",
   permission: "admission-rules:write",
   changesAccess: true,
@@ -378,12 +372,12 @@ const rules: Restorer<Rule> = {
   update: (at, before, now) => whole("PUT", at, ruleBody(before), ruleBody(now)),
   create: (before) => ({
     change: { method: "POST", path: "/tenants/admission-rules", body: ruleBody(before) },
-    notes: ["It gets a new id, and no policy carries it."],
+    notes: [t("events.restore.notes.rule")],
     changesAccess: false,
   }),
 };
 
-const policies: Restorer<Policy> = {
+const policies: RevertPlan<Policy> = {
   path: "/tenants/policies",
   permission: "policies:write",
   changesAccess: true,
@@ -405,23 +399,22 @@ const policies: Restorer<Policy> = {
       { method: "PATCH", path: "deactivate" },
     ]);
     const settings = changed("PATCH", at, policyBody(before), policyBody(now));
-    // It decides by settings that were not meant for it at no moment between the two.
+    // The order ensures that the policy is never active with settings of the other state.
     return before.active ? [...settings, ...toggle] : [...toggle, ...settings];
   },
   create: (before) => {
     const body = { ...policyBody(before), type: before.type };
-    const notes = ["It gets a new id, and goes last: put it into its place in the list afterwards."];
+    const notes = [t("events.restore.notes.policy")];
     if (before.active) return { change: { method: "POST", path: "/tenants/policies", body }, notes };
-    // A new policy is active: it begins about nobody, so that it lets nobody in before it is switched off.
+    // A new policy is active. Without subjects, it allows no access before it is deactivated.
     const empty = { allUsers: false, allGroups: false, allDevices: false, allResources: false };
     const none = { groups: [], users: [], devices: [], resources: [] };
     const blank = differing({ ...body, ...empty, ...none }, {});
     const known = Object.fromEntries(Object.entries(blank).filter(([field]) => field in body));
     return {
       change: { method: "POST", path: "/tenants/policies", body: known },
-      notes: [...notes, "It was inactive, and begins about nobody."],
+      notes: [...notes, t("events.restore.notes.policyInactive")],
       afterwards: {
-        what: "Deactivate it, and give it back whom and what it was about",
         changes: (id) => [
           { method: "PATCH", path: `/tenants/policies/${id}/deactivate` },
           { method: "PATCH", path: `/tenants/policies/${id}`, body: policyBody(before) },
@@ -431,7 +424,7 @@ const policies: Restorer<Policy> = {
   },
 };
 
-const accessTests: Restorer<AccessTest> = {
+const accessTests: RevertPlan<AccessTest> = {
   path: "/tenants/access-tests",
   permission: "access-tests:write",
   changesAccess: false,
@@ -439,21 +432,20 @@ const accessTests: Restorer<AccessTest> = {
   update: (at, before, now) => changed("PUT", at, testBody(before), testBody(now)),
   create: (before) => ({
     change: { method: "POST", path: "/tenants/access-tests", body: testBody(before) },
-    notes: ["It gets a new id."],
+    notes: [t("events.restore.notes.test")],
   }),
 };
 
-const webhooks: Restorer<Webhook> = {
+const webhooks: RevertPlan<Webhook> = {
   path: "/tenants/webhooks",
   permission: "webhooks:write",
   changesAccess: false,
   settings: webhookBody,
   update: (at, before, now) => changed("PATCH", at, webhookBody(before), webhookBody(now)),
-  create: () =>
-    "A webhook's secret is deleted with it, and the receiver checks signatures with it. Create the webhook anew, and give the receiver its new secret.",
+  create: () => t("events.restore.impossible.webhook"),
 };
 
-const restorers: Readonly<Record<string, Restorer<never>>> = {
+const revertPlans: Readonly<Record<string, RevertPlan<never>>> = {
   user: users,
   group: groups,
   device: devices,
@@ -471,7 +463,7 @@ function byId(left: { readonly id: string }, right: { readonly id: string }): nu
   return left.id < right.id ? -1 : 1;
 }
 
-/** Of records of a type; undefined where they cannot be put back. */
-export function restorerOf(type: string): Restorer<State> | undefined {
-  return restorers[type] as Restorer<State> | undefined; // events hold records in the API's own form
+/** The plan for a type of record; undefined if the type cannot be restored. */
+export function revertPlanOf(type: string): RevertPlan<State> | undefined {
+  return revertPlans[type] as RevertPlan<State> | undefined; // events hold records in the form of the API
 }

@@ -1,0 +1,43 @@
+export const roles = {
+  assign: {
+    done: "Role assigned",
+    label: "Assign to a user",
+    submit: "Assign",
+    title: "Assign the role {{name}}",
+  },
+  empty: {
+    text: "Every tenant has built-in roles. A role is a set of permissions for users.",
+    title: "No roles",
+  },
+  kind: {
+    builtIn: "Built-in",
+    builtInHelp: "Built-in. Its permissions are the same in every tenant.",
+    custom: "Custom",
+    label: "Kind",
+  },
+  noun: "roles",
+  permissions: "Permissions",
+  permissionsCount: "{{count, number}} of {{total, number}}",
+  permissionsEmpty: "No permissions. Users with only this role cannot administer anything.",
+  revoke: {
+    done: "Role removed",
+    label: "Remove",
+    labelFor: "Remove {{name}}",
+    note: "Roles that the user inherits from groups remain as long as the user is a member.",
+    title: "Remove the role {{name}} from {{user}}?",
+  },
+  title: "Roles",
+  users: {
+    all: "Every user has this role.",
+    assignment: "Assignment",
+    change: "Action",
+    direct: "Direct",
+    empty: "No users yet. Assign the role to the first user.",
+    more_one: "{{count, number}} more user is not shown. <a>Show all</a>",
+    more_other: "{{count, number}} more users are not shown. <a>Show all</a>",
+    title: "Users",
+    titleCount: "Users ({{count, number}})",
+    user: "User",
+    viaGroup: "Through a group",
+  },
+} as const;
