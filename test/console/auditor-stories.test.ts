@@ -193,7 +193,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     const owner = await given.visit();
     await heading(owner, "Overview").waitFor();
     await owner.page.keyboard.press("Control+k");
-    await owner.page.getByText("Create policy").waitFor();
+    await owner.page.locator(".mantine-Spotlight-action", { hasText: "Create policy" }).waitFor();
     await owner.leave();
   });
 
