@@ -6,10 +6,10 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { ConfigurationEnvelope } from "@gatehouse/agent-protocol/gateway/configuration";
 import {
+  applyDifference,
   type ContentTree,
   contentRoot,
   contentTreeOf,
-  applyDifference,
 } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { signedText } from "@gatehouse/agent-protocol/gateway/envelope";
 import {

@@ -111,7 +111,7 @@ export type DeviceGoodbye = Static<typeof DeviceGoodbye>;
 export type DeviceMessage = DeviceHello | DeviceApplied | DeviceFailed | DeviceHeartbeat;
 export type DeviceServerMessage = DeviceWelcome | DeviceConfigure | HeartbeatAnswer | DeviceGoodbye;
 export type DeviceFrame = DeviceMessage | Part;
-export type DeviceServerFrame = DeviceServerMessage | Part;
+type DeviceServerFrame = DeviceServerMessage | Part;
 
 /** The schemas of frames by type, for validation. */
 export const deviceFrames = {

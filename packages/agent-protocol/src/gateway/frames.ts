@@ -158,7 +158,7 @@ export type Goodbye = Static<typeof Goodbye>;
 
 export type AgentMessage = Hello | Applied | Failed | Heartbeat;
 export type ServerMessage = Welcome | Whole | Difference | HeartbeatAnswer | Goodbye;
-export type ServerFrame = ServerMessage | Part;
+type ServerFrame = ServerMessage | Part;
 
 /** The schemas of frames by type, for validation. */
 export const agentFrames = {

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { ConfigurationEnvelope } from "@gatehouse/agent-protocol/gateway/configuration";
 import {
+  applyDifference,
   type ContentTree,
   contentRoot,
   contentTreeOf,
-  applyDifference,
 } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { envelopeFault } from "@gatehouse/agent-protocol/gateway/envelope";
 import {
