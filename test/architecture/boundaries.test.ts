@@ -24,6 +24,7 @@ const features = `${server}/features`;
 
 /** Modules that violate one rule each: the rule, the module's path and its text. */
 const broken: readonly (readonly [rule: string, module: string, text: string])[] = [
+  ["downward-from-embedded-postgres", "packages/embedded-postgres/src/up.ts", 'import "@gatehouse/contract/data";'],
   ["downward-from-addresses", `${addresses}/up.ts`, 'import "@gatehouse/contract/data";'],
   ["downward-from-contract", `${contract}/up.ts`, 'import "@gatehouse/policy/decisions/decide";'],
   ["downward-from-agent-protocol", `${protocol}/up.ts`, 'import "@gatehouse/policy/decisions/decide";'],

@@ -104,7 +104,7 @@ test("keys can be created, listed and revoked", async () => {
 test("an API error is shown with title, detail, fields and request id", async () => {
   const refused = await asOperator("create", "First tenant", "--owner-email", "owner@example.com");
   expect(refused.code).toBe(1);
-  expect(refused.errors).toMatch(/\(409\)\.\n.*"First tenant"\.\n {2}\/name {2}is taken\nRequest id: \S+\n$/);
+  expect(refused.errors).toMatch(/\(409\)\.\n.*"First tenant"\. .*\n {2}\/name {2}is taken\nRequest id: \S+\n$/);
   const asJson = await asOperator("create", "First tenant", "--owner-email", "owner@example.com", "--json");
   expect(asJson).toMatchObject({ code: 1, output: "" });
   expect(JSON.parse(asJson.errors)).toMatchObject({ code: "name_taken", status: 409 });

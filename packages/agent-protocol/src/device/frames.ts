@@ -111,7 +111,6 @@ export type DeviceGoodbye = Static<typeof DeviceGoodbye>;
 export type DeviceMessage = DeviceHello | DeviceApplied | DeviceFailed | DeviceHeartbeat;
 export type DeviceServerMessage = DeviceWelcome | DeviceConfigure | HeartbeatAnswer | DeviceGoodbye;
 export type DeviceFrame = DeviceMessage | Part;
-type DeviceServerFrame = DeviceServerMessage | Part;
 
 /** The schemas of frames by type, for validation. */
 export const deviceFrames = {

@@ -158,7 +158,6 @@ export type Goodbye = Static<typeof Goodbye>;
 
 export type AgentMessage = Hello | Applied | Failed | Heartbeat;
 export type ServerMessage = Welcome | Whole | Difference | HeartbeatAnswer | Goodbye;
-type ServerFrame = ServerMessage | Part;
 
 /** The schemas of frames by type, for validation. */
 export const agentFrames = {

@@ -63,7 +63,7 @@ test.each([
   [["preview"], 2, "The changes are missing"],
   [["preview", "--change", "GET /tenants/users"], 2, "must be a method"],
   [["preview", "--change", "PATCH /tenants/policies/x {"], 2, "has a body that is not JSON"],
-  [["preview", "--change", "POST /tenants/nothing"], 1, "/changes/0  POST /tenants/nothing is no request"],
+  [["preview", "--change", "POST /tenants/nothing"], 1, "/changes/0  POST /tenants/nothing cannot be previewed"],
 ])("a command line without valid changes is rejected: %j", async (args, expected, message) => {
   const { code, errors } = await access(...args);
   expect(code).toBe(expected);
