@@ -12,7 +12,7 @@ module.exports = {
       comment: "Folders depend on each other in one direction only. Move the shared part to a third folder.",
       severity: "error",
       scope: "folder",
-      from: { path: "^packages/server/src/" },
+      from: { path: "^packages/" },
       to: { circular: true },
     },
   ],
