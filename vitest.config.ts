@@ -19,9 +19,6 @@ const budgeted = readdirSync("packages")
 const withServer = ["packages/embedded-postgres", "packages/server", "packages/cli"];
 const rules = "packages/server/src/**/*.rules.test.ts";
 
-/** Browsers and packets make tests wait more than they compute. */
-const waiting = { sequence: { groupOrder: 3 }, maxWorkers: 2 * availableParallelism() };
-
 /** Projects run one after the other, in this order: a worker keeps its modules and its server from file to file. */
 const projects: readonly NonNullable<TestProjectInlineConfiguration["test"]>[] = [
   {
@@ -41,8 +38,8 @@ const projects: readonly NonNullable<TestProjectInlineConfiguration["test"]>[] =
     exclude: [rules],
     globalSetup: [postgres],
   },
-  { name: "browser", include: ["test/console/**/*.test.ts"], globalSetup: [postgres], ...waiting },
-  { name: "packets", include: ["test/enforcement/**/*.test.ts"], globalSetup: [postgres], ...waiting },
+  { name: "browser", include: ["test/console/**/*.test.ts"], globalSetup: [postgres] },
+  { name: "packets", include: ["test/enforcement/**/*.test.ts"], globalSetup: [postgres] },
   { name: "soak", include: budgeted, globalSetup: [postgres], provide: { budget: 1 } },
 ];
 
@@ -59,12 +56,13 @@ export default defineConfig({
           resolve: { conditions: ["gatehouse-source", "node"] },
           test: {
             provide: { budget: 0.05 },
-            sequence: { groupOrder: index },
-            maxWorkers: Math.max(2, availableParallelism() - 1),
             ...project,
             server: { deps: { inline: [/@gatehouse\//] } },
             // Loading the modules again for each file would take longer than most files run.
             isolate: false,
+            sequence: { groupOrder: index },
+            // Packets, browsers and databases make tests wait more than they compute.
+            maxWorkers: Math.max(2, availableParallelism() - 1),
             // Limits for what never ends. A busy machine takes several times as long as a quiet one.
             testTimeout: 120_000,
             hookTimeout: 120_000,
