@@ -63,7 +63,7 @@ const accessTypes: ReadonlySet<TargetType> = new Set([
   "user",
 ]);
 
-/** Whether changes may change access. */
+/** Whether any of the changes may affect access. */
 export function concernsAccess(changes: readonly Pick<Change, "type" | "before" | "after">[]): boolean {
   return changes.some(
     ({ type, before, after }) =>
