@@ -87,7 +87,7 @@ const openings: Readonly<Record<string, readonly string[]>> = {
   // The presenter of a key can access only that key's row, by its hash.
   api_keys: ["presented_key"],
   console_sessions: ["presented_session"],
-  // For tasks of the installation, and for the operator's replies, which have the nil UUID as tenant.
+  // Tasks of the installation, and the operator's replies, which have the nil UUID as tenant.
   idempotent_replies: [
     "operator_clears",
     "operator_replies_insert",
@@ -105,8 +105,8 @@ const openings: Readonly<Record<string, readonly string[]>> = {
   device_links: ["operator_follows"],
   // Signing of the audit record queries which chains have grown.
   audit_checkpoints: ["operator_follows"],
-  // For signing, and for the dispatcher, which polls all tenants. None of these rows contains a secret or the content
-  // of a message.
+  // Signing, and the dispatcher, which polls all tenants. None of these rows contains a secret or the content of a
+  // message.
   tenant_generations: ["operator_follows"],
   tenants: ["operator_reads"],
   webhook_deliveries: ["operator_follows"],

@@ -57,11 +57,7 @@ export interface TestServer extends Composition {
   /** Creates a tenant for the test. */
   newTenant(): Promise<TestTenant>;
   client(key: string | undefined): TestClient;
-  /**
-   * Listens on a free port of the loopback address; only once.
-   *
-   * @returns the URL
-   */
+  /** Listens on a free port of the loopback address. Repeated calls return the same URL. */
   listen(): Promise<string>;
 }
 

@@ -116,7 +116,7 @@ export async function lockAddress(tx: TenantTx, id: string): Promise<AddressRow 
 export interface StoredAddress {
   readonly id: string;
   readonly resourceId: string;
-  /** In canonical form. */
+  /** The address in canonical form. */
   readonly address: string;
   readonly isIp: boolean;
   /** Existing protocols in their order, each once. */

@@ -36,7 +36,7 @@ export interface StoredResource {
   readonly type: ResourceType;
   readonly description: string;
   readonly loadBalancingMode: LoadBalancingMode;
-  /** In order of priority. Undefined leaves the gateways unchanged. */
+  /** The gateways in order of priority. Undefined leaves them unchanged. */
   readonly gatewayIds?: readonly string[];
 }
 

@@ -126,8 +126,8 @@ const given = `json_to_recordset($3::json) AS given (id uuid, email text, "first
   "maxDevices" integer, attributes jsonb, "groupIds" uuid[], "roleIds" uuid[])`;
 const insert = statement<{ id: string }, [tenantId: string, at: Date, rows: string, invitationExpiresAt: Date]>(
   "users.insert",
-  // In order of address: two batches with the same addresses wait for each other instead of deadlocking. A repeated
-  // address goes to the row with the lowest id.
+  // Ordered by address, so that two batches with the same addresses wait for each other instead of deadlocking. A
+  // repeated address goes to the row with the lowest id.
   `WITH given AS MATERIALIZED (SELECT * FROM ${given}), inserted AS (
      INSERT INTO users (tenant_id, id, created_at, updated_at, email, status, first_name, last_name, max_devices,
                         attributes, invitation_expires_at)

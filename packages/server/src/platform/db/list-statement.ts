@@ -17,7 +17,7 @@ export interface ListColumn {
    * case, because JavaScript and PostgreSQL disagree about some letters.
    */
   readonly lowerCase?: true;
-  /** For fields of related records: the condition that at least one of them meets `predicate`. */
+  /** The condition that at least one related record meets `predicate`. Only for fields of related records. */
   readonly within?: (predicate: string) => string;
 }
 

@@ -75,7 +75,7 @@ test("writers without a condition all succeed, one after another", async () => {
   expect((await tenant.client.get(path)).headers.etag).toBe('"21"');
 });
 
-test("of concurrent creations with the same name, exactly one succeeds", async () => {
+test("exactly one of several concurrent creations with the same name succeeds", async () => {
   const replies = await times(20, () => tenant.client.post("/tenants/resources", newResource("Same")));
   expect(statusesOf(replies)).toEqual({ 201: 1, 409: 19 });
 });

@@ -41,7 +41,7 @@ interface Entry {
  */
 export class ModelStore implements TenantModels, OutboxSubscriber {
   readonly #options: ModelStoreOptions;
-  /** In the order of use: the least recently used comes first. */
+  /** Ordered by use: the least recently used entry comes first. */
   readonly #entries = new Map<string, Entry>();
 
   readonly #past = new PastModels();

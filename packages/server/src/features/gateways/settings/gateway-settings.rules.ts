@@ -16,7 +16,7 @@ export interface SiteDomain {
   readonly resolvers: readonly string[];
 }
 
-/** In canonical form. */
+/** The site settings in canonical form. */
 export interface SiteSettings {
   readonly resolvers: readonly string[];
   readonly domains: readonly SiteDomain[];
