@@ -40,7 +40,7 @@ describe.each(namedCases)("$id", ({ operation, prepare }) => {
   for (const [name, kind] of Object.entries(declared)) {
     const status = kind === "uuid" ? 400 : 404;
     test.each(["not-a-uuid", `${nilUuid}0`, "a b/ü"])(
-      `answers ${status} if the path's ${name} is %j`,
+      `answers ${status} if the path's parameter ${name} is %j`,
       async (id) => {
         const path = pathOf(operation, { ...request.parameters, [name]: id });
         const reply = await send(request.body, { path });
