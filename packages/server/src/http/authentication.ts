@@ -76,7 +76,7 @@ export async function authorizeAgain(
   if (access !== "operator") authorize(caller.permissions, access);
 }
 
-/** Sessions stand for tenant keys. The operator, and a caller that signs in, must present the key itself. */
+/** Sessions represent tenant keys. The operator, and a caller that signs in, must present the key itself. */
 function credentialOf({ headers }: FastifyRequest, access: AuthenticationAsk["access"]): Credential {
   return access === "operator" || access === "sign-in"
     ? { kind: "key", text: presentedKey(headers.apikey) }

@@ -23,7 +23,7 @@ describe("a body", () => {
     expect(reply).toMatchObject({ status: 400, body: { code: "invalid_body" } });
   });
 
-  test("whose strings contain many brackets is not nested", async () => {
+  test("with many brackets in its strings is not nested", async () => {
     const made = await tenant.client.post("/tenants/groups", {
       name: '[{"'.repeat(40),
       description: "\\[".repeat(400),

@@ -84,7 +84,7 @@ describe("the log", () => {
       ["/tenants/groups", 405, "method_not_allowed"],
       ["/nowhere", 404, "no_such_operation"],
     ] as const) {
-      const method = "QUERY" as "GET"; // which the types of the library leave out
+      const method = "QUERY" as "GET"; // the types of the library omit this method
       const reply = await server.app.inject({ method, url: path });
       expect(reply.statusCode).toBe(status);
       expect(await lineOf(String(reply.headers["x-request-id"]))).toMatchObject({ level: 30, code });
@@ -183,7 +183,7 @@ describe("a request id", () => {
   });
 });
 
-/** The value of a line that starts so; undefined where there is none. */
+/** The value of the line that starts with a name; undefined if there is none. */
 async function metric(name: string): Promise<number | undefined> {
   const text = (await server.metrics?.text()) ?? "";
   const line = text.split("\n").find((candidate) => candidate.startsWith(`${name} `));

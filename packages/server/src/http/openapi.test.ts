@@ -34,7 +34,7 @@ function nodesOf(value: unknown, place = ""): readonly (readonly [place: string,
   const below = Object.entries(value).flatMap(([name, item]) =>
     nodesOf(item, `${place}/${name.replaceAll("/", "~1")}`),
   );
-  return Array.isArray(value) ? below : [[place, value as Node], ...below]; // an object that is no array
+  return Array.isArray(value) ? below : [[place, value as Node], ...below]; // an object, not an array
 }
 
 describe("the OpenAPI document", () => {
@@ -100,7 +100,7 @@ describe("the linter", () => {
   });
 });
 
-/** @returns the rules that the document breaks, with the place where there is one */
+/** @returns the ids of the rules that the document violates, one for each violation */
 async function lint(openApi: object): Promise<readonly string[]> {
   const file = path.join(folder, "openapi.json");
   await writeFile(file, JSON.stringify(openApi));
@@ -110,7 +110,7 @@ async function lint(openApi: object): Promise<readonly string[]> {
     execFile(
       process.execPath,
       [redocly, "lint", file, "--config", config, "--format", "json"],
-      // It asks nobody for news of itself, and tells nobody that it ran.
+      // Disables the search for updates and telemetry.
       {
         cwd: folder,
         env: { PATH: process.env.PATH, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" },

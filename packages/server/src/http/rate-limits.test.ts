@@ -82,7 +82,7 @@ describe("requests of a key", () => {
     expect((await client.get(`${path}/${tenant.id}`)).status).toBe(404);
     expect(told(await client.get(path))).toEqual([5, 0, 60, undefined]);
     expect((await client.get("/tenants/users")).status).toBe(403);
-    // Before the rest: whether the request is right does not matter any more.
+    // The limit is checked first, so an invalid request gets 429 too.
     expect((await client.get(`${path}/not-a-uuid`)).status).toBe(429);
     expect((await client.get(path)).status).toBe(429);
   });
@@ -101,7 +101,7 @@ describe("requests of a key", () => {
     }
   });
 
-  test("that are rejected change nothing and leave the body unread", async () => {
+  test("that are rejected change nothing, and their body is not read", async () => {
     const writer = await tenant.keyWith("protocols:write");
     const send = () => server.client(writer).post(path, '{"broken": ');
     expect(await statusesOf(6, send)).toEqual([400, 400, 400, 400, 400, 429]);
@@ -229,14 +229,17 @@ describe("shared by two replicas", () => {
   });
   afterAll(() => Promise.all([first.close(), second.close()]));
 
-  /** What both have told under a name. */
+  /** The total that both replicas have stored under a name. */
   async function toldUnder(name: string): Promise<number> {
     const select = unprepared<{ count: number }, [name: string]>("SELECT count FROM rate_counts WHERE name = $1");
     const rows = await first.database.snapshot({ kind: "operator" }, (transaction) => transaction.query(select, name));
     return rows[0]?.count ?? 0;
   }
 
-  /** Asks the second replica until it refuses, at most three times: it learns what the first told when it tells its own. */
+  /**
+   * Calls the second replica until it rejects the request, at most three times. A replica reads the other's counts when
+   * it stores its own.
+   */
   async function refusedBySecond(name: string, call: () => Promise<TestReply>): Promise<boolean> {
     const before = await toldUnder(name);
     for (let asked = 1; asked <= 3; asked += 1) {
@@ -268,7 +271,7 @@ describe("shared by two replicas", () => {
     const counts = new WindowCounts({ windowMs: 60_000, clock: new TestClock(), shared: true });
     const name = `test:${first.operatorKey}`;
     counts.add(name);
-    const broken = { transaction: () => Promise.reject(new Error("away")) } as unknown as Database; // all that is asked of it
+    const broken = { transaction: () => Promise.reject(new Error("away")) } as unknown as Database; // all it needs
     await expect(exchangeCounts(broken, counts)).rejects.toThrow("away");
     expect(counts.add(name).count).toBe(2);
     await exchangeCounts(first.database, counts);

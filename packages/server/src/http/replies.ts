@@ -18,7 +18,7 @@ export async function replyWithOutcome(
   if (outcome.replayed === true) reply.header("Idempotent-Replayed", "true");
   switch (outcome.kind) {
     case "empty":
-      // For one operation the contract requires 200 without a body.
+      // The contract requires 200 without a body for one operation.
       return operation.success.status === 204 ? reply.send() : reply.header("Content-Length", "0").send("");
     case "record":
       if (outcome.location !== undefined) reply.header("Location", outcome.location);

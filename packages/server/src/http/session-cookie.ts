@@ -1,4 +1,4 @@
-/** The cookie that stands for a signed-in user's API key. */
+/** The cookie that represents a signed-in user's API key. */
 import { parseCookie, stringifySetCookie } from "cookie";
 
 /** With the prefix, browsers accept the cookie only over TLS and only for this host (RFC 6265bis, section 4.1.3.2). */

@@ -151,7 +151,7 @@ function pointerToken(token: string): string {
 }
 
 function describe(allErrors: readonly ErrorObject[]): ProblemField[] {
-  // For a value with several forms, one error is clearer than the errors of each form.
+  // One error is clearer than the errors of each form of a value.
   const matchesNoForm = new Set(
     allErrors.filter(({ keyword }) => keyword === "anyOf").map(({ instancePath }) => instancePath),
   );

@@ -1,7 +1,7 @@
 /**
- * PostgreSQL for the tests, started once for all projects that need it: embedded, unless GATEHOUSE_TEST_DATABASE_URL
- * names a server. Tests share one migrated database, each with tenants of its own. A file that needs an installation
- * to itself creates a database, which is a copy of a migrated template.
+ * PostgreSQL for the tests, started once for all projects that need it. It is embedded, unless
+ * GATEHOUSE_TEST_DATABASE_URL names a server. Tests share one migrated database, each with its own tenants. A test file
+ * that needs its own installation creates a database, which is a copy of a migrated template.
  */
 import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
@@ -31,7 +31,7 @@ interface SharedServer {
   stop(): Promise<void>;
 }
 
-/** Projects load this module one by one, and share what the first of them started. */
+/** Every project loads this module. All of them share the server that the first one started. */
 const started = globalThis as { gatehouseTestServer?: { readonly shared: Promise<SharedServer>; users: number } };
 
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
@@ -54,12 +54,12 @@ async function start(): Promise<SharedServer> {
   const url = process.env.GATEHOUSE_TEST_DATABASE_URL;
   if (url !== undefined && url !== "") return prepare({ connectionString: url }, async () => undefined);
   const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-test-"));
-  // As root, PostgreSQL runs as another user, who must be able to enter.
+  // If the tests run as root, PostgreSQL runs as another user, which must be able to enter the folder.
   await chmod(folder, 0o711);
   const postgres = await startEmbeddedPostgres({
     dataDir: folder,
     log: () => undefined,
-    // Tests outlive no power loss.
+    // Test data need not survive a power loss.
     settings: { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "150" },
   });
   return prepare({ ...postgres.connection, ssl: false }, async () => {
@@ -68,7 +68,7 @@ async function start(): Promise<SharedServer> {
   });
 }
 
-/** Migrates once: the shared database and those of single files are copies of this one. */
+/** Migrates once. The shared database and the databases of single files are copies. */
 async function prepare(server: Connection, stop: () => Promise<void>): Promise<SharedServer> {
   const template = `gatehouse_test_${randomBytes(6).toString("hex")}`;
   await migrate((await createDatabaseOn(server, template, "template0")).connection);

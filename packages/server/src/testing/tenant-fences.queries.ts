@@ -1,4 +1,4 @@
-/** Reads PostgreSQL's catalogue for what the fences around tenants must look like, and says where one is missing. */
+/** Checks in PostgreSQL's catalogue that each table has the fences around tenants, and reports missing ones. */
 import type pg from "pg";
 import { applicationRole } from "../platform/db/database.ts";
 
@@ -26,16 +26,16 @@ export interface Table {
   readonly forced: boolean;
   readonly policies: readonly Policy[];
   readonly primaryKey: readonly string[];
-  /** Every unique index beside the primary key's. */
+  /** All unique indexes except the primary key's. */
   readonly uniqueKeys: readonly Key[];
   readonly foreignKeys: readonly ForeignKey[];
-  /** The columns of every index that covers all rows. */
+  /** The columns of each index that covers all rows. */
   readonly indexes: readonly (readonly string[])[];
   readonly privileges: readonly string[];
   readonly ownedByApplication: boolean;
 }
 
-/** Names of the columns that an array of attribute numbers stands for, in its order. */
+/** The names of the columns in an array of attribute numbers, in the same order. */
 const columnNames = (relation: string, numbers: string) =>
   `(SELECT json_agg(attribute.attname ORDER BY numbered.place)
     FROM unnest(${numbers}) WITH ORDINALITY AS numbered (number, place)
@@ -76,18 +76,18 @@ export async function readTables(client: pg.Client): Promise<readonly Table[]> {
   return (await client.query<Table>(selectTables)).rows;
 }
 
-/** The column that says whose a row is; undefined for tables of the installation's. */
+/** The column that identifies the tenant of a row; undefined for tables of the installation. */
 export function tenantColumn(table: Table): "tenant_id" | "id" | undefined {
   if (table.name === "tenants") return "id";
   return table.columns.includes("tenant_id") && table.name !== "operator_events" ? "tenant_id" : undefined;
 }
 
-/** What each table lets through beside the tenant itself; every entry was thought about. */
+/** The deliberate exceptions of each table from access by the tenant alone. */
 const openings: Readonly<Record<string, readonly string[]>> = {
-  // Whoever presents a key sees that key's row alone, by its hash.
+  // The presenter of a key can access only that key's row, by its hash.
   api_keys: ["presented_key"],
   console_sessions: ["presented_session"],
-  // The installation's own tasks, and the operator's replies, which stand under the nil UUID.
+  // Tasks of the installation, and the operator's replies, which have the nil UUID as tenant.
   idempotent_replies: [
     "operator_clears",
     "operator_replies_insert",
@@ -95,24 +95,27 @@ const openings: Readonly<Record<string, readonly string[]>> = {
     "operator_sees_expired",
   ],
   outbox: ["operator_clears", "operator_follows"],
-  // An agent that presents a token sees that token's row alone, by its hash.
+  // An agent that presents a token can access only that token's row, by its hash.
   device_tokens: ["presented_token"],
   former_gateway_tokens: ["presented_token"],
   gateways: ["presented_token"],
-  // The watch for gateways that fell silent looks over all tenants; none of these rows holds a secret.
+  // The check for silent gateways covers all tenants. None of these rows contains a secret.
   gateway_links: ["operator_follows"],
-  // Replicas follow where the devices of all their tenants are in one look.
+  // Replicas follow the links of the devices of all their tenants with one query.
   device_links: ["operator_follows"],
-  // The installation's signing of the audit record asks which chains have grown.
+  // Signing of the audit record queries which chains have grown.
   audit_checkpoints: ["operator_follows"],
-  // Signing, and the dispatcher, which looks for work over all tenants; none of these rows holds a secret, or what a message says.
+  // Signing, and the dispatcher, which polls all tenants. None of these rows contains a secret or the content of a
+  // message.
   tenant_generations: ["operator_follows"],
   tenants: ["operator_reads"],
   webhook_deliveries: ["operator_follows"],
   webhooks: ["operator_follows"],
 };
 
-/** Unique across tenants: hashes of 256 random bits, which tell nobody anything. */
+/**
+ * Indexes that are unique across tenants: hashes of 256 random bits, which reveal nothing, and the names of tenants.
+ */
 const uniqueEverywhere = new Set([
   "api_keys_hash_unique",
   "console_sessions_hash_unique",
@@ -122,7 +125,7 @@ const uniqueEverywhere = new Set([
   "tenants_name_unique",
 ]);
 
-/** What the application may do with a table, where it is not everything that rows need. */
+/** Tables on which the application lacks some privileges on rows, with the privileges it has. */
 const lessPrivileges: Readonly<Record<string, readonly string[]>> = {
   audit_checkpoints: ["INSERT", "SELECT"],
   audit_events: ["INSERT", "SELECT"],
@@ -135,7 +138,7 @@ const lessPrivileges: Readonly<Record<string, readonly string[]>> = {
 };
 const rowPrivileges = ["DELETE", "INSERT", "SELECT", "UPDATE"];
 
-/** @returns what is missing around the table, in words; nothing when all its fences stand */
+/** @returns the missing fences of the table in words; empty if it has all */
 export function missingFences(table: Table): readonly string[] {
   const problems: string[] = [];
   const expected = lessPrivileges[table.name] ?? rowPrivileges;
@@ -197,7 +200,7 @@ const selectRole = `
     has_schema_privilege(role.oid, 'public', 'CREATE') AS "mayCreate"
   FROM pg_roles AS role WHERE rolname = '${applicationRole}'`;
 
-/** What the role that serves requests can do beyond its privileges on tables. */
+/** The rights of the role that serves requests beyond its privileges on tables. */
 export async function readApplicationRole(client: pg.Client): Promise<ApplicationRole | undefined> {
   return (await client.query<ApplicationRole>(selectRole)).rows[0];
 }

@@ -1,6 +1,9 @@
 import type { Clock } from "../platform/clock.ts";
 
-/** A clock that stands still until a test moves it. It starts at the present, since the database has a clock of its own. */
+/**
+ * A clock that advances only when a test moves it. It starts at the current time, because the database has its own
+ * clock.
+ */
 export class TestClock implements Clock {
   readonly #startedAtMs = Date.now();
   #passedMs = 0;

@@ -1,4 +1,4 @@
-/** Databases of single test files. Most files use the one that all tests share, through `sharedTestServer`. */
+/** Databases of single test files. Most files use the database that all tests share, through `sharedTestServer`. */
 import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
 import { createDatabaseOn, type TestDatabase } from "./database-setup.ts";

@@ -1,8 +1,8 @@
 /**
- * A whole server in the test's process, and clients that call it as users would.
+ * A complete server in the test's process, and clients that call it like users.
  *
- * Most files use `sharedTestServer`, which a worker starts once; each file makes tenants of its own in it. A file that
- * needs other settings, a clock or a database of its own starts a server with `startTestServer`, and closes it.
+ * Most files use `sharedTestServer`, which a worker starts once, and each file creates its own tenants in it. A file
+ * that needs other settings, its own clock or its own database starts a server with `startTestServer`, and closes it.
  */
 import { randomBytes } from "node:crypto";
 import type { Readable } from "node:stream";
@@ -25,7 +25,7 @@ export interface TestServerOptions {
   readonly clock?: Clock;
   readonly bootstrapApiKey?: string;
   readonly operatorKey?: string;
-  /** Other settings than the usual. */
+  /** Settings that differ from the defaults of tests. */
   readonly settings?: Partial<
     Pick<
       ComposeOptions,
@@ -47,17 +47,17 @@ export interface TestServerOptions {
   >;
 }
 
-/** The key that encrypts stored secrets in tests: the same for all, since they share a database. */
+/** The key that encrypts stored secrets in tests. All tests use the same key, because they share a database. */
 export const testMasterKey = Buffer.alloc(32, 7);
 
 export interface TestServer extends Composition {
   readonly operatorKey: string;
   /** A client with the operator's key. */
   readonly operator: TestClient;
-  /** Makes a tenant of the test's own. */
+  /** Creates a tenant for the test. */
   newTenant(): Promise<TestTenant>;
   client(key: string | undefined): TestClient;
-  /** Listens on a free port of the loopback address, once; @returns the URL. */
+  /** Listens on a free port of the loopback address. Repeated calls return the same URL. */
   listen(): Promise<string>;
 }
 
@@ -66,13 +66,17 @@ export interface TestTenant {
   readonly key: string;
   /** A client with the tenant's first key, which holds every permission. */
   readonly client: TestClient;
-  /** Makes a key with these permissions only. */
+  /** Creates a key with only these permissions. */
   keyWith(...permissions: Permission[]): Promise<string>;
 }
 
 let shared: Promise<TestServer> | undefined;
 
-/** @returns the worker's server, with default settings over the shared database; the first call starts it */
+/**
+ * Starts the worker's server at the first call, with default settings and the shared database.
+ *
+ * @returns the worker's server
+ */
 export function sharedTestServer(): Promise<TestServer> {
   shared ??= startTestServer().then((server) => ({
     ...server,
@@ -81,7 +85,7 @@ export function sharedTestServer(): Promise<TestServer> {
   return shared;
 }
 
-/** Starts a server of the test's own, which the test closes. */
+/** Starts a server for the test, which must close it. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const operatorKey = options.operatorKey ?? generateToken(tokenPrefixes.operator);
   const composition = await compose({
@@ -90,7 +94,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     masterKey: testMasterKey,
     trustedProxies: [],
     log: createLog("silent"),
-    // Tests share a database, and would take each other's deliveries.
+    // Tests share a database, so servers would make each other's deliveries.
     webhooks: { deliver: false },
     setUp: {
       operatorKey,
@@ -144,7 +148,7 @@ export interface TestReply {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Calls the server; every reply is held against the declaration of the operation that gave it. */
+/** Calls the server and compares every reply with the declaration of its operation. */
 export class TestClient {
   readonly #composition: Composition;
   readonly #key: string | undefined;
@@ -203,7 +207,10 @@ export class TestClient {
   }
 }
 
-/** What a live answer begins with, before its reader goes away; of any other, such as an error, all of it. */
+/**
+ * The beginning of a live answer, after which the reader disconnects; for other answers, such as errors, the whole
+ * text.
+ */
 async function beginning(stream: Readable, leave: AbortController): Promise<string> {
   let text = "";
   stream.setEncoding("utf8").on("error", () => undefined);
@@ -232,7 +239,7 @@ function bodyCheck({ success }: Operation) {
   return compileCheck(success.kind === "array" ? Type.Array(success.item) : success.body);
 }
 
-/** The operation that a request goes to: a literal path before one with parameters. */
+/** The operation of a request. Literal paths take precedence over paths with parameters. */
 function operationFor(method: string, path: string) {
   const bare = path.split("?", 1)[0] ?? "";
   const candidates = declared.filter(({ operation, pattern }) => operation.method === method && pattern.test(bare));

@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 const pollMs = 5;
 
 /**
- * Waits for a condition that nobody announces, such as news reaching another replica.
+ * Polls until a condition holds that causes no notification, such as a change reaching another replica.
  *
  * @param what completes the sentence "timed out waiting until …"
  * @returns how long it took, in milliseconds

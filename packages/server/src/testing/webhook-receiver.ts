@@ -1,4 +1,7 @@
-/** Receives webhooks on loopback, keeps what came, and answers as a test says: properly, late, wrongly, or not at all. */
+/**
+ * Receives webhooks on loopback, stores them, and answers as the test requires: correctly, late, incorrectly, or not at
+ * all.
+ */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,14 +15,14 @@ export interface ReceivedMessage {
 
 export type Answer = (response: ServerResponse, request: IncomingMessage) => void;
 
-/** Answers with a status and nothing else. */
+/** Answers with only a status and headers. */
 export function answering(status: number, headers: Readonly<Record<string, string>> = {}): Answer {
   return (response) => response.writeHead(status, headers).end();
 }
 
 export class WebhookReceiver {
   readonly received: ReceivedMessage[] = [];
-  /** How messages are answered from now on. */
+  /** The answer to messages from now on. */
   answer: Answer = answering(204);
   readonly #server: Server;
 

@@ -1,4 +1,4 @@
-/** Rows that tests of webhooks look at, or put there, beside what the API shows and takes. */
+/** Rows that tests of webhooks read or write without the API. */
 import { statement } from "../platform/db/statement.ts";
 import type { TestServer } from "./test-server.ts";
 
@@ -39,13 +39,15 @@ export async function sealedSecrets(database: Database, tenantId: string, webhoo
   return rows.map(({ ciphertext }) => ciphertext);
 }
 
-/** How many secrets and deliveries there are of a webhook. */
+/** The numbers of secrets and deliveries of a webhook. */
 export async function rowsOfWebhook(database: Database, tenantId: string, webhookId: string): Promise<number> {
   const rows = await database.snapshot(inside(tenantId), (tx) => tx.query(countLeft, tenantId, webhookId));
   return rows[0]?.count ?? 0;
 }
 
-/** Puts a delivery there whose event is not in the audit record: one that is due, or has failed where `dueAt` is absent. */
+/**
+ * Inserts a delivery whose event is not in the audit record. The delivery is due, or has failed if `dueAt` is absent.
+ */
 export async function insertStaleDelivery(
   database: Database,
   tenantId: string,
@@ -56,7 +58,7 @@ export async function insertStaleDelivery(
   await database.transaction(inside(tenantId), (tx) => tx.query(insertStale, tenantId, webhookId, id, dueAt ?? null));
 }
 
-/** Adds entries to the audit record that share one generation: more than the API lets one command leave. */
+/** Adds audit entries that share one generation: more than one command of the API can create. */
 export async function insertAuditEntries(database: Database, tenantId: string, count: number): Promise<void> {
   await database.transaction(inside(tenantId), (tx) => tx.query(insertEntries, tenantId, count));
 }

@@ -1,4 +1,4 @@
-/** A server that delivers webhooks, on a database to itself: on a shared one, others would take its deliveries. */
+/** A server that delivers webhooks, with its own database, because on a shared one others would make its deliveries. */
 import { expect } from "vitest";
 import type { WebhookSettings } from "../composition/compose-tasks.ts";
 import type { Connection } from "../platform/db/database.ts";
@@ -12,14 +12,14 @@ export interface WebhookWorld {
   readonly server: TestServer;
   readonly clock: TestClock;
   readonly connection: Connection;
-  /** Another replica on the same database, with the same clock; by a connection of its own where one is given. */
+  /** Starts another replica on the same database, with the same clock, and with its own connection if one is given. */
   replica(webhooks?: WebhookSettings, connection?: Connection): Promise<TestServer>;
   /** Stops a replica before the others. */
   stop(replica: TestServer): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Looks for work often, so that tests need not wait for it. */
+/** A short polling interval, so that tests need not wait. */
 const intervalMs = 15;
 
 export async function createWebhookWorld(webhooks: WebhookSettings = {}): Promise<WebhookWorld> {
@@ -59,14 +59,14 @@ export async function createWebhookWorld(webhooks: WebhookSettings = {}): Promis
   };
 }
 
-/** Makes a webhook. */
+/** Creates a webhook. */
 export async function createWebhook(tenant: TestTenant, url: string, more: object = {}): Promise<TestReply["body"]> {
   const { status, body, text } = await tenant.client.post("/tenants/webhooks", { url, ...more });
   expect(status, text).toBe(201);
   return body;
 }
 
-/** Does something that leaves one audit entry, `protocol.created`. */
+/** Performs a command that records one audit entry, `protocol.created`. */
 export async function makeNews(tenant: TestTenant): Promise<string> {
   const { body } = await tenant.client.post("/tenants/protocols", {
     name: unique("Protocol"),
@@ -75,12 +75,12 @@ export async function makeNews(tenant: TestTenant): Promise<string> {
   return body.id;
 }
 
-/** The webhook's deliveries, from the oldest on. */
+/** The webhook's deliveries, the oldest first. */
 export async function deliveriesOf(tenant: TestTenant, webhookId: string): Promise<TestReply["body"]> {
   return (await tenant.client.get(`/tenants/webhooks/${webhookId}/deliveries?limit=100`)).body.data;
 }
 
-/** Waits until the webhook's only delivery is as expected, and gives it. */
+/** Waits until the webhook's only delivery is as expected, and returns it. */
 export async function onlyDelivery(
   tenant: TestTenant,
   webhookId: string,

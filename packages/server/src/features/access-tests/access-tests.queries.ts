@@ -130,7 +130,7 @@ const remove = statement<never, [tenantId: string, id: string]>(
   "DELETE FROM access_tests WHERE tenant_id = $1 AND id = $2",
 );
 
-/** By id or by name. An id takes precedence over a name that looks like one. */
+/** Finds a record by id or by name. An id takes precedence over a name that looks like an id. */
 const findUser = statement<{ id: string }, FindParameters>(
   "access_tests.find_user",
   `SELECT id FROM users WHERE tenant_id = $1 AND (id = $2 OR email_key = lower($3::text)) ORDER BY id IS DISTINCT FROM $2

@@ -1,4 +1,6 @@
-/** Tests that changes of facts may break. Every write evaluates the enforced tests, and most writes affect few of them. */
+/**
+ * Tests that changes of facts may break. Every write evaluates the enforced tests, and most writes affect few of them.
+ */
 import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
 import type { FactChange, PolicyFacts } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";

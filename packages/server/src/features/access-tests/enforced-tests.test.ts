@@ -335,7 +335,7 @@ describe("a test that is to be enforced", () => {
   });
 });
 
-test("of two concurrent writes that break a test only together, one succeeds", async () => {
+test("one of two concurrent writes that break a test only together succeeds", async () => {
   const user = (await client.post("/tenants/users", { email: uniqueEmail() })).body.id;
   const device = { name: "Laptop", userId: user, hardwareId: "SERIAL-4", publicKey: publicKey() };
   expect((await client.post("/tenants/devices", device)).status).toBe(201);

@@ -1,4 +1,4 @@
-/** Makes of what a request says of a test what is stored of it. */
+/** Validates the access test in a request and converts it to its stored form. */
 
 import type { BodyOf } from "@gatehouse/contract/operation";
 import type { createAccessTest, updateAccessTest } from "@gatehouse/contract/operations/access-tests.operations";
@@ -9,13 +9,13 @@ import { refuseMissing } from "../references/references.api.ts";
 import { findNamed, type TestQuestion } from "./access-tests.queries.ts";
 import { combinationProblem, readTestAddress, readTestContext, type TestProblem } from "./access-tests.rules.ts";
 
-/** What a test asks, as a request has it. */
+/** The question of a test in a request. */
 export type AskedQuestion = Omit<BodyOf<typeof createAccessTest>, "name" | "description" | "enforced">;
 
-/** As a request has it that says only what is to change. */
+/** The changes to a question in a request, without the unchanged fields. */
 export type ChangedQuestion = Omit<BodyOf<typeof updateAccessTest>, "name" | "description" | "enforced">;
 
-/** A question whose fields are sound, and what it names still to be found. */
+/** A question with valid fields whose references are not resolved yet. */
 export interface ParsedQuestion {
   readonly asked: AskedQuestion;
   readonly context: TestQuestion["context"];
@@ -38,9 +38,9 @@ export function parseQuestion(asked: AskedQuestion, pointer = ""): ParsedQuestio
 }
 
 /**
- * The circumstances in the form in which they are stored.
+ * The circumstances in their stored form.
  *
- * @param pointer to what `context` is a field of
+ * @param pointer to the object that contains `context`
  * @throws AppError invalid_address
  */
 export function readCircumstances(context: AccessTestContext, pointer = ""): AccessTestContext {
@@ -49,13 +49,13 @@ export function readCircumstances(context: AccessTestContext, pointer = ""): Acc
   return reading.value;
 }
 
-/** What of a test's records the tenant has; undefined: it has none. */
+/** The records of a test that exist in the tenant; undefined for missing ones. */
 export interface FoundRecords {
   readonly subjectId: string | undefined;
   readonly resourceId: string | undefined;
 }
 
-/** Asks for all its queries before it first waits. */
+/** Starts all queries before it first waits. */
 export async function findRecords(tx: TenantTx, { asked, resourceId }: ParsedQuestion): Promise<FoundRecords> {
   const { subject, resource } = asked;
   const [foundSubject, foundResource] = await Promise.all([
@@ -67,7 +67,7 @@ export async function findRecords(tx: TenantTx, { asked, resourceId }: ParsedQue
 
 /**
  * @param pointer to the test in the body
- * @param kept what the request does not name, so that it need not be there any more
+ * @param kept references that the request does not change, whose records may be missing
  * @throws AppError unknown_reference
  */
 export function validQuestion(

@@ -41,8 +41,8 @@ const selectWhole = statement<WholeAddressRow, [tenantId: string, id: string]>(
   "addresses.read",
   `SELECT ${wholeAddress} WHERE item.tenant_id = $1 AND item.id = $2`,
 );
-// Locks the address alone. A deletion of its resource deletes the address too, and therefore waits for this lock. Locking
-// the resource after the address would be the opposite order, and could deadlock.
+// Locks the address alone. A deletion of its resource deletes the address too, and therefore waits for this lock.
+// Locking the resource after the address would be the opposite order, and could deadlock.
 const selectForChange = statement<AddressRow, [tenantId: string, id: string]>(
   "addresses.lock",
   `SELECT item.id, item.version, item.resource_id, resource.type AS resource_type
@@ -116,7 +116,7 @@ export async function lockAddress(tx: TenantTx, id: string): Promise<AddressRow 
 export interface StoredAddress {
   readonly id: string;
   readonly resourceId: string;
-  /** In canonical form. */
+  /** The address in canonical form. */
   readonly address: string;
   readonly isIp: boolean;
   /** Existing protocols in their order, each once. */

@@ -46,7 +46,7 @@ test.each(["SAAS", "INTERNET"] as const)("a %s resource may name any address", (
 });
 
 test.each(["", "*", "10.0.0.256", "10.0.0.7/24", "http://git.example.com", "git.example.com:22", "a b", "a..b"])(
-  "%j is no address of any resource",
+  "%j is not a valid address of any resource",
   (text) => {
     for (const type of ["PRIVATE", "SAAS", "INTERNET"] as const) expect(checkAddress(text, type).ok).toBe(false);
   },

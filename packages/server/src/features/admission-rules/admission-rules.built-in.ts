@@ -10,7 +10,9 @@ const insertBuiltIn = statement<never, [tenantId: string, at: Date, allowId: str
      ($1, $4, $2, $2, 'No admission', 'DENY')`,
 );
 
-/** Inserts the two built-in rules: ALLOW, which is always met, and DENY, which is never met. Returns the id of ALLOW. */
+/**
+ * Inserts the two built-in rules: ALLOW, which is always met, and DENY, which is never met. Returns the id of ALLOW.
+ */
 export async function createBuiltInRules(
   tx: TenantTx,
   _granted: Granted<"admission-rules:write">,

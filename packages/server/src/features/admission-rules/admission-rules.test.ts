@@ -132,7 +132,7 @@ describe("admission rules", () => {
     expect(await client.delete(`${rules}/${made.id}`)).toMatchObject({ status: 204 });
   });
 
-  test("of deleting a rule and using it in a policy concurrently, one is refused", async () => {
+  test("deleting a rule while a policy starts to use it: one of the two is refused", async () => {
     for (let round = 0; round < 10; round += 1) {
       const made = await makeRule();
       const policy = { name: `Race ${round}`, type: "PRIVATE", action: true, rule: made.id };

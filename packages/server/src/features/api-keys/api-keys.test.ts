@@ -114,14 +114,14 @@ describe("rotation", () => {
   test.each([
     ["does not say", {}],
     ["has no body", undefined],
-  ])("gives a day where the request %s", async (_what, body) => {
+  ])("gives a day if the request %s", async (_what, body) => {
     const old = await createKey({});
     expect((await tenant.client.post(`/tenants/api-keys/${old.body.id}/rotate`, body)).status).toBe(200);
     const read = await tenant.client.get(`/tenants/api-keys/${old.body.id}`);
     expect(read.body.expiresAt).toBe(new Date(clock.now().getTime() + dayMs).toISOString());
   });
 
-  test("never makes a key live longer than it would have", async () => {
+  test("never extends the validity period of a key", async () => {
     const expiresAt = new Date(clock.now().getTime() + 10 * secondMs).toISOString();
     const old = await createKey({ expiresAt });
     const rotated = await tenant.client.post(`/tenants/api-keys/${old.body.id}/rotate`, { graceSeconds: 3600 });
@@ -129,7 +129,7 @@ describe("rotation", () => {
     expect((await tenant.client.get(`/tenants/api-keys/${old.body.id}`)).body.expiresAt).toBe(expiresAt);
   });
 
-  test("of a key that has expired answers 409: its replacement would be dead at once", async () => {
+  test("of an expired key answers 409, because its replacement would expire at once", async () => {
     const old = await createKey({ expiresAt: new Date(clock.now().getTime() + secondMs).toISOString() });
     clock.advance(secondMs);
     const late = await tenant.client.post(`/tenants/api-keys/${old.body.id}/rotate`, {});

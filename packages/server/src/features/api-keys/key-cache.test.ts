@@ -70,19 +70,19 @@ async function remember(name: string): Promise<void> {
   expect(await found).toMatchObject({ name });
 }
 
-test("asks by the key's SHA-256, never by the key", async () => {
+test("queries contain the key's SHA-256, never the key", async () => {
   const found = cache.find(key);
   expect(questions[0]?.hash).toBe(hashToken(key).toString("hex"));
   answerNext(undefined);
   expect(await found).toBeUndefined();
 });
 
-test("a remembered key is found without asking, and without waiting", async () => {
+test("a cached key is found without a query, and without waiting", async () => {
   await remember("first");
   expect(cache.find(key)).toMatchObject({ name: "first" });
 });
 
-test("an unknown key is asked for each time", async () => {
+test("an unknown key causes a query each time", async () => {
   for (let count = 0; count < 2; count += 1) {
     const found = cache.find(key);
     answerNext(undefined);
@@ -90,7 +90,7 @@ test("an unknown key is asked for each time", async () => {
   }
 });
 
-test.each(["api-key", "tenant"])("news of a changed %s makes the tenant's keys be asked for again", async (type) => {
+test.each(["api-key", "tenant"])("a changed %s causes new queries for the tenant's keys", async (type) => {
   await remember("first");
   subscriber.changed(news(type));
   const found = cache.find(key);
@@ -98,14 +98,14 @@ test.each(["api-key", "tenant"])("news of a changed %s makes the tenant's keys b
   expect(await found).toBeUndefined();
 });
 
-test("news of other records and other tenants changes nothing", async () => {
+test("changes to other records and other tenants have no effect", async () => {
   await remember("first");
   subscriber.changed(news("resource"));
   subscriber.changed(news("api-key", otherTenantId));
   expect(cache.find(key)).toMatchObject({ name: "first" });
 });
 
-test("missed news makes every key be asked for again", async () => {
+test("missed changes cause new queries for every key", async () => {
   await remember("first");
   subscriber.missed();
   const found = cache.find(key);
@@ -113,7 +113,7 @@ test("missed news makes every key be asked for again", async () => {
   expect(await found).toBeUndefined();
 });
 
-test("a row that was read before the revocation, and arrives after it, is not remembered", async () => {
+test("a row that was read before the revocation and arrives after it is not cached", async () => {
   const found = cache.find(key);
   subscriber.changed(news("api-key"));
   answerNext(rowNamed("revoked meanwhile"));
@@ -124,7 +124,7 @@ test("a row that was read before the revocation, and arrives after it, is not re
   expect(await again).toBeUndefined();
 });
 
-test("a key is trusted for as long as the outbox vouches for it, and not a second longer", async () => {
+test("a key is trusted only while the outbox is current, and not a second longer", async () => {
   await remember("first");
   clock.advance(60_000);
   currentAsOf = 60_000;
@@ -136,7 +136,7 @@ test("a key is trusted for as long as the outbox vouches for it, and not a secon
   expect(await found).toBeUndefined();
 });
 
-test("requests share a question that was just asked, but not one that hangs", async () => {
+test("requests share a recent query, but not one that hangs", async () => {
   const first = cache.find(key);
   expect(cache.find(key)).toBe(first);
   clock.advance(999);

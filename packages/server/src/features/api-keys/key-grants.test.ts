@@ -75,7 +75,7 @@ describe("a maker that expires", () => {
     expectRefusal(await createKey(client, {}), "never would");
   });
 
-  test("rotates itself, and no key that lives longer", async () => {
+  test("rotates itself, and no key with a longer validity period", async () => {
     const { id, client } = await newMaker({ expiresAt: inSeconds(60) });
     const lasting = await createKey(tenant.client, {});
     expectRefusal(await rotate(client, lasting.body.id), "never would");

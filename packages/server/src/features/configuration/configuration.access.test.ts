@@ -86,7 +86,7 @@ describe("side by side", () => {
     expect((await calls.apply(whole, { "if-match": "*" })).status).toBe(200);
   });
 
-  test("of two concurrent applications, the second sees the changes of the first", async () => {
+  test("the second of two concurrent applications sees the changes of the first", async () => {
     const replies = await Promise.all([calls.apply(whole), calls.apply(whole), calls.apply(whole)]);
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
     const created = replies.map(({ body }) => body.summary.created).sort();

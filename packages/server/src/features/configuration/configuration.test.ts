@@ -195,7 +195,7 @@ describe("applyConfiguration", () => {
     ["the default policy", { defaultInternetPolicy: { mode: "LOCAL" } }],
   ])("changes %s, and their exports say so", async (_what, change) => {
     await calls.applied(whole);
-    // As JSON: without undefined fields, and without empty ones, which an export omits.
+    // Converted to JSON, without undefined fields and without empty ones, which an export omits.
     const wanted = JSON.parse(JSON.stringify({ ...whole, ...change }), (key, value) =>
       key === "sourceIps" || !(Array.isArray(value) && value.length === 0 && key !== "PRIVATE") ? value : undefined,
     );

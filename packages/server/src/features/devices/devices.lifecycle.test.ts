@@ -101,7 +101,7 @@ describe("reactivating a device", () => {
     expect((await client.get(`/tenants/devices/${id}`)).body).toMatchObject({ active: false, status: "Deactivated" });
   });
 
-  test("of a deactivated user's device counts once the user is back", async () => {
+  test("of a deactivated user's device takes effect once the user is active again", async () => {
     const { id, user } = await make("device", client);
     await client.patch(`/tenants/devices/${id}/deactivate`);
     await client.patch(`/tenants/users/${user.id}/deactivate`);
@@ -147,7 +147,7 @@ describe("replacing a device's posture", () => {
     });
   });
 
-  test("by the same changes and records nothing, whatever the order of its entries", async () => {
+  test("by the same changes records nothing, regardless of the order of its entries", async () => {
     const { id } = await make("device", client);
     await client.put(`/tenants/devices/${id}/posture`, posture);
     const reordered = Object.fromEntries(Object.entries(posture).reverse());
@@ -252,7 +252,7 @@ describe("deleting a device", () => {
     expect(await client.delete(`/tenants/devices/${id}`, { "if-match": '"2"' })).toMatchObject({ status: 204 });
   });
 
-  test("of deleting it and listing it in a policy concurrently, one happens first or is refused", async () => {
+  test("concurrent deletion and use in a policy: one happens first or is refused", async () => {
     for (let round = 0; round < 6; round += 1) {
       const id = await makeId("device", client);
       const changed = await makePolicy({});

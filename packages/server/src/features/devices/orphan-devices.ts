@@ -9,7 +9,9 @@ export const deviceReferences: ReferenceHolder = {
   user: { remove: (tx, granted, { id }, at) => orphanDevices(tx, granted, [id], at) },
 };
 
-/** Deactivates all devices of users who are about to be deleted, removes the users from them, and records the changes. */
+/**
+ * Deactivates all devices of users who are about to be deleted, removes the users from them, and records the changes.
+ */
 export async function orphanDevices(
   tx: CommandTx,
   granted: Granted<"users:write">,

@@ -9,7 +9,9 @@ import { type Outcome, record } from "../../platform/outcome.ts";
 import * as queries from "./events.queries.ts";
 import { followEvents } from "./follow-events.ts";
 
-/** The time for which a client may pause a download, in milliseconds: long enough for a person to read its first part. */
+/**
+ * The time for which a client may pause a download, in milliseconds: long enough for a person to read its first part.
+ */
 const exportStallMs = 10 * 60_000;
 
 export async function listEvents(call: Call<typeof operations.listEvents>): Promise<Outcome> {

@@ -137,7 +137,7 @@ test("sends a heartbeat if there are no entries", async () => {
   await until("two signs of life came", () => (follower.connection.received.match(/: no news\n\n/g)?.length ?? 0) >= 2);
 });
 
-test("refuses a position that is none, or that the record does not have", async () => {
+test("refuses an invalid position, and one that is not in the record", async () => {
   for (const id of ["x", "-1", "1.5", "6"]) {
     const reply = await tenant.client.get("/tenants/events/stream", { "last-event-id": id });
     expect({ status: reply.status, code: reply.body.code }).toEqual({ status: 400, code: "invalid_parameter" });

@@ -132,7 +132,7 @@ export function readGatewaysById(tx: TenantTx, ids: readonly string[]): Promise<
   return tx.query(selectById, tx.tenantId, ids, false);
 }
 
-/** The gateways of the resource that has the address, in order of priority. Empty if there is no such address. */
+/** The gateways of the resource that has the address, in order of priority. Empty if the address does not exist. */
 export function gatewaysOfAddress(tx: TenantTx, addressId: string, withToken: boolean): Promise<WholeGatewayRow[]> {
   return tx.query(selectOfAddress, tx.tenantId, addressId, withToken);
 }

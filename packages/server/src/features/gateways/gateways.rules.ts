@@ -6,7 +6,7 @@ import type { GatewayStatus, GatewayTest } from "@gatehouse/contract/records/gat
 export type EndpointCheck =
   | {
       readonly ok: true;
-      /** In canonical form; `""` if devices discover the endpoint by themselves. */
+      /** The endpoint in canonical form; `""` if devices discover the endpoint by themselves. */
       readonly endpoint: string;
     }
   | { readonly ok: false; readonly message: string };

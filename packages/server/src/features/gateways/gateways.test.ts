@@ -56,7 +56,7 @@ describe("creating a gateway", () => {
     expect(read).toMatchObject({ status: 200, headers: { etag: '"1"' }, body: made.body });
   });
 
-  test.each([[{}], [{ endpoint: "" }]])("discovers the endpoint where %j names none", async (fields) => {
+  test.each([[{}], [{ endpoint: "" }]])("discovers the endpoint if %j contains none", async (fields) => {
     const made = await makeGateway(fields);
     expect(made).toMatchObject({ autoDiscoverEndpoint: true });
     expect(made).not.toHaveProperty("endpoint");
@@ -130,7 +130,7 @@ describe("creating a gateway", () => {
 });
 
 describe("reading gateways", () => {
-  test("lists all of them in order of creation, with the resources they lead to by name", async () => {
+  test("lists all of them in order of creation, with their resources sorted by name", async () => {
     const { client: own } = await server.newTenant();
     expect((await own.get("/tenants/gateways")).body).toEqual([]);
     const made = [await make("gateway", own), await make("gateway", own), await make("gateway", own)];
@@ -221,7 +221,7 @@ describe("updating a gateway", () => {
     expect(body.resources).toEqual([{ id: resource.id, name: resource.name }]);
   });
 
-  test("that is as wanted already answers the record, and records nothing", async () => {
+  test("without a difference returns the record, and records nothing", async () => {
     const made = await makeGateway({ description: "Rack 4", endpoint: "gateway.example.com" });
     const path = `/tenants/gateways/${made.id}`;
     const same = {

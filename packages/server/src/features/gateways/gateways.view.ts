@@ -24,7 +24,7 @@ export interface GatewayJson {
   readonly endpoint: string;
   readonly public_key: string;
   readonly agent_version: string;
-  /** In base64; null unless requested. */
+  /** The token in base64; null unless requested. */
   readonly token: string | null;
 }
 

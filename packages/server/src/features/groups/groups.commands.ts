@@ -106,8 +106,8 @@ function storedGroup({ group, roles }: queries.GroupRow): queries.StoredGroup {
 }
 
 /**
- * Refuses a new SAML mark or mapping that would give users more rights than the caller has. Single sign-on puts users into
- * the group by them, and members inherit the roles of the group.
+ * Refuses a new SAML mark or mapping that would give users more rights than the caller has. Single sign-on puts users
+ * into the group by them, and members inherit the roles of the group.
  *
  * @throws AppError grants_exceed_caller
  */

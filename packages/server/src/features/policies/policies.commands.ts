@@ -114,7 +114,8 @@ export async function reactivatePolicy(call: Call<typeof operations.reactivatePo
   return call.command(async (tx) => {
     const { active, name } = await lockForChange(call, tx, id);
     if (active) throw new AppError("policy_not_deactivated", { detail: `The policy ${name} is active.` });
-    // A concurrent deletion of a resource either finishes first, or waits and then finds the resource in an active policy.
+    // A concurrent deletion of a resource either finishes first, or waits and then finds the resource in an active
+    // policy.
     await writes.lockListedResources(tx, id);
     const row = await requirePolicy(tx, id, tokens.maySee);
     await writes.updatePolicies(tx, call.granted, [storedPolicy({ ...row, active: true }, settingsOf(row))], call.now);

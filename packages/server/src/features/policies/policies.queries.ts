@@ -167,8 +167,8 @@ const shown: Readonly<Record<PolicyList, string>> = {
   gateways: "listed.name",
 };
 
-// One index look-up for each policy and each name in it. As joins, PostgreSQL would choose nested loops over whole tables
-// when it underestimates them: a tenant that was just filled is not in its statistics.
+// One index look-up for each policy and each name in it. As joins, PostgreSQL would choose nested loops over whole
+// tables when it underestimates them: a tenant that was just filled is not in its statistics.
 const selectLists = policyLists
   .map((list) => {
     const { table, column } = listTables[list];

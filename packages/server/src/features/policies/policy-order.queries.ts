@@ -35,8 +35,8 @@ const place = statement<never, [tenantId: string, ids: readonly string[], orders
 );
 
 /**
- * Locks the order of the tenant's policies until the transaction ends. Commands take this lock before they lock a policy,
- * so that commands which lock many policies cannot deadlock.
+ * Locks the order of the tenant's policies until the transaction ends. Commands take this lock before they lock a
+ * policy, so that commands which lock many policies cannot deadlock.
  */
 export async function lockPolicyOrder(tx: TenantTx): Promise<void> {
   await tx.query(lock, tx.tenantId);

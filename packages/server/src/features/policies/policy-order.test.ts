@@ -125,7 +125,7 @@ describe("the order", () => {
     }
   });
 
-  test("of a type without policies begins at 1, also when its first are created side by side", async () => {
+  test("of a type without policies begins at 1, even if the first policies are created concurrently", async () => {
     const names = Array.from({ length: 20 }, (_, index) => `First ${index}`);
     const made = await Promise.all(names.map((name) => client.post(policies, { name, type: "SAAS", action: true })));
     expect(made.map(({ status }) => status)).toEqual(names.map(() => 201));

@@ -228,7 +228,7 @@ describe("a change is refused", () => {
     expect((await other.client.get(`/tenants/groups/${foreign}`)).status).toBe(200);
   });
 
-  test("for want of a permission first, then for its form, then for being none", async () => {
+  test("for a missing permission first, then for an invalid form, then for not being previewable", async () => {
     const key = server.client(await tenant.keyWith("decisions:read", "groups:write"));
     const forbidden = first();
     const malformed: Change = { method: "POST", path: "/tenants/groups", body: { nothing: 1 } };
@@ -259,14 +259,14 @@ describe("a change is refused", () => {
     expect(await preview([change], {}, key)).toMatchObject(refusedAt(0, status as number, code as string));
   });
 
-  test("past so many", async () => {
+  test("above the maximum number of changes", async () => {
     const many = Array.from({ length: maxPreviewedChanges + 1 }, first);
     expect((await preview(many)).status).toBe(400);
     expect((await preview(many.slice(1))).status).toBe(200);
     expect((await preview([])).status).toBe(400);
   });
 
-  test("before the next change, when the tenant was held for long", async () => {
+  test("before the next change if the tenant has been locked for too long", async () => {
     let passedMs = 0;
     let stepMs = 0;
     const clock = {

@@ -226,7 +226,7 @@ describe("deleting a protocol", () => {
     expect(await client.delete(path)).toMatchObject({ status: 204 });
   });
 
-  test("of deleting and using it concurrently, one is refused", async () => {
+  test("concurrent deletion and use: one of the two is refused", async () => {
     for (let round = 0; round < 6; round += 1) {
       const id = await makeId("protocol", client);
       const [deleted, used] = await Promise.all([

@@ -94,7 +94,7 @@ describe("creating a resource", () => {
     expect(await create({ name: name.toUpperCase() })).toMatchObject({ status: 201 });
   });
 
-  test("of concurrent requests with one name, one succeeds and the others write nothing", async () => {
+  test("one of several concurrent requests with one name succeeds, and the others write nothing", async () => {
     const { client: own } = await server.newTenant();
     const body = { name: "Contested", type: "PRIVATE", addresses: [{ address: "10.0.0.1", protocols: [] }] };
     const replies = await Promise.all(Array.from({ length: 6 }, () => own.post("/tenants/resources", body)));

@@ -113,7 +113,7 @@ describe("configuring load balancing", () => {
     expect(await balance(id, body, { "if-match": '"1"' })).toMatchObject({ status: 422 });
   });
 
-  test("of concurrent writes to one resource, one list is stored completely", async () => {
+  test("concurrent writes to one resource store one list completely", async () => {
     const id = await makeId("resource", client);
     const [a = "", b = "", c = "", d = ""] = gateways;
     await balance(id, { loadBalancingMode: "MANUAL", gateways: [a] }); // so that each list is a change

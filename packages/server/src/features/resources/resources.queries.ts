@@ -36,7 +36,7 @@ export interface StoredResource {
   readonly type: ResourceType;
   readonly description: string;
   readonly loadBalancingMode: LoadBalancingMode;
-  /** In order of priority. Undefined leaves the gateways unchanged. */
+  /** The gateways in order of priority. Undefined leaves them unchanged. */
   readonly gatewayIds?: readonly string[];
 }
 
@@ -105,8 +105,8 @@ const selectForChange = statement<ResourceRow, [tenantId: string, id: string]>(
   "resources.lock",
   `SELECT ${columns} FROM resources AS item WHERE item.tenant_id = $1 AND item.id = $2 FOR UPDATE`,
 );
-// One index look-up for each record and each of its names. As joins, PostgreSQL would choose nested loops over whole tables
-// when it underestimates them: a tenant that was just filled is not in its statistics.
+// One index look-up for each record and each of its names. As joins, PostgreSQL would choose nested loops over whole
+// tables when it underestimates them: a tenant that was just filled is not in its statistics.
 const selectAll = statement<ResourceSettingsRow, [tenantId: string]>(
   "resources.read_all",
   `SELECT item.id, item.name, item.type, item.description, item.load_balancing_mode AS "loadBalancingMode",

@@ -203,7 +203,7 @@ describe("deleting a resource", () => {
     expect(await client.delete(`/tenants/resources/${body.id}`)).toMatchObject({ status: 204 });
   });
 
-  test("of deleting it and listing it in a policy concurrently, one is refused", async () => {
+  test("concurrent deletion and use in a policy: one of the two is refused", async () => {
     for (let round = 0; round < 6; round += 1) {
       const { body: resource } = await create();
       const fields = { name: unique("Policy"), type: "PRIVATE", action: true, resources: [resource.id] };

@@ -19,7 +19,7 @@ export interface ConsoleSessionsOptions {
 }
 
 /**
- * Sessions of the console. A session stands for a key: each request reads the session and authorizes its key again.
+ * Sessions of the console. A session represents a key: each request reads the session and authorizes its key again.
  * Nothing is cached, so signing out takes effect on every replica at once.
  */
 export class ConsoleSessions implements Sessions {
@@ -84,7 +84,7 @@ export class ConsoleSessions implements Sessions {
       throw new AppError("session_ended");
     }
     const caller = await apiKeys.authenticateByHash(row.key_hash, sourceAddress).catch((error: unknown) => {
-      // Do not tell the holder of a session whether its key was revoked or expired.
+      // Do not reveal to the holder of a session whether its key was revoked or expired.
       if (error instanceof AppError && error.code === "invalid_api_key") throw new AppError("session_ended");
       throw error;
     });

@@ -105,8 +105,8 @@ const selectForChange = statement<UserRow, [tenantId: string, id: string]>(
   "users.lock",
   `SELECT ${columns} FROM users WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
 );
-// One index look-up for each record and each of its names. As joins, PostgreSQL would choose nested loops over whole tables
-// when it underestimates them: a tenant that was just filled is not in its statistics.
+// One index look-up for each record and each of its names. As joins, PostgreSQL would choose nested loops over whole
+// tables when it underestimates them: a tenant that was just filled is not in its statistics.
 const selectAll = statement<UserSettingsRow, [tenantId: string]>(
   "users.read_all",
   `SELECT item.id, item.email, item.first_name AS "firstName", item.last_name AS "lastName", item.is_owner AS "isOwner",
@@ -126,8 +126,8 @@ const given = `json_to_recordset($3::json) AS given (id uuid, email text, "first
   "maxDevices" integer, attributes jsonb, "groupIds" uuid[], "roleIds" uuid[])`;
 const insert = statement<{ id: string }, [tenantId: string, at: Date, rows: string, invitationExpiresAt: Date]>(
   "users.insert",
-  // In order of address: two batches with the same addresses wait for each other instead of deadlocking. A repeated
-  // address goes to the row with the lowest id.
+  // Ordered by address, so that two batches with the same addresses wait for each other instead of deadlocking. A
+  // repeated address goes to the row with the lowest id.
   `WITH given AS MATERIALIZED (SELECT * FROM ${given}), inserted AS (
      INSERT INTO users (tenant_id, id, created_at, updated_at, email, status, first_name, last_name, max_devices,
                         attributes, invitation_expires_at)

@@ -54,7 +54,7 @@ describe("the time until the next attempt", () => {
     ["none", 1, 0, 5_000],
     ["beyond the bound", 1, 48 * hourMs, longestRetryAfterMs],
     ["beyond the bound, late in the schedule", 9, 48 * hourMs, 8 * hourMs],
-  ])("where the receiver asks for a pause that is %s", (_what, failures, asked, expected) => {
+  ])("if the receiver requests a pause that is %s", (_what, failures, asked, expected) => {
     expect(retryDelayMs(failures, asked, 0)).toBe(expected);
   });
 });

@@ -18,7 +18,7 @@ describe("a URL is taken, in canonical form", () => {
   });
 
   test.each(["http://10.20.1.1:8080/", "https://10.20.1.1/", "http://[::1]/", "http://receiver.example.com/"])(
-    "%s where networks are allowed",
+    "%s if networks are allowed",
     (text) => expect(checkWebhookUrl(text, inside)).toMatchObject({ ok: true }),
   );
 });
@@ -62,7 +62,7 @@ describe("a URL is refused, with the reason", () => {
   });
 
   test.each(["http://10.21.0.1/", "https://10.21.0.1/", "http://1.1.1.1/", "https://127.0.0.1/"])(
-    "%s where only other networks are allowed",
+    "%s if only other networks are allowed",
     (text) => expect(checkWebhookUrl(text, inside).ok).toBe(false),
   );
 });

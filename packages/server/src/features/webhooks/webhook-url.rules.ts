@@ -3,7 +3,7 @@ import { type AllowedNetworks, literalAddress, mayConnect } from "../../platform
 export type UrlCheck =
   | {
       readonly ok: true;
-      /** As the URL parser writes it: addresses and host names in canonical form. */
+      /** The URL as the parser serializes it: addresses and host names in canonical form. */
       readonly url: URL;
     }
   | { readonly ok: false; readonly message: string };

@@ -155,7 +155,7 @@ describe("a message that is not taken", () => {
 });
 
 describe("a webhook", () => {
-  test("whose receiver answers 410 is disabled at once, with an entry by the system", async () => {
+  test("with a receiver that answers 410 is disabled at once, with an entry by the system", async () => {
     receiver.answer = answering(410);
     const { id } = await createWebhook(tenant, receiver.url);
     await makeNews(tenant);
@@ -176,7 +176,7 @@ describe("a webhook", () => {
     expect(body.data[0].requestId).not.toBe(id);
   });
 
-  test("whose attempts all fail for three days is disabled, and others hear of it", async () => {
+  test("with only failed attempts for three days is disabled, and other webhooks are notified", async () => {
     const watcher = await WebhookReceiver.start();
     await createWebhook(tenant, watcher.url, { events: ["webhook.updated"] });
     receiver.answer = answering(500);

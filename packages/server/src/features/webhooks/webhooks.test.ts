@@ -114,7 +114,7 @@ describe("a new webhook", () => {
 });
 
 describe("a change", () => {
-  test.each(["put", "patch"] as const)("by %s leaves what it does not name", async (method) => {
+  test.each(["put", "patch"] as const)("by %s keeps the fields that it does not name", async (method) => {
     const { id, secret: _, ...before } = await createWebhook(tenant, webhookUrl, { description: "Old." });
     const { body } = await tenant.client[method](`/tenants/webhooks/${id}`, {
       description: "",

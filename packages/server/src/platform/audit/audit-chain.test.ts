@@ -19,9 +19,9 @@ afterAll(async () => {
   await Promise.all([server.close(), owner.end()]);
 });
 
-test("a chain that many commands make at once has no gap, and its hashes are those that are computed of what is stored", async () => {
+test("many concurrent commands produce a chain without gaps whose hashes match the stored entries", async () => {
   const tenant = await server.newTenant();
-  // Two replicas, and values of every kind that JSON has.
+  // Two replicas, and values of every JSON type.
   const other = await startTestServer({ operatorKey: server.operatorKey });
   const clients = [tenant.client, other.client(tenant.key)];
   const replies = await Promise.all(
@@ -45,7 +45,7 @@ test("a chain that many commands make at once has no gap, and its hashes are tho
   expect(report).toMatchObject({ findings: [], events: 5 + 2 * 24 });
 });
 
-test("positions are the order of the list, newest first where that is asked for", async () => {
+test("positions are the order of the list, newest first on request", async () => {
   const { client } = await server.newTenant();
   for (const name of ["One", "Two"]) await client.post("/tenants/groups", { name });
   const positions = async (query: string) =>
@@ -55,7 +55,7 @@ test("positions are the order of the list, newest first where that is asked for"
   expect(await positions("sort=-createdAt&limit=2")).toEqual([7, 6]);
 });
 
-test("a deleted tenant takes its record with it", async () => {
+test("deleting a tenant deletes its record", async () => {
   const tenant = await server.newTenant();
   await server.tasks.get("audit-checkpoints")?.runNow();
   await server.operator.delete(`/operator/tenants/${tenant.id}`);
@@ -64,7 +64,7 @@ test("a deleted tenant takes its record with it", async () => {
   }
 });
 
-test("two replicas that sign at once leave one checkpoint", async () => {
+test("two replicas that sign concurrently store one checkpoint", async () => {
   const tenant = await server.newTenant();
   const other = await startTestServer({ operatorKey: server.operatorKey });
   await Promise.all([server, other].map(({ tasks }) => tasks.get("audit-checkpoints")?.runNow()));
@@ -93,7 +93,7 @@ test("the role that serves requests can neither change nor delete entries, nor p
       await expect(application.query(statement), statement).rejects.toMatchObject({ code: "42501" });
       await application.query("ROLLBACK");
     }
-    // Where there is no stub, there is nothing that pruning could delete.
+    // Without a stub, pruning could not delete anything.
     await application.query(`BEGIN; SET LOCAL app.tenant_id = '${tenant.id}'; SET LOCAL app.operator = 'on'`);
     expect((await application.query("SELECT delete_pruned_events() AS deleted")).rows).toEqual([{ deleted: "0" }]);
     await application.query("ROLLBACK");

@@ -7,9 +7,9 @@ import type { Entry } from "./entry.ts";
 type Texts = readonly (string | null)[];
 
 /**
- * The audit entries of a command with their seal, its outbox entry, and the tenant's new generation, in one statement. It
- * is the last of its transaction: the row of tenant_generations that it locks is what orders the commands of a tenant.
- * What is hashed is that of `sealHash` in chain.ts.
+ * Stores the audit entries of a command, their seal, its outbox entry and the tenant's new generation in one statement.
+ * It must be the last statement of its transaction: it locks the row of tenant_generations, which orders the commands
+ * of a tenant. It hashes the same bytes as `sealHash` in chain.ts.
  */
 const appendRecord = statement<
   never,
@@ -64,7 +64,7 @@ function kindOf(entry: Entry): "created" | "updated" | "deleted" {
 }
 
 /**
- * Writes what a command did into the audit record, sealed, and into the outbox.
+ * Appends a command's changes to the audit record, sealed, and to the outbox.
  *
  * @param entries at least one
  */

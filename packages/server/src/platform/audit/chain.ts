@@ -1,6 +1,6 @@
 /**
- * What the audit record's chain is made of (docs/decisions/0019). Pure: the statement that appends computes the same in
- * SQL, and a test holds them against each other.
+ * The hashes of the audit record's chain (docs/decisions/0019). Pure. The statement that appends entries computes the
+ * same hashes in SQL, and a test compares the two.
  */
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
@@ -9,7 +9,7 @@ import type { Entry } from "./entry.ts";
 /** The length of a SHA-256, in bytes. */
 export const hashBytes = 32;
 
-/** What stands before a tenant's first seal. */
+/** The previous hash of a tenant's first seal. */
 export const chainStart = "0".repeat(2 * hashBytes);
 
 /** The seal of one command's entries. */
@@ -20,7 +20,7 @@ export interface Seal {
   readonly firstPosition: number;
   /** SHA-256 of each entry, in hexadecimal, in the order of their positions. */
   readonly entryHashes: readonly string[];
-  /** Over all of this, the tenant, and the hash of the seal before. In hexadecimal. */
+  /** Covers all other fields, the tenant, and the hash of the previous seal. In hexadecimal. */
   readonly hash: string;
 }
 
@@ -30,9 +30,9 @@ export function lastPositionOf({ firstPosition, entryHashes }: Seal): number {
 }
 
 /**
- * The SHA-256 of an entry's canonical JSON (RFC 8785), without its position and generation: these are the seal's to say.
+ * The SHA-256 of an entry's canonical JSON (RFC 8785), without its position and generation, which the seal covers.
  *
- * @throws on what JSON cannot say, such as half a surrogate pair
+ * @throws if JSON cannot represent a value, such as half a surrogate pair
  */
 export function entryHash(entry: Entry & { readonly position?: number; readonly generation?: number }): Buffer {
   const { position: _position, generation: _generation, ...sealed } = entry;
@@ -42,7 +42,7 @@ export function entryHash(entry: Entry & { readonly position?: number; readonly 
 }
 
 /**
- * @param previous the hash of the seal before, in hexadecimal
+ * @param previous the hash of the previous seal, in hexadecimal
  * @returns the hash that a seal must have, in hexadecimal
  */
 export function sealHash(previous: string, tenantId: string, seal: Omit<Seal, "hash">): string {

@@ -55,31 +55,31 @@ const selectOldest = statement<ChainPlace & { readonly old: boolean }, [tenantId
    FROM audit_seals WHERE tenant_id = $1 ORDER BY generation LIMIT $3`,
 );
 
-/** Tenants whose chain has grown since it was last signed, by id. In the operator's scope. */
+/** Tenants whose chain has grown since it was last signed, ordered by id. Requires the operator's scope. */
 export async function grownChains(database: Database, afterTenant: string, limit: number): Promise<readonly string[]> {
   const rows = await database.snapshot({ kind: "operator" }, (tx) => tx.query(selectGrown, afterTenant, limit));
   return rows.map(({ tenantId }) => tenantId);
 }
 
-/** Every tenant, by id. In the operator's scope. */
+/** All tenants after an id, ordered by id. Requires the operator's scope. */
 export async function tenantsAfter(transaction: Transaction, after: string, limit: number): Promise<readonly string[]> {
   return (await transaction.query(selectTenants, after, limit)).map(({ id }) => id);
 }
 
-/** The newest checkpoint, and the hash of the seal that it is of, as it is now; undefined when there is none yet. */
+/** The newest checkpoint with the current hash of the seal that it signs; undefined if there is none. */
 export async function latestCheckpoint(
   tx: TenantTx,
 ): Promise<{ readonly position: number; readonly hash: string; readonly sealHash: string | null } | undefined> {
   return (await tx.query(selectLatest, tx.tenantId))[0];
 }
 
-/** Stores a checkpoint; another replica may have stored one for the same position. */
+/** Stores a checkpoint. Another replica may have stored one for the same position. */
 export async function insertCheckpoint(tx: TenantTx, checkpoint: Signed): Promise<void> {
   const { position, generation, hash, createdAt, signature } = checkpoint;
   await tx.query(insert, tx.tenantId, position, generation, hash, createdAt, signature);
 }
 
-/** The ends of the oldest batches, and whether each is from before a moment, the oldest first. */
+/** The ends of the oldest batches, and whether each batch is older than a time. The oldest comes first. */
 export function oldestSeals(
   tx: TenantTx,
   before: Date,
@@ -93,18 +93,18 @@ const selectOther = statement<{ exists: boolean }, [tenantId: string, through: n
   `SELECT EXISTS (SELECT FROM audit_events WHERE tenant_id = $1 AND position <= $2 AND operation <> 'pruneEvents')`,
 );
 
-/** Whether the entries through a position tell of anything but earlier pruning. */
+/** Whether the entries through a position record anything but earlier pruning. */
 export async function tellsMoreThanPruning(tx: TenantTx, through: number): Promise<boolean> {
   return (await tx.query(selectOther, tx.tenantId, through))[0]?.exists === true;
 }
 
-/** Whether this transaction alone prunes the tenant's record. */
+/** Tries to reserve the tenant's record for pruning; false if another transaction prunes it. */
 export async function lockPruning(tx: TenantTx): Promise<boolean> {
   return (await tx.query(tryLock, tx.tenantId))[0]?.locked === true;
 }
 
 /**
- * Leaves the stub in place of everything that it tells of, in the operator's scope inside the tenant.
+ * Replaces everything that the stub covers by the stub. Requires the operator's scope inside the tenant.
  *
  * @returns how many entries were deleted
  */
@@ -117,7 +117,7 @@ export async function replaceByStub(tx: TenantTx, stub: Signed): Promise<number>
   return rows[0]?.deleted ?? 0;
 }
 
-/** Raises the row that commands lock last, so it is asked for when all else is done. */
+/** Updates the row that commands lock last, so it must be the last query of its transaction. */
 export async function notePruned(tx: TenantTx, position: number): Promise<void> {
   await tx.query(countPruned, tx.tenantId, position);
 }

@@ -40,7 +40,7 @@ const entryColumnNames = [
   "reason",
 ];
 
-/** The columns of an EntryRow, of a row named `item`. */
+/** The columns of an EntryRow, for a row named `item`. */
 export const entryColumns = entryColumnNames.map((column) => `item.${column}`).join(", ");
 
 export function eventView(row: EntryRow): Event {
@@ -64,13 +64,16 @@ export function eventView(row: EntryRow): Event {
   };
 }
 
-/** An entry without its place, which the database gives it when it is appended, and its seal binds it to. */
+/**
+ * An entry without its place in the chain. The database assigns the place when it appends the entry, and the seal
+ * covers it.
+ */
 export interface Entry extends Omit<Event, "position" | "generation" | "before" | "after"> {
   readonly before?: object;
   readonly after?: object;
 }
 
-/** @returns the entry, as `eventView` will show it once it is stored */
+/** @returns the entry in the form that `eventView` returns after it is stored */
 export function newEntry(id: string, origin: Origin, change: Change): Entry {
   const { actor, sourceAddress, reason } = origin;
   return {
@@ -87,7 +90,7 @@ export function newEntry(id: string, origin: Origin, change: Change): Entry {
     ...(change.after === undefined ? {} : { after: change.after }),
     requestId: origin.requestId,
     ...(sourceAddress === undefined ? {} : { sourceAddress }),
-    // Entries without a reason keep the hash that they had before there were any: absent, not null.
+    // Without a reason the field is absent, not null, so that entries from before the field existed keep their hashes.
     ...(reason === undefined ? {} : { reason }),
   };
 }

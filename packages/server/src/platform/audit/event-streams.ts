@@ -1,17 +1,20 @@
-/** Everybody who follows the audit record live: how many there may be, and who is to look again when something changed. */
+/** The live streams of the audit record: their limits, and which ones to wake after a change. */
 import { AppError } from "../app-error.ts";
 import type { OutboxEntry } from "../outbox/outbox.queries.ts";
 import type { OutboxSubscriber } from "../outbox/outbox-follower.ts";
 
 export interface EventStreamLimits {
-  /** Streams that one key holds open at most. */
+  /** The most open streams of one key. */
   readonly perKey: number;
   readonly perTenant: number;
-  /** Of all tenants together, on this replica. */
+  /** The most open streams of all tenants together, on this replica. */
   readonly total: number;
-  /** A sign of life is sent when there was nothing to tell for this long, in milliseconds. */
+  /** A heartbeat is sent if there were no entries for this long, in milliseconds. */
   readonly heartbeatMs: number;
-  /** A reader that takes nothing for this long is let go, in milliseconds: it goes on where it was when it comes back. */
+  /**
+   * A reader that takes no data for this long is disconnected, in milliseconds. After reconnecting it resumes where it
+   * stopped.
+   */
   readonly stallMs: number;
 }
 
@@ -34,7 +37,7 @@ export class EventStreams implements OutboxSubscriber {
     this.limits = limits;
   }
 
-  /** How many are open. */
+  /** The number of open streams. */
   get size(): number {
     return this.#open.size;
   }
@@ -64,14 +67,14 @@ export class EventStreams implements OutboxSubscriber {
     for (const stream of this.#open) stream.wake();
   }
 
-  /** Ends all of them; whoever comes now is sent away at once, to find another replica. */
+  /** Ends all streams. From now on, new ones are rejected at once, so that clients connect to another replica. */
   close(): void {
     this.#closed = true;
     for (const stream of this.#open) stream.end();
   }
 }
 
-/** One of them. */
+/** One open stream. */
 export class EventStream {
   readonly tenantId: string;
   readonly keyId: string;
@@ -90,7 +93,7 @@ export class EventStream {
     return this.#isEnded;
   }
 
-  /** There may be news. */
+  /** Signals that there may be new entries. */
   wake(): void {
     this.#isDue = true;
     this.#proceed?.();
@@ -103,9 +106,9 @@ export class EventStream {
   }
 
   /**
-   * Waits until there may be news since this was asked last, or the stream ends; for so long at most.
+   * Waits until there may be new entries since the previous call, until the stream ends, or for `atMostMs`.
    *
-   * @returns whether there may be news
+   * @returns whether there may be new entries
    */
   async news(atMostMs: number): Promise<boolean> {
     if (!this.#isDue && !this.#isEnded) {

@@ -1,4 +1,6 @@
-/** Tells a tenant's record as lines, in bounded memory: entries, each batch followed by its seal and its checkpoints. */
+/**
+ * Reads a tenant's record as lines, in bounded memory: entries, each batch followed by its seal and its checkpoints.
+ */
 import type { Event } from "@gatehouse/contract/records/event";
 import type { Filter } from "../list-query.ts";
 import type { TenantTx } from "../tenancy/tenant-tx.ts";
@@ -7,25 +9,28 @@ import { noEnd, readCheckpoints, readEntries, readSeals } from "./record.queries
 import type { RecordLine } from "./record-lines.ts";
 import type { ChainPlace, Signed } from "./signatures.ts";
 
-/** Entries that one query reads: each may hold a record of up to a mebibyte twice. */
+/** Entries per query. Each may contain a record of up to a mebibyte twice. */
 const rowsAtOnce = 100;
 const sealsAtOnce = 200;
 
-/** Runs queries inside the tenant, in a transaction of theirs or in one that all of them share. */
+/** Runs queries inside the tenant, either each call in its own transaction or all calls in one. */
 export type TenantReader = <T>(work: (tx: TenantTx) => Promise<T>) => Promise<T>;
 
 export interface RecordRange {
-  /** Where to begin. */
+  /** The place after which to start. */
   readonly after: Pick<ChainPlace, "position" | "generation">;
-  /** The last generation to tell; undefined for all there are. */
+  /** The last generation to read; undefined for all. */
   readonly throughGeneration?: number | undefined;
-  /** Entries that do not match are left out; their seals are told all the same. */
+  /** Entries that do not match are omitted. Their seals are included. */
   readonly filters: readonly Filter[];
-  /** Whether one snapshot shows everything: only then can what lies before or behind all seals be told apart from news. */
+  /**
+   * Whether all queries see one snapshot. Only then can entries before or after all seals be distinguished from new
+   * entries.
+   */
   readonly oneSnapshot: boolean;
 }
 
-/** Lower than any position, also of rows that somebody put in by hand. */
+/** Lower than any position, including those of rows that were inserted by hand. */
 const beforeAll = Number.MIN_SAFE_INTEGER;
 
 export async function* readRecord(read: TenantReader, range: RecordRange): AsyncGenerator<RecordLine> {
@@ -62,7 +67,7 @@ export async function* readRecord(read: TenantReader, range: RecordRange): Async
     entries.extend(noEnd);
     for await (const event of entries.through(noEnd)) yield { type: "event", event };
   }
-  // Asked for before looking whether there are newer seals, so that what is signed meanwhile is not taken for a loss.
+  // Must be read before the check for newer seals, so that checkpoints signed meanwhile are not reported as lost.
   const strays = await read((tx) => readCheckpoints(tx, checkpointed, noEnd, sealsAtOnce));
   if (strays.length === 0) return;
   const newer = await read((tx) => readSeals(tx, generation, noEnd, 1));
@@ -70,11 +75,11 @@ export async function* readRecord(read: TenantReader, range: RecordRange): Async
   else for (const checkpoint of strays) yield { type: "checkpoint", ...checkpoint };
 }
 
-/** Rows in the order of their positions, read a page at a time and given out up to a position. */
+/** Rows in the order of their positions, read page by page and returned up to a position. */
 class Rows<T> {
   readonly #readPage: (after: number, through: number) => Promise<readonly T[]>;
   readonly #positionOf: (row: T) => number;
-  /** Everything up to here was read. */
+  /** Everything up to this position was read. */
   #after: number;
   #end: number;
   #page: readonly T[] = [];
@@ -91,7 +96,7 @@ class Rows<T> {
     this.#readPage = readPage;
   }
 
-  /** Lets rows up to this position be read: all of them must be there by now. */
+  /** Allows reading rows up to this position. All of them must exist already. */
   extend(end: number): void {
     this.#end = Math.max(this.#end, end);
   }

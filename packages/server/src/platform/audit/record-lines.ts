@@ -1,14 +1,18 @@
-/** The audit record as a sequence of lines: what an export holds, and what verification takes, wherever it comes from. */
+/**
+ * The audit record as a sequence of lines. Exports contain these lines, and verification reads them from any source.
+ */
 import { Event } from "@gatehouse/contract/records/event";
 import { closedObject, Timestamp, Uuid } from "@gatehouse/contract/schema";
 import Type, { type Static, type TProperties } from "typebox";
 import { Compile } from "typebox/compile";
 import type { Seal } from "./chain.ts";
 
-/** The version of the form; a reader refuses another. */
+/** The version of the format. A reader rejects any other version. */
 export const recordFormat = "gatehouse-audit/1";
 
-/** Beyond it numbers are not exact, and a seal's hash, which writes 64 bits, has none. */
+/**
+ * Above this maximum, numbers are not exact, so the hash of a seal, which contains 64-bit integers, cannot be computed.
+ */
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
 const Base64 = Type.String({ pattern: "^[A-Za-z0-9+/]+={0,2}$" });
@@ -22,18 +26,18 @@ const Head = line("head", {
   format: Type.String(),
   tenantId: Uuid,
   createdAt: Timestamp,
-  /** Whether every entry from the first line on is here; false where filters left some out. */
+  /** Whether the export contains every entry from its first line on; false if filters omitted some. */
   complete: Type.Boolean(),
   filters: Type.Array(Type.String()),
-  /** What the signatures can be checked with: Ed25519, 32 bytes in base64. */
+  /** The key that verifies the signatures: Ed25519, 32 bytes in base64. */
   publicKey: Base64,
-  /** The place in the chain after which the export begins, where that is not the chain's own beginning. */
+  /** The place in the chain after which the export begins; absent if it begins at the start of the chain. */
   after: Type.Optional(closedObject(place)),
 });
-/** In place of entries that were pruned: the first line after the head, where it is there. */
+/** Replaces the entries that were pruned. If present, it is the first line after the head. */
 const Stub = line("stub", signed);
 const EventLine = line("event", { event: Event });
-/** After the entries that it covers. */
+/** Follows the entries that the seal covers. */
 const SealLine = line("seal", {
   generation: Count,
   createdAt: Timestamp,
@@ -41,9 +45,9 @@ const SealLine = line("seal", {
   entryHashes: Type.Array(Hash),
   hash: Hash,
 });
-/** After the seal that it signs. */
+/** Follows the seal that the checkpoint signs. */
 const Checkpoint = line("checkpoint", signed);
-/** The last line: a signed checkpoint of the last seal above, and of every byte before this line. */
+/** The last line: a signed checkpoint of the last seal, and of every byte before this line. */
 const End = line("end", { ...signed, events: Count, contentHash: Hash });
 
 export type HeadLine = Static<typeof Head>;
@@ -64,7 +68,7 @@ const forms = {
   end: Compile(End),
 };
 
-/** @returns what is wrong with the line, in words, where it is none */
+/** @returns the line, or the problem in words if the text is not a valid line */
 export function parseLine(text: string): ExportLine | { readonly type: "problem"; readonly problem: string } {
   let value: unknown;
   try {
@@ -80,8 +84,8 @@ export function parseLine(text: string): ExportLine | { readonly type: "problem"
   if (!form.Check(value)) {
     return { type: "problem", problem: `is no ${type} line: ${form.Errors(value)[0]?.message ?? "its form is wrong"}` };
   }
-  const line = value as ExportLine; // as the form says
-  // The form takes leap seconds, which are no moment that a hash could be made of.
+  const line = value as ExportLine; // the schema was checked
+  // The schema accepts leap seconds, which are not valid times for a hash.
   return "createdAt" in line && Number.isNaN(Date.parse(line.createdAt))
     ? { type: "problem", problem: `is no ${type} line: createdAt is no moment` }
     : line;

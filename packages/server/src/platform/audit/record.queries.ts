@@ -1,4 +1,4 @@
-/** Reads the audit record in pieces, in the order of its positions. */
+/** Reads the audit record in batches, in the order of its positions. */
 import type { Event } from "@gatehouse/contract/records/event";
 import { filterCondition, type ListSource } from "../db/list-statement.ts";
 import { statement, unprepared } from "../db/statement.ts";
@@ -9,7 +9,7 @@ import { type EntryRow, entryColumns, eventView } from "./entry.ts";
 import type { ChainPlace, Signed } from "./signatures.ts";
 import type { ExpectedHead } from "./verify-record.ts";
 
-/** How the fields of an entry are found, for lists and every other choice of entries. */
+/** The columns of an entry's fields, for lists and all other filters. */
 export const eventSource: ListSource = {
   table: "audit_events",
   select: entryColumns,
@@ -74,7 +74,7 @@ const selectSealBefore = statement<SealRow, [tenantId: string, beforeGeneration:
   `SELECT ${sealColumns} FROM audit_seals WHERE tenant_id = $1 AND generation < $2 ORDER BY generation DESC LIMIT 1`,
 );
 
-/** The last position that any query can mean. */
+/** The highest position that a query can contain. */
 export const noEnd = Number.MAX_SAFE_INTEGER;
 
 function sealOf({ entryHashes, ...row }: SealRow): Seal {
@@ -90,17 +90,17 @@ function placeOf(row: SealRow): ChainPlace {
   };
 }
 
-/** Where the record ends; undefined once the tenant is deleted. */
+/** The end of the record; undefined if the tenant was deleted. */
 export async function readHead(tx: TenantTx): Promise<(ExpectedHead & { readonly generation: number }) | undefined> {
   return (await tx.query(selectHead, tx.tenantId))[0];
 }
 
-/** What was pruned; undefined when nothing was. */
+/** The stub of the pruned entries; undefined if nothing was pruned. */
 export async function readStub(tx: TenantTx): Promise<Signed | undefined> {
   return (await tx.query(selectStub, tx.tenantId))[0];
 }
 
-/** The place of the last seal before a generation; undefined at the chain's beginning. */
+/** The place of the last seal before a generation; undefined at the start of the chain. */
 export async function readPlaceBefore(tx: TenantTx, generation: number): Promise<ChainPlace | undefined> {
   const [row] = await tx.query(selectSealBefore, tx.tenantId, generation);
   return row === undefined ? undefined : placeOf(row);
@@ -124,7 +124,7 @@ export function readCheckpoints(
   return tx.query(selectCheckpoints, tx.tenantId, after, through, limit);
 }
 
-/** The entries that match, after one position and through another, in the order of their positions. */
+/** The matching entries after one position and through another, ordered by position. */
 export async function readEntries(
   tx: TenantTx,
   filters: readonly Filter[],
@@ -142,7 +142,7 @@ export async function readEntries(
   return (await tx.query(select, ...parameters)).map(eventView);
 }
 
-/** The generations of the first and the last entry that match; undefined when none does. */
+/** The generations of the first and the last matching entry; undefined if no entry matches. */
 export async function readGenerations(
   tx: TenantTx,
   filters: readonly Filter[],

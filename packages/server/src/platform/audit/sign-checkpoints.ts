@@ -16,10 +16,11 @@ export interface CheckpointOptions {
 }
 
 /**
- * Signs the head of every chain that has grown since it was last signed. Safe on every replica: whoever comes second finds
- * the place signed.
+ * Signs the head of every chain that has grown since its last checkpoint. Safe on every replica: a replica that comes
+ * second finds the place signed.
  *
- * A chain that no longer holds what was signed last is not signed again: the signature would cover up that it was rewritten.
+ * A chain that no longer contains the last signed seal is not signed again, because the signature would cover up that
+ * the chain was rewritten.
  */
 export async function signCheckpoints(options: CheckpointOptions): Promise<void> {
   const { database } = options;

@@ -1,13 +1,13 @@
 /**
- * Signed statements about a tenant's chain, in Ed25519 (RFC 8032). The key is derived from the master key, so it is not in
- * the database: whoever can write there, and has not the master key, cannot make such a statement.
+ * Signed statements about a tenant's chain, in Ed25519 (RFC 8032). The key is derived from the master key, so it is not
+ * in the database. Write access to the database without the master key is not enough to sign a statement.
  */
 import { createPrivateKey, createPublicKey, hkdfSync, type KeyObject, sign, verify } from "node:crypto";
 import canonicalize from "canonicalize";
 
 /**
  * `checkpoint`: this is the chain's head. `stub`: everything up to here was pruned. `export`: an export ends here, and
- * what it holds has this `contentHash`.
+ * its content has this `contentHash`.
  */
 export type StatementKind = "checkpoint" | "stub" | "export";
 
@@ -15,29 +15,29 @@ export type StatementKind = "checkpoint" | "stub" | "export";
 export interface ChainPlace {
   readonly position: number;
   readonly generation: number;
-  /** The seal's, in hexadecimal. */
+  /** The seal's hash, in hexadecimal. */
   readonly hash: string;
 }
 
 export interface Signed extends ChainPlace {
-  /** When it was signed, in ISO 8601. */
+  /** The time of signing, in ISO 8601. */
   readonly createdAt: string;
-  /** Of an export: SHA-256 of every byte before its last line, in hexadecimal. */
+  /** The SHA-256 of every byte of an export before its last line, in hexadecimal. Only for exports. */
   readonly contentHash?: string | undefined;
-  /** In base64. */
+  /** The signature in base64. */
   readonly signature: string;
 }
 
 const seedBytes = 32;
-/** What comes before the seed in the PKCS #8 form of an Ed25519 key (RFC 8410, section 7). */
+/** The bytes before the seed in the PKCS #8 form of an Ed25519 key (RFC 8410, section 7). */
 const pkcs8Head = Buffer.from("302e020100300506032b657004220420", "hex");
-/** What comes before the key in the SPKI form of one (RFC 8410, section 4). */
+/** The bytes before the key in the SPKI form of an Ed25519 key (RFC 8410, section 4). */
 const spkiHead = Buffer.from("302a300506032b6570032100", "hex");
 
 function messageOf(kind: StatementKind, tenantId: string, statement: Omit<Signed, "signature">): Buffer {
   const { position, generation, hash, createdAt, contentHash } = statement;
   const type = `gatehouse-audit-${kind}/v1`;
-  // What is undefined is left out.
+  // Canonical JSON omits undefined fields.
   const text = canonicalize({ type, tenantId, position, generation, hash, createdAt, contentHash });
   return Buffer.from(text ?? "");
 }
@@ -65,7 +65,7 @@ export class AuditSigner {
   }
 }
 
-/** Checks signatures with a public key alone. */
+/** Verifies signatures with only a public key. */
 export class SignatureCheck {
   readonly #key: KeyObject;
 
@@ -73,7 +73,7 @@ export class SignatureCheck {
     this.#key = key;
   }
 
-  /** @returns undefined when the text is no Ed25519 public key: 32 bytes in base64 */
+  /** @returns undefined if the text is not an Ed25519 public key (32 bytes in base64) */
   static of(publicKey: string): SignatureCheck | undefined {
     const bytes = Buffer.from(publicKey, "base64");
     if (bytes.length !== seedBytes || bytes.toString("base64") !== publicKey) return undefined;
@@ -83,7 +83,7 @@ export class SignatureCheck {
 
   isGenuine(kind: StatementKind, tenantId: string, statement: Signed): boolean {
     const signature = Buffer.from(statement.signature, "base64");
-    // Base64 can write the same bytes in more than one way.
+    // Base64 can encode the same bytes in more than one way. Only one is accepted.
     if (signature.toString("base64") !== statement.signature) return false;
     return verify(null, messageOf(kind, tenantId, statement), this.#key, signature);
   }

@@ -1,4 +1,4 @@
-/** Edits the database by hand, as its owner, in every way that comes to mind; verification finds and names each. */
+/** Edits the database by hand, as its owner, in many ways. Verification must find and name each edit. */
 
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -16,7 +16,10 @@ let server: TestServer;
 let owner: pg.Client;
 let tenant: TestTenant;
 let stranger: TestTenant;
-/** Positions 1 to 5 are the tenant's making, 6 to 8 groups, 9 and 10 two users of one command, 11 a group. */
+/**
+ * Positions 1 to 5 are from creating the tenant, 6 to 8 are groups, 9 and 10 two users from one command, and 11 a
+ * group.
+ */
 let events: readonly { readonly position: number; readonly id: string; readonly createdAt: string }[];
 
 const signer = new AuditSigner(testMasterKey);
@@ -78,14 +81,14 @@ const at = (position: number) => {
   return { position, id, createdAt };
 };
 
-/** Both in the live database and in an export made of it. */
+/** Expects the findings both in the live database and in an export of it. */
 async function expectFound(...findings: readonly object[]): Promise<void> {
   for (const report of [await verifyLive(), await verifyExported()]) {
     expect(report.findings).toEqual(findings.map((finding) => expect.objectContaining(finding)));
   }
 }
 
-test("an untouched record is in order, live and exported, and signed through its head once that is due", async () => {
+test("an unchanged record is valid, live and exported, and is signed through its head when a checkpoint is due", async () => {
   expect(await verifyLive()).toMatchObject({ findings: [], events: 11, signedThrough: 0 });
   await sign();
   expect(await verifyLive()).toMatchObject({ findings: [], signedThrough: 11, head: { position: 11 } });
@@ -107,34 +110,34 @@ test.each([
   ["request id", "request_id = 'another'"],
   ["source address", "source_address = '192.0.2.1'"],
   ["generation", "generation = generation + 1"],
-])("an entry whose %s was changed is named", async (_what, change) => {
+])("an entry with a changed %s is named", async (_what, change) => {
   await edit(7, change);
   await expectFound({ problem: "changed", position: 7 });
 });
 
-test("an entry whose id was changed is named", async () => {
+test("an entry with a changed id is named", async () => {
   await edit(7, "id = gen_random_uuid()");
   await expectFound({ problem: "changed", position: 7, createdAt: events[6]?.createdAt });
 });
 
-test("an entry that was deleted from the middle is missing at its position", async () => {
+test("an entry deleted from the middle is reported as missing at its position", async () => {
   await sql("DELETE FROM audit_events WHERE tenant_id = $1 AND position = 9", tenant.id);
   await expectFound({ problem: "missing", position: 9, createdAt: events[8]?.createdAt });
 });
 
-test("a batch that was deleted with its seal is missing", async () => {
+test("a batch deleted with its seal is reported as missing", async () => {
   await sql("DELETE FROM audit_events WHERE tenant_id = $1 AND position = 7", tenant.id);
   await sql("DELETE FROM audit_seals WHERE tenant_id = $1 AND first_position = 7", tenant.id);
   await expectFound({ problem: "missing", position: 7 });
 });
 
-test("the newest entry deleted with its seal is missed by the tenant's count", async () => {
+test("deleting the newest entry with its seal contradicts the tenant's count", async () => {
   await sql("DELETE FROM audit_events WHERE tenant_id = $1 AND position = 11", tenant.id);
   await sql("DELETE FROM audit_seals WHERE tenant_id = $1 AND first_position = 11", tenant.id);
   expect((await verifyLive()).findings).toMatchObject([{ problem: "missing", position: 11 }]);
 });
 
-test("the newest entry deleted with every trace in other tables is missed by the checkpoint", async () => {
+test("deleting the newest entry with every trace in other tables contradicts the checkpoint", async () => {
   await sign();
   await sql("DELETE FROM audit_events WHERE tenant_id = $1 AND position = 11", tenant.id);
   await sql("DELETE FROM audit_seals WHERE tenant_id = $1 AND first_position = 11", tenant.id);
@@ -147,7 +150,7 @@ test("the newest entry deleted with every trace in other tables is missed by the
   await expectFound({ problem: "missing", position: 11 });
 });
 
-test("a seal that was deleted is missed, and its entry stands unsealed", async () => {
+test("a deleted seal is reported as missing, and its entry as unsealed", async () => {
   await sql("DELETE FROM audit_seals WHERE tenant_id = $1 AND first_position = 8", tenant.id);
   const live = await verifyLive();
   expect(live.findings).toMatchObject([
@@ -157,7 +160,7 @@ test("a seal that was deleted is missed, and its entry stands unsealed", async (
   expect((await verifyExported()).problems).toBeGreaterThan(0);
 });
 
-test("two entries that changed places in their batch are both named, with their places", async () => {
+test("two entries swapped within a batch are both named, with their positions", async () => {
   await sql("UPDATE audit_events SET position = -position WHERE tenant_id = $1 AND position IN (9, 10)", tenant.id);
   await sql("UPDATE audit_events SET position = 19 + position WHERE tenant_id = $1 AND position < 0", tenant.id);
   await expectFound(
@@ -166,7 +169,7 @@ test("two entries that changed places in their batch are both named, with their 
   );
 });
 
-test("two entries that changed places across batches are both named", async () => {
+test("two entries swapped across batches are both named", async () => {
   await sql("UPDATE audit_events SET position = -position WHERE tenant_id = $1 AND position IN (6, 8)", tenant.id);
   await sql("UPDATE audit_events SET position = 14 + position WHERE tenant_id = $1 AND position < 0", tenant.id);
   await expectFound(
@@ -175,7 +178,7 @@ test("two entries that changed places across batches are both named", async () =
   );
 });
 
-test("an entry that was inserted behind all others is unsealed", async () => {
+test("an entry inserted after all others is reported as unsealed", async () => {
   await sql(
     `INSERT INTO audit_events SELECT (jsonb_populate_record(item, jsonb_build_object('id', gen_random_uuid(), 'position', 12))).*
      FROM audit_events AS item WHERE tenant_id = $1 AND position = 11`,
@@ -184,13 +187,13 @@ test("an entry that was inserted behind all others is unsealed", async () => {
   expect((await verifyLive()).findings).toMatchObject([{ problem: "unsealed", position: 12 }]);
 });
 
-test("a forged entry in place of another, its seal recomputed, breaks the chain there", async () => {
+test("a forged entry with a recomputed seal breaks the chain at its position", async () => {
   await edit(7, 'after = \'{"name": "Forged"}\'');
   await reseal(7, 7);
   await expectFound({ problem: "chain", position: 8 });
 });
 
-test("a tail that was rewritten, every hash of it recomputed, contradicts the checkpoint", async () => {
+test("a rewritten tail with recomputed hashes contradicts the checkpoint", async () => {
   await sign();
   await edit(7, 'after = \'{"name": "Forged"}\'');
   await reseal(7, 11);
@@ -199,7 +202,7 @@ test("a tail that was rewritten, every hash of it recomputed, contradicts the ch
   expect(file.findings).toMatchObject([{ problem: "checkpoint", position: 11 }]);
 });
 
-test("what contradicts the last checkpoint is not signed again", async () => {
+test("a chain that contradicts its last checkpoint is not signed again", async () => {
   await sign();
   await edit(7, 'after = \'{"name": "Forged"}\'');
   await reseal(7, 11);
@@ -210,7 +213,7 @@ test("what contradicts the last checkpoint is not signed again", async () => {
   expect(rows).toEqual([{ position: "11" }]);
 });
 
-test("an entry that was moved to another tenant is missing there and strange here", async () => {
+test("an entry moved to another tenant is reported for both tenants", async () => {
   await sql(
     "UPDATE audit_events SET tenant_id = $2, position = 12 WHERE tenant_id = $1 AND position = 11",
     stranger.id,
@@ -220,7 +223,7 @@ test("an entry that was moved to another tenant is missing there and strange her
   expect((await verifyLive(stranger.id)).findings).toMatchObject([{ problem: "missing", position: 11 }]);
 });
 
-test("another tenant's whole record in place of one's own does not follow", async () => {
+test("another tenant's whole record in place of the tenant's own breaks the chain", async () => {
   for (const table of ["audit_events", "audit_seals"]) {
     await sql(`DELETE FROM ${table} WHERE tenant_id = $1`, tenant.id);
     await sql(`UPDATE ${table} SET tenant_id = $2 WHERE tenant_id = $1`, stranger.id, tenant.id);
@@ -234,7 +237,7 @@ test.each([
   ["hash", "hash = sha256('')"],
   ["time", "created_at = created_at - interval '1 day'"],
   ["signature", "signature = set_byte(signature, 7, (get_byte(signature, 7) + 1) % 256)"],
-])("a checkpoint whose %s was changed is named", async (_what, change) => {
+])("a checkpoint with a changed %s is named", async (_what, change) => {
   await sign();
   await sql(`UPDATE audit_checkpoints SET ${change} WHERE tenant_id = $1`, tenant.id);
   for (const report of [await verifyLive(), await verifyExported()]) {
@@ -242,7 +245,7 @@ test.each([
   }
 });
 
-test("a checkpoint of another tenant is not genuine here", async () => {
+test("a checkpoint of another tenant is invalid", async () => {
   await sign();
   await sql("DELETE FROM audit_checkpoints WHERE tenant_id = $1", tenant.id);
   await sql("UPDATE audit_checkpoints SET tenant_id = $2 WHERE tenant_id = $1", stranger.id, tenant.id);
@@ -253,7 +256,7 @@ test.each([
   ["hash", "hash = sha256('')", { problem: "chain", position: 7 }],
   ["time", "created_at = created_at + interval '1 day'", { problem: "chain", position: 7 }],
   ["generation", "generation = generation + 100", { problem: "chain" }],
-])("a seal whose %s was changed is named", async (_what, change, finding) => {
+])("a seal with a changed %s is named", async (_what, change, finding) => {
   await sql(`UPDATE audit_seals SET ${change} WHERE tenant_id = $1 AND first_position = 7`, tenant.id);
   expect((await verifyLive()).findings).toContainEqual(expect.objectContaining(finding));
   expect((await verifyExported()).problems).toBeGreaterThan(0);
@@ -264,12 +267,12 @@ test.each([
   ["count of entries, to fewer", "event_count = event_count - 1", { problem: "head", position: 11 }],
   ["last hash", "chain_hash = sha256('')", { problem: "head", position: 11 }],
   ["count of pruned entries", "pruned_count = 3", { problem: "stub", position: 1 }],
-])("a tenant's %s that was changed is told", async (_what, change, finding) => {
+])("a changed %s of a tenant is reported", async (_what, change, finding) => {
   await sql(`UPDATE tenant_generations SET ${change} WHERE tenant_id = $1`, tenant.id);
   expect((await verifyLive()).findings).toMatchObject([finding]);
 });
 
-test("a stub that was forged to hide the oldest entries is not genuine", async () => {
+test("a stub forged to hide the oldest entries is invalid", async () => {
   await sql(
     `INSERT INTO audit_stubs SELECT tenant_id, 5, generation, hash, created_at, sha256('') || sha256('')
      FROM audit_seals WHERE tenant_id = $1 AND generation = 1`,
@@ -281,7 +284,7 @@ test("a stub that was forged to hide the oldest entries is not genuine", async (
   await expectFound({ problem: "stub", position: 5 });
 });
 
-test("a checkpoint cannot stand for a stub", async () => {
+test("a checkpoint cannot replace a stub", async () => {
   await sign();
   await sql(
     `INSERT INTO audit_stubs SELECT tenant_id, position, generation, hash, created_at, signature
@@ -295,7 +298,7 @@ test("a checkpoint cannot stand for a stub", async () => {
   await expectFound({ problem: "stub", position: 11 });
 });
 
-test("a head kept from an earlier verification must be in the chain still", async () => {
+test("a head retained from an earlier verification must still be in the chain", async () => {
   const { head } = await verifyLive();
   await tenant.client.post("/tenants/groups", { name: "Five" });
   const expectHead = head.hash;
@@ -311,7 +314,7 @@ test("a head kept from an earlier verification must be in the chain still", asyn
   });
 });
 
-test("many problems are counted, and the first hundred listed", async () => {
+test("all problems are counted, and the first hundred are listed", async () => {
   await sql(
     `INSERT INTO audit_events SELECT (jsonb_populate_record(item, jsonb_build_object('id', gen_random_uuid(), 'position', 11 + n))).*
      FROM audit_events AS item, generate_series(1, 250) AS n WHERE tenant_id = $1 AND position = 11`,
@@ -322,7 +325,7 @@ test("many problems are counted, and the first hundred listed", async () => {
   expect(report.findings).toHaveLength(100);
 });
 
-/** Recomputes every hash of these entries' seals, as somebody who knows the scheme would. */
+/** Recomputes every hash of these entries' seals, like an attacker who knows the scheme. */
 async function reseal(from: number, through: number): Promise<void> {
   const { body } = await tenant.client.get("/tenants/events?limit=100");
   const hashes = new Map<number, string>(
@@ -362,7 +365,7 @@ test.each([
   ["a generation that no 64 bits hold", { generation: 1e19 }],
   ["a first position that is not exact", { firstPosition: 1e300 }],
   ["a leap second", { createdAt: "2016-12-31T23:59:60Z" }],
-])("a line with %s is a finding, and does not end the verification", async (_what, change) => {
+])("a line with %s is reported and does not stop the verification", async (_what, change) => {
   async function* changed(): AsyncGenerator<Uint8Array> {
     for await (const text of exported()) {
       const lines = text.split("\n");

@@ -11,9 +11,9 @@ export interface VerifyTenantOptions {
 }
 
 /**
- * Verifies a tenant's record as it is in the database, in one snapshot and in bounded memory.
+ * Verifies a tenant's record in the database, in one snapshot and in bounded memory.
  *
- * @returns undefined when there is no such tenant
+ * @returns undefined if the tenant does not exist
  */
 export function verifyTenant(database: Database, options: VerifyTenantOptions): Promise<Report | undefined> {
   const { tenantId } = options;

@@ -1,10 +1,10 @@
-/** Verifies an exported audit record: its lines, its seals, its signatures, and that nothing was cut off or added. */
+/** Verifies an exported audit record: its lines, seals and signatures, and that nothing was removed or added. */
 import { createHash } from "node:crypto";
 import { type EndLine, type HeadLine, parseLine, recordFormat } from "./record-lines.ts";
 import { SignatureCheck } from "./signatures.ts";
 import { RecordVerifier, type Report } from "./verify-record.ts";
 
-/** Bytes of one line at most: a seal of every entry that a command may make, and more. */
+/** The longest line in bytes: more than a seal of every entry that one command can make. */
 const lineBytes = 64 * 1_048_576;
 
 export interface ExportReport extends Report {
@@ -13,20 +13,20 @@ export interface ExportReport extends Report {
   readonly publicKey: string;
 }
 
-/** What was given is no export of an audit record. */
+/** The input is not an export of an audit record. */
 export class NotAnExportError extends Error {
   override readonly name = "NotAnExportError";
 }
 
 export interface VerifyExportOptions {
-  /** What signatures must be made with; undefined takes the export's own word for it. */
+  /** The public key for the signatures; undefined trusts the key in the export. */
   readonly publicKey?: string | undefined;
   readonly expectHead?: string | undefined;
 }
 
 /**
  * @param chunks the export's bytes
- * @throws NotAnExportError when its first line is not that of an export
+ * @throws NotAnExportError if its first line is not that of an export
  */
 export async function verifyExport(
   chunks: AsyncIterable<Uint8Array>,
@@ -38,7 +38,7 @@ export async function verifyExport(
   let number = 0;
   for await (const { bytes, terminated } of linesOf(chunks)) {
     number += 1;
-    // Bytes that are no UTF-8 would be read as another text than they are.
+    // Decoding replaces bytes that are not UTF-8, so the text would differ from the bytes.
     const text = bytes.toString("utf8");
     const line = Buffer.from(text).equals(bytes)
       ? parseLine(text)
@@ -118,7 +118,7 @@ function checkEnd(
   verifier.end(end);
 }
 
-/** Splits at line feeds alone. The last line may lack one: `terminated` tells. */
+/** Splits only at line feeds. `terminated` is false if the last line has no line feed. */
 async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<{ readonly bytes: Buffer; readonly terminated: boolean }> {

@@ -1,6 +1,6 @@
 /**
- * Verifies an audit record, line by line, in bounded memory. Pure: the lines come from a database or from an export, and
- * both are held against the same rules.
+ * Verifies an audit record, line by line, in bounded memory. Pure. The same rules apply to lines from a database and
+ * from an export.
  */
 import type { Event } from "@gatehouse/contract/records/event";
 import { chainStart, entryHash, lastPositionOf, type Seal, sealHash } from "./chain.ts";
@@ -8,10 +8,10 @@ import type { RecordLine } from "./record-lines.ts";
 import type { ChainPlace, SignatureCheck, Signed, StatementKind } from "./signatures.ts";
 
 /**
- * `changed`: an entry is not what was sealed. `missing`: an entry or a seal is gone. `unsealed`: an entry that no seal
- * covers. `reordered`: an entry stands at another place. `chain`: a seal does not follow from the one before.
- * `checkpoint`, `stub`: a signature is not genuine, or says otherwise than the chain. `head`: the record ends elsewhere
- * than it is said to. `form`: something cannot be read.
+ * `changed`: an entry differs from the sealed one. `missing`: an entry or a seal is missing. `unsealed`: no seal covers
+ * an entry. `reordered`: an entry is at another position. `chain`: a seal does not follow from the previous one.
+ * `checkpoint`, `stub`: a signature is invalid, or contradicts the chain. `head`: the record does not end at the
+ * expected place. `form`: a line cannot be read.
  */
 export type ProblemKind =
   | "changed"
@@ -26,14 +26,14 @@ export type ProblemKind =
 
 export interface Finding {
   readonly problem: ProblemKind;
-  /** Of the entry concerned, or of the first of several. */
+  /** The position of the affected entry, or of the first of several. */
   readonly position?: number;
   readonly id?: string;
   readonly createdAt?: string;
   readonly message: string;
 }
 
-/** Where the record must end, from the row that commands raise. */
+/** The expected end of the record, from the row that commands update. */
 export interface ExpectedHead {
   readonly eventCount: number;
   readonly prunedCount: number;
@@ -41,40 +41,40 @@ export interface ExpectedHead {
 }
 
 export interface Report {
-  /** The first of what is wrong; nothing when all is well. */
+  /** The first problems; empty if there are none. */
   readonly findings: readonly Finding[];
-  /** All of what is wrong, also what is not listed. */
+  /** The number of all problems, including those that are not listed. */
   readonly problems: number;
   readonly events: number;
-  /** Entries that a filtered export leaves out: their seals are here, they are not. */
+  /** The number of entries that a filtered export omits although it contains their seals. */
   readonly leftOut: number;
   readonly prunedThrough: number;
   /** The end of the chain. */
   readonly head: ChainPlace;
-  /** The last entry that a genuine signature vouches for; what comes after rests on the database alone. */
+  /** The position of the last entry that a valid signature covers. Later entries rely on the database alone. */
   readonly signedThrough: number;
 }
 
-/** Findings that a report lists. */
+/** The most findings that a report lists. */
 const listed = 100;
-/** Entries that wait for their seal at most; more than any command makes. */
+/** The most entries that wait for their seal: more than any command makes. */
 const waitingAtMost = 100_000;
 
 interface Waiting {
   readonly event: Pick<Event, "position" | "generation" | "id" | "createdAt">;
-  /** Undefined for an entry that has no canonical form. */
+  /** Undefined if the entry has no canonical form. */
   readonly hash: string | undefined;
 }
 
 export interface RecordVerifierOptions {
   readonly tenantId: string;
-  /** Undefined leaves signatures unchecked. */
+  /** Undefined skips the verification of signatures. */
   readonly signatures: SignatureCheck | undefined;
-  /** False where entries may have been left out by filters. */
+  /** False if filters may have omitted entries. */
   readonly complete: boolean;
-  /** Where the lines begin, if not at the chain's start. */
+  /** The place after which the lines begin; undefined for the start of the chain. */
   readonly after?: ChainPlace | undefined;
-  /** The hash of a seal that must be in the chain, kept from an earlier verification. */
+  /** The hash of a seal that must be in the chain, from an earlier verification. */
   readonly expectHead?: string | undefined;
 }
 
@@ -90,7 +90,7 @@ export class RecordVerifier {
   #signedThrough = 0;
   #lastEvent = Number.NEGATIVE_INFINITY;
   #expectedSeen: boolean;
-  /** Entries whose seal did not come yet, by position. */
+  /** Entries whose seal has not arrived yet, by position. */
   readonly #waiting = new Map<number, Waiting>();
 
   constructor(options: RecordVerifierOptions) {
@@ -99,7 +99,7 @@ export class RecordVerifier {
     this.#expectedSeen = options.expectHead === undefined || options.expectHead === this.#head.hash;
   }
 
-  /** Where the chain stands after the lines so far. */
+  /** The end of the chain after the lines so far. */
   get head(): ChainPlace {
     return this.#head;
   }
@@ -131,7 +131,7 @@ export class RecordVerifier {
     if (this.#findings.length < listed) this.#findings.push(finding);
   }
 
-  /** @param signed a signed place that must be the end of the chain, as an export's last line is */
+  /** @param signed a signed place that must be the end of the chain, like the last line of an export */
   end(signed: Signed): void {
     const { position, hash } = signed;
     if (position !== this.#head.position || hash !== this.#head.hash) {
@@ -142,7 +142,7 @@ export class RecordVerifier {
     this.#signedThrough = position;
   }
 
-  /** @param expected from a live database; undefined for an export */
+  /** @param expected the end according to a live database; undefined for an export */
   finish(expected?: ExpectedHead): Report {
     this.#unsealed(() => true);
     if (expected !== undefined) this.#compareHead(expected);
@@ -286,7 +286,7 @@ export class RecordVerifier {
 
   #unsealed(concerns: (position: number) => boolean): void {
     for (const [position, { event }] of this.#waiting) {
-      // Entries come in the order of their positions; one that does not is found at the end.
+      // Entries arrive in the order of their positions. Any other order is found at the end.
       if (!concerns(position)) return;
       this.#waiting.delete(position);
       const { id, createdAt } = event;
@@ -305,7 +305,7 @@ function hashOf(event: Event): string | undefined {
   try {
     return entryHash(event).toString("hex");
   } catch {
-    return undefined; // what has no canonical form was never sealed
+    return undefined; // an entry without a canonical form was never sealed
   }
 }
 

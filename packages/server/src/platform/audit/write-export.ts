@@ -1,4 +1,4 @@
-/** Writes an audit record as text: NDJSON that can be verified, or CSV for spreadsheets. In bounded memory. */
+/** Writes an audit record as text in bounded memory: verifiable NDJSON, or CSV for spreadsheets. */
 import { createHash } from "node:crypto";
 import type { Event } from "@gatehouse/contract/records/event";
 import { stringify } from "csv-stringify/sync";
@@ -9,7 +9,7 @@ import { noEnd, readEntries, readGenerations, readPlaceBefore, readStub } from "
 import { type EndLine, type HeadLine, type RecordLine, recordFormat } from "./record-lines.ts";
 import type { AuditSigner, ChainPlace } from "./signatures.ts";
 
-/** Text is handed on in pieces of about this many characters. */
+/** The approximate number of characters per piece of text. */
 const pieceLength = 65_536;
 const rowsAtOnce = 100;
 
@@ -22,8 +22,8 @@ export interface ExportOptions {
 }
 
 /**
- * The record from its beginning, or its stub; where there are filters, from the batch of the first entry that matches
- * through that of the last, with every seal between them, so that what is there can be verified all the same.
+ * The record from its beginning or its stub. With filters, it contains the batches from the first matching entry
+ * through the last one, with every seal between them, so that it can still be verified.
  */
 export async function* ndjsonExport(options: ExportOptions): AsyncGenerator<string> {
   const { tenantId, read, filters, signer, now } = options;
@@ -72,14 +72,14 @@ export async function* ndjsonExport(options: ExportOptions): AsyncGenerator<stri
   }
   const signed = signer.sign("export", tenantId, end.place, now, content.digest("hex"));
   const last = { type: "end", ...signed, events: end.events };
-  yield `${piece}${JSON.stringify(last as EndLine)}\n`; // an export's signature has its contentHash
+  yield `${piece}${JSON.stringify(last as EndLine)}\n`; // signatures of exports have a contentHash
 }
 
 function placeOf({ position, generation, hash }: ChainPlace): ChainPlace {
   return { position, generation, hash };
 }
 
-/** A gap that pruning made meanwhile breaks the export off; any other is exported, for verification to find. */
+/** Stops the export if pruning made a gap meanwhile. Any other gap is exported, so that verification finds it. */
 async function requireUnpruned(read: TenantReader, { position }: ChainPlace): Promise<void> {
   const stub = await read(readStub);
   if (stub !== undefined && stub.position > position) throw new Error("entries were pruned while they were exported");
@@ -108,12 +108,12 @@ const csvColumns: Readonly<Record<string, (event: Event) => string | number | un
   reason: (event) => event.reason,
 };
 
-/** RFC 4180. What a spreadsheet would take for a formula gets an apostrophe before it. */
+/** CSV text (RFC 4180). Values that a spreadsheet would evaluate as formulas get a leading apostrophe. */
 function csvText(rows: readonly (readonly unknown[])[]): string {
   return stringify([...rows], { record_delimiter: "windows", escape_formulas: true });
 }
 
-/** Every entry that matches, without seals: for spreadsheets, not for verification. */
+/** All matching entries without seals: for spreadsheets, not for verification. */
 export async function* csvExport({ read, filters }: Pick<ExportOptions, "read" | "filters">): AsyncGenerator<string> {
   yield csvText([Object.keys(csvColumns)]);
   let after = 0;

@@ -14,7 +14,9 @@ export function isoTimestamp(text: string): string {
 
 const { TIMESTAMPTZ, INT8 } = pg.types.builtins;
 
-/** How columns are read: timestamps as ISO strings, 64-bit counts as numbers (none of ours passes 2^53). */
+/**
+ * Parsers of columns: timestamps become ISO strings, and 64-bit counts become numbers, because no count exceeds 2^53.
+ */
 export const columnTypes: pg.CustomTypesConfig = {
   getTypeParser(oid, format) {
     if (format !== "binary") {

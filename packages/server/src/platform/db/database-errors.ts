@@ -9,24 +9,28 @@ const foreignKeyViolation = "23503";
 const undefinedTable = "42P01";
 const undefinedColumn = "42703";
 
-/** Classes and codes that say: not now. Connection trouble, resources exhausted, out of time, shutting down, starting up. */
+/**
+ * Classes and codes of temporary failures: connection problems, exhausted resources, timeouts, shutdown and startup.
+ */
 const unavailable = /^(08|53|57014|57P0[1-5]|58|3D000|25006)/;
 
 const networkErrors = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH"]);
 for (const code of ["ENOTFOUND", "EAI_AGAIN", "ENETUNREACH", "ECONNABORTED"]) networkErrors.add(code);
-/** Of a socket's path they mean that the server is not there; of any other file, that a setting is wrong. */
+/**
+ * File errors that, for a socket's path, mean that the server is not running. For any other file, a setting is wrong.
+ */
 const socketErrors = new Set(["ENOENT", "EACCES"]);
 
-/** What `pg` says, without a code, when a connection breaks or none comes free in time. */
+/** Messages of `pg`, which have no code, for a broken connection or for none that becomes free in time. */
 const connectionTrouble =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|Query read timeout|Cannot use a pool after calling end)/;
 
-/** Whether running the transaction again may succeed. The only errors that are retried. */
+/** Whether a retry of the transaction may succeed. Only these errors are retried. */
 export function isSerializationFailure(error: unknown): boolean {
   return error instanceof pg.DatabaseError && (error.code === serializationFailure || error.code === deadlockDetected);
 }
 
-/** Whether an error means that the database cannot be reached or cannot serve at the moment. */
+/** Whether an error means that the database is unreachable or temporarily unable to serve. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return unavailable.test(error.code ?? "");
   if (!(error instanceof Error)) return false;
@@ -36,23 +40,23 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return connectionTrouble.test(error.message);
 }
 
-/** Whether a table or a column that a statement names is not there: the schema is another version's. */
+/** Whether a statement names a missing table or column, because the schema belongs to another version. */
 export function isOtherSchema(error: unknown): boolean {
   return error instanceof pg.DatabaseError && (error.code === undefinedTable || error.code === undefinedColumn);
 }
 
-/** The error that callers see while the database is away. */
+/** The error that callers get while the database is unavailable. */
 export function databaseUnavailable(cause: unknown): AppError {
   return new AppError("database_unavailable", { retryAfterSeconds: 2, cause });
 }
 
-/** What a broken constraint means to the caller, by the constraint's name. Kept beside the queries that can break it. */
+/** The errors for violated constraints, by the constraint's name. Declared beside the queries that can violate them. */
 export type ConstraintMeanings = Readonly<Record<string, () => AppError>>;
 
 /**
- * Runs a query, turning violations of the named constraints into what they mean.
+ * Runs a query and converts violations of the named constraints to their errors.
  *
- * @throws the AppError of the constraint; any other error as it came
+ * @throws the AppError of the constraint; any other error unchanged
  */
 export async function withConstraints<T>(meanings: ConstraintMeanings, query: Promise<T>): Promise<T> {
   try {

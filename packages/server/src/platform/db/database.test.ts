@@ -4,7 +4,7 @@ import { DatabaseProxy } from "../../testing/faults/database-proxy.ts";
 import { Database, type Scope } from "./database.ts";
 import { statement, unprepared } from "./statement.ts";
 
-// One table that every scope may write to; each test has rows of its own.
+// A table that every scope can write to. Each test uses its own rows.
 const insert = statement<never, [name: string]>(
   "database_test.insert",
   "INSERT INTO installation (name, value) VALUES ($1, '')",
@@ -45,12 +45,12 @@ async function stored(): Promise<boolean> {
 }
 
 describe("a transaction", () => {
-  test("is committed when its work is done", async () => {
+  test("is committed after its work", async () => {
     expect(await database.transaction(scope, async (tx) => (await tx.query(insert, name)).length)).toBe(0);
     expect(await stored()).toBe(true);
   });
 
-  test("is rolled back when its work throws", async () => {
+  test("is rolled back if its work throws", async () => {
     const work = database.transaction(scope, async (tx) => {
       await tx.query(insert, name);
       throw new Error("no");
@@ -59,7 +59,7 @@ describe("a transaction", () => {
     expect(await stored()).toBe(false);
   });
 
-  test("is not taken for committed when the work swallowed the error of a query", async () => {
+  test("is not reported as committed if the work swallows the error of a query", async () => {
     const work = database.transaction(scope, async (tx) => {
       await tx.query(insert, name);
       await tx.query(failing).catch(() => undefined);
@@ -77,7 +77,7 @@ describe("a transaction", () => {
     for (let count = 0; count < 4; count += 1) await database.transaction(scope, (tx) => tx.query(select, name));
   });
 
-  test("is run again after a serialization failure", async () => {
+  test("is retried after a serialization failure", async () => {
     let runs = 0;
     await database.transaction(scope, async (tx) => {
       runs += 1;
@@ -88,11 +88,11 @@ describe("a transaction", () => {
     expect(await stored()).toBe(true);
   });
 
-  test("that meets one each time ends in database_unavailable, not in an internal error", async () => {
+  test("that always fails with one ends in database_unavailable, not in an internal error", async () => {
     await expect(database.transaction(scope, (tx) => tx.query(contended))).rejects.toMatchObject(unavailable);
   });
 
-  test("waits for its turn when there are more of them than connections", async () => {
+  test("waits if all connections are in use", async () => {
     const patient = new Database({
       connection: inject("database"),
       poolSize: 2,
@@ -109,7 +109,7 @@ describe("a transaction", () => {
   });
 });
 
-test("a snapshot refuses questions that come after the first wait", async () => {
+test("a snapshot rejects queries after its work first waits", async () => {
   const late = database.snapshot(scope, async (transaction) => {
     await transaction.query(select, name);
     return transaction.query(select, name);
@@ -117,7 +117,7 @@ test("a snapshot refuses questions that come after the first wait", async () => 
   await expect(late).rejects.toThrow("before the first await");
 });
 
-test("a scope that is none of ours is refused, and costs no connection", async () => {
+test("an invalid scope is rejected and uses no connection", async () => {
   const injected: Scope = { kind: "tenant", tenantId: "'; RESET ROLE; --" };
   for (let count = 0; count < 4; count += 1) {
     await expect(database.snapshot(injected, (tx) => tx.query(select, name))).rejects.toThrow("a UUID");
@@ -126,9 +126,9 @@ test("a scope that is none of ours is refused, and costs no connection", async (
   expect(await stored()).toBe(false);
 });
 
-describe("the database away", () => {
+describe("an unavailable database", () => {
   test.each(["transaction", "snapshot"] as const)(
-    "a connection that breaks in the middle of a %s ends it in database_unavailable",
+    "ends a %s in database_unavailable if its connection breaks",
     async (kind) => {
       const work = database[kind](scope, (tx) => Promise.all([tx.query(becomingOwner), tx.query(ending)]));
       await expect(work).rejects.toMatchObject(unavailable);
@@ -136,7 +136,7 @@ describe("the database away", () => {
     },
   );
 
-  test("ends work in database_unavailable at once, until it is back", async () => {
+  test("ends work in database_unavailable at once, until it is available again", async () => {
     await proxy.cut();
     await expect(stored()).rejects.toMatchObject(unavailable);
     await expect(database.ping()).rejects.toMatchObject(unavailable);
@@ -146,7 +146,7 @@ describe("the database away", () => {
     await database.ping();
   });
 
-  test("a statement that takes too long ends in database_unavailable, as the server says", async () => {
+  test("fails with database_unavailable if the server cancels a slow statement", async () => {
     const impatient = new Database({ connection: inject("database"), poolSize: 1, statementTimeoutMs: 50 });
     try {
       await expect(impatient.transaction(scope, (tx) => tx.query(sleeping))).rejects.toMatchObject(unavailable);
@@ -165,7 +165,7 @@ describe("a database that hangs", () => {
     proxy.hang();
     const startedAt = performance.now();
     await expect(work()).rejects.toMatchObject(unavailable);
-    // Both the hung connection's time and that of a new one's, which hangs too.
+    // Covers the time limits of both the hung connection and a new one, which hangs too.
     await expect(work()).rejects.toMatchObject(unavailable);
     await expect(work()).rejects.toMatchObject(unavailable);
     expect(performance.now() - startedAt).toBeLessThan(5000);
@@ -180,12 +180,12 @@ describe("a tenant", () => {
   let shared: Database;
 
   beforeEach(() => {
-    // Three of these four are what one tenant may have.
+    // One tenant can use three of these four connections.
     shared = new Database({ connection: inject("database"), poolSize: 4, connectTimeoutMs: 250 });
   });
   afterEach(() => shared.close());
 
-  /** Transactions that stay open, as those do that wait for a lock. */
+  /** Starts transactions that stay open, like those that wait for a lock. */
   async function occupy(count: number) {
     const begun: Promise<void>[] = [];
     let leave = () => {};
@@ -207,7 +207,7 @@ describe("a tenant", () => {
     return { begun, work, leave };
   }
 
-  test("that keeps its share of the connections busy keeps neither others nor the operator waiting", async () => {
+  test("that uses its whole share of the connections delays neither other tenants nor the operator", async () => {
     const { begun, work, leave } = await occupy(10);
     await Promise.all(begun.slice(0, 3));
     expect(shared.poolState).toMatchObject({ size: 3, idle: 0, waiting: 0 });
@@ -219,7 +219,7 @@ describe("a tenant", () => {
     expect(shared.poolState).toMatchObject({ idle: shared.poolState.size });
   });
 
-  test("whose turn does not come is told so, and has its share again afterwards", async () => {
+  test("that waits too long gets an error, and can use its share again afterwards", async () => {
     const { begun, work, leave } = await occupy(3);
     await Promise.all(begun);
     await expect(shared.snapshot(one, (tx) => tx.query(select, name))).rejects.toMatchObject(unavailable);

@@ -7,23 +7,23 @@ import { databaseUnavailable, isDatabaseUnavailable, isSerializationFailure } fr
 import type { Statement } from "./statement.ts";
 import { TenantShares } from "./tenant-shares.ts";
 
-/** The role that requests run as: owns nothing, cannot bypass row-level security. */
+/** The role for requests. It owns nothing and cannot bypass row-level security. */
 export const applicationRole = "gatehouse_app";
 
-/** Where the database is: what `pg` takes. */
+/** The connection settings of the database, as `pg` takes them. */
 export type Connection = Pick<pg.ClientConfig, "connectionString" | "host" | "port" | "user" | "database" | "ssl">;
 
-/** What a transaction may see. The settings are read by the policies in `migrations/`. */
+/** The rows that a transaction can access. The policies in `migrations/` read these settings. */
 export type Scope =
   | { readonly kind: "tenant"; readonly tenantId: string }
-  /** The operator of the installation; with `tenantId`, inside that tenant too. */
+  /** The operator of the installation. With `tenantId`, also inside that tenant. */
   | { readonly kind: "operator"; readonly tenantId?: string }
-  /** Whoever presents a key: only the key's own row. `keyHash` is in hexadecimal. */
+  /** The holder of an API key: only the key's own row. `keyHash` is in hexadecimal. */
   | { readonly kind: "presented-key"; readonly keyHash: string }
-  /** Whoever presents a session of the console: only the session's own row. `tokenHash` is in hexadecimal. */
+  /** The holder of a console session: only the session's own row. `tokenHash` is in hexadecimal. */
   | { readonly kind: "presented-session"; readonly tokenHash: string };
 
-/** An open transaction. Queries are sent as they are asked for, without waiting for the ones before. */
+/** An open transaction. Each query is sent at once, without waiting for the previous ones. */
 export interface Transaction {
   query<Row, Parameters extends readonly unknown[]>(
     statement: Statement<Row, Parameters>,
@@ -35,7 +35,7 @@ export type QueryObserver = (name: string) => ((error?: unknown) => void) | unde
 
 export interface DatabaseOptions {
   readonly connection: Connection;
-  /** Connections at most. */
+  /** The most connections. */
   readonly poolSize: number;
   /** How long one statement may run before the server cancels it, in milliseconds. */
   readonly statementTimeoutMs?: number;
@@ -43,21 +43,23 @@ export interface DatabaseOptions {
   readonly answerTimeoutMs?: number;
   /** How long to wait for a free or new connection, in milliseconds. */
   readonly connectTimeoutMs?: number;
-  /** Told of each query by its statement's name; what it returns is called when the query is answered. */
+  /**
+   * Called for each query with the name of its statement. The returned function is called when the query is answered.
+   */
   readonly onQuery?: QueryObserver | undefined;
-  /** Told of connections that break while idle. */
+  /** Called for connections that break while idle. */
   readonly onIdleError?: (error: Error) => void;
 }
 
 const attempts = 4;
 const defaultConnectTimeoutMs = 2_000;
 const defaultStatementTimeoutMs = 15_000;
-/** What the server's own time limit is given before ours strikes: its error says more. */
+/** The time by which the server's limit precedes the client's, in milliseconds, because its error is more specific. */
 const answerMarginMs = 1_000;
-/** A health check that takes longer than this has its answer, in milliseconds. */
+/** A health check fails after this time, in milliseconds. */
 const pingTimeoutMs = 2_000;
 
-/** The one door to PostgreSQL. Everything runs in a transaction that has set its scope. */
+/** The only access to PostgreSQL. Everything runs in a transaction that has set its scope. */
 export class Database {
   readonly #pool: pg.Pool;
   readonly #shares: TenantShares;
@@ -90,14 +92,14 @@ export class Database {
       keepAlive: true,
     });
     this.#pool.on("error", (error) => options.onIdleError?.(error));
-    // The pool listens only while a connection is idle. One that breaks in use also fails its queries, which is how we
-    // hear of it; an "error" event that nobody listens to would end the process.
+    // The pool listens for errors only while a connection is idle. A connection that breaks in use also fails its
+    // queries, which report the error. Without a listener, an "error" event would end the process.
     this.#pool.on("connect", (client) => client.on("error", () => undefined));
   }
 
   /**
-   * Reads in one round trip: BEGIN, the scope, every query of `work` and COMMIT are sent together, and all queries see one
-   * snapshot. `work` must therefore ask for all its queries before it first waits.
+   * Reads in one round trip. BEGIN, the scope, every query of `work` and COMMIT are sent together, and all queries see
+   * one snapshot. Therefore `work` must start all of its queries before it first waits.
    *
    * @throws AppError database_unavailable
    */
@@ -113,12 +115,12 @@ export class Database {
       },
     };
     const { stream } = wireOf(client);
-    // One write to the socket for all of it: each costs about as much as PostgreSQL takes to find a row.
+    // Sends everything in one write to the socket. Each write costs about as much as PostgreSQL needs to find a row.
     stream.cork();
     const begun = client.query(beginning);
     const worked = settled(work, transaction);
     open = false;
-    // All of it was sent by now, so the time that the last answer may take bounds the whole.
+    // Everything was sent, so the time limit of the last answer bounds the whole.
     const ended = client.query(timed({ text: "COMMIT" }, this.#answerTimeoutMs));
     stream.uncork();
     return this.#finish(
@@ -129,8 +131,9 @@ export class Database {
   }
 
   /**
-   * Runs a single statement, which is a transaction by itself and sets its own scope: for what is asked with nearly every
-   * request, where BEGIN and COMMIT would cost more than the question. A statement that does not set the scope sees nothing.
+   * Runs a single statement, which is its own transaction and sets its own scope. It serves queries that nearly every
+   * request needs, for which BEGIN and COMMIT would cost more than the query. A statement that does not set the scope
+   * sees no rows.
    *
    * @throws AppError database_unavailable
    */
@@ -143,9 +146,10 @@ export class Database {
   }
 
   /**
-   * Changes in one transaction; a serialization failure runs `work` again, anything else rolls back and is thrown.
+   * Makes changes in one transaction. A serialization failure runs `work` again. Any other error rolls back and is
+   * thrown.
    *
-   * @param finish asks for its queries, at once, when `work` is done; they travel together with COMMIT
+   * @param finish starts its queries at once after `work`; they are sent together with COMMIT
    * @throws AppError database_unavailable
    */
   async transaction<T>(
@@ -157,7 +161,7 @@ export class Database {
   }
 
   /**
-   * As `transaction`, but it is rolled back at the end, whatever it did.
+   * Runs `work` like `transaction`, but always rolls back at the end.
    *
    * @throws AppError database_unavailable
    */
@@ -165,7 +169,7 @@ export class Database {
     return this.#repeated(() => this.#attempt(scope, work, { ending: "ROLLBACK" }));
   }
 
-  /** Runs a transaction again after a serialization failure. */
+  /** Retries a transaction after a serialization failure. */
   async #repeated<T>(transaction: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -178,15 +182,15 @@ export class Database {
     }
   }
 
-  /** The connections there are, those that nobody uses, and how many transactions wait for one. */
+  /** The numbers of all connections, of idle ones, and of transactions that wait for one. */
   get poolState(): { readonly size: number; readonly idle: number; readonly waiting: number } {
     const { totalCount: size, idleCount: idle, waitingCount: waiting } = this.#pool;
     return { size, idle, waiting };
   }
 
   /**
-   * Reads one snapshot in as many queries as it takes, one after the other. It holds a connection and old row versions all
-   * the while, so it is for commands at a terminal, not for requests.
+   * Reads one snapshot with any number of consecutive queries. It holds a connection and old row versions until the
+   * end, so it is for commands at a terminal, not for requests.
    *
    * @throws AppError database_unavailable
    */
@@ -194,7 +198,7 @@ export class Database {
     return this.#attempt(scope, work, { mode: "ISOLATION LEVEL REPEATABLE READ READ ONLY" });
   }
 
-  /** Whether the database answers. */
+  /** Checks that the database answers. */
   async ping(): Promise<void> {
     const { client, release } = await this.#connect(undefined);
     await this.#finish(release, client.query(timed({ text: "SELECT 1" }, pingTimeoutMs)), []);
@@ -239,10 +243,10 @@ export class Database {
     try {
       const result = await work(transaction);
       const finished = finish(transaction, result);
-      // A query of `finish` that fails turns this COMMIT into a rollback, so it need not be waited for.
+      // A failed query of `finish` turns this COMMIT into a rollback, so the queries need not be awaited first.
       ended = client.query(timed({ text: ending }, timeoutMs));
       const [, { command }] = await Promise.all([finished, ended]);
-      // PostgreSQL answers COMMIT with ROLLBACK when a query failed before, even one whose error `work` swallowed.
+      // PostgreSQL answers COMMIT with ROLLBACK if a query failed, even if `work` swallowed the error.
       if (command !== ending) throw new Error(`the transaction ended in ${command}: one of its queries had failed`);
       return result;
     } catch (error) {
@@ -251,7 +255,9 @@ export class Database {
     }
   }
 
-  /** @param scope a tenant's is held to its share of the connections; undefined for a single statement, which is soon over */
+  /**
+   * @param scope a tenant's scope is limited to its share of the connections; undefined for a single short statement
+   */
   async #connect(scope: Scope | undefined): Promise<Lent> {
     const tenantId = scope?.kind === "tenant" ? scope.tenantId : undefined;
     let leave = () => {};
@@ -273,7 +279,7 @@ export class Database {
     }
   }
 
-  /** Gives the connection back once everything sent on it was answered; one that broke is thrown away. */
+  /** Returns the connection to the pool after everything sent on it was answered. A broken connection is discarded. */
   async #finish<T>(release: Lent["release"], result: Promise<T>, sent: readonly Promise<unknown>[]): Promise<T> {
     try {
       const value = await result;
@@ -290,12 +296,12 @@ export class Database {
 
 interface TransactionForm<T> {
   readonly finish?: (transaction: Transaction, result: T) => Promise<unknown>;
-  /** How it ends when all went well. */
+  /** The last statement after success. */
   readonly ending?: "COMMIT" | "ROLLBACK";
   readonly mode?: string;
 }
 
-/** A connection, and how it is given back. */
+/** A connection, and the function that returns it to the pool. */
 interface Lent {
   readonly client: pg.PoolClient;
   readonly release: (broken: boolean) => void;
@@ -319,24 +325,24 @@ async function send<Row, Parameters extends readonly unknown[]>(
   try {
     const result = await client.query(timeoutMs === undefined ? query : timed(query, timeoutMs));
     answered?.();
-    return result.rows as Row[]; // as declared by the statement
+    return result.rows as Row[]; // the statement declares the type
   } catch (error) {
     answered?.(error);
     throw error;
   }
 }
 
-/** A query whose connection is dropped when the answer takes longer; `pg` takes the limit, its types do not say so. */
+/** A query whose connection is dropped after a time limit. `pg` accepts the limit, although its types omit it. */
 function timed(query: pg.QueryConfig, timeoutMs: number): pg.QueryConfig {
   return Object.assign(query, { query_timeout: timeoutMs });
 }
 
-/** The client's connection, which the package's types leave out. */
+/** The client's connection, which the package's types omit. */
 function wireOf(client: pg.PoolClient): { readonly stream: Pick<Duplex, "cork" | "uncork"> } {
   return (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection;
 }
 
-/** Calls `work` at once, turning what it throws synchronously into a rejection. */
+/** Calls `work` at once and converts a synchronous exception to a rejection. */
 function settled<T>(work: (transaction: Transaction) => Promise<T>, transaction: Transaction): Promise<T> {
   try {
     return work(transaction);
@@ -345,7 +351,7 @@ function settled<T>(work: (transaction: Transaction) => Promise<T>, transaction:
   }
 }
 
-/** BEGIN and the scope as one message. What is put into the text is checked to be hexadecimal digits and dashes. */
+/** BEGIN and the scope as one message. Interpolated values are checked to be hexadecimal digits and dashes. */
 function begin(mode: string, scope: Scope): string {
   const settings: string[] = [];
   if (scope.kind === "presented-key") {

@@ -2,7 +2,7 @@ import pg from "pg";
 import { expect, inject, test } from "vitest";
 import { deferredConstraints } from "./deferred-constraints.queries.ts";
 
-test("the constraints that are checked at COMMIT are those that a dryRun checks before", async () => {
+test("a dry run checks exactly the constraints that COMMIT checks", async () => {
   const client = new pg.Client(inject("database"));
   await client.connect();
   const { rows } = await client.query(

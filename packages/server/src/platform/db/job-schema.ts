@@ -1,20 +1,20 @@
-/** Installs the job queue's own tables, as the owner, and lets the application use their rows and nothing more. */
+/** Installs the job queue's own tables as the owner, and grants the application only access to their rows. */
 
 import type pg from "pg";
 import PgBoss from "pg-boss";
 
-/** The schema that the queue's tables stand in: apart from ours, since the library makes and changes them. */
+/** The schema of the queue's tables. It is separate, because the library creates and changes them. */
 export const jobSchema = "gatehouse_jobs";
 
-/** The queues there are. A new one is made at the next start. */
+/** All queues. A new one is created at the next start. */
 export const jobQueues = ["webhook-deliveries"] as const;
 export type JobQueueName = (typeof jobQueues)[number];
 
 /**
- * Brings the queue's schema to the version that this program's library needs. Call with the migrations' lock held.
+ * Migrates the queue's schema to the version that the library needs. The caller must hold the lock of the migrations.
  *
- * @param application the role that requests run as
- * @returns what is in the way, in words; undefined when the schema is there
+ * @param application the role for requests
+ * @returns the problem in words; undefined if the schema is ready
  */
 export async function installJobSchema(client: pg.Client, application: string): Promise<string | undefined> {
   const boss = new PgBoss({

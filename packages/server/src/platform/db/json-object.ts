@@ -1,10 +1,10 @@
 /**
- * SQL for columns of a row as one json value, for records that embed others. Timestamps inside it come as PostgreSQL
- * writes them: views pass them through `isoTimestamp`.
+ * SQL for columns of a row as one json value, for records that embed others. Timestamps in the value have PostgreSQL's
+ * format; views convert them with `isoTimestamp`.
  *
  * @param alias the name of the row
- * @param columns names of its columns, which become the names of the fields
- * @param computed further fields, each an expression by its name
+ * @param columns the names of its columns, which become the names of the fields
+ * @param computed further fields: expressions by name
  */
 export function jsonObject(
   alias: string,

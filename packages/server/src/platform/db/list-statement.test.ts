@@ -26,7 +26,7 @@ function whereOf(...filters: Filter[]): { readonly where: string; readonly param
   return { where: statement.text.slice(start.length), parameters };
 }
 
-test("a page is cut out of the tenant's rows, in order of id", () => {
+test("a page is selected from the tenant's rows, ordered by id", () => {
   const { statement, parameters } = pageStatement(source, { ...everything, limit: 20, offset: 40 });
   expect(statement.text).toBe(
     "SELECT id, name FROM (SELECT item.* FROM things AS item WHERE item.tenant_id = current_tenant() ORDER BY item.id ASC LIMIT 20 OFFSET 40) AS item ORDER BY item.id ASC",
@@ -34,12 +34,12 @@ test("a page is cut out of the tenant's rows, in order of id", () => {
   expect(parameters).toEqual([]);
 });
 
-test("a table of the operator's has no tenant to keep to", () => {
+test("a table of the operator is not restricted to a tenant", () => {
   const { statement } = countStatement({ ...source, inTenant: false }, everything);
   expect(statement.text.trim()).toBe("SELECT count(*) AS count FROM things AS item");
 });
 
-test("names sort by their keys, and ties are broken by id", () => {
+test("names sort by their keys, with id as the tie-break", () => {
   const sort = [
     { field: "name", descending: true },
     { field: "active", descending: false },
@@ -49,7 +49,7 @@ test("names sort by their keys, and ties are broken by id", () => {
   );
 });
 
-test("an order that ends in id is not broken by it once more", () => {
+test("an order that ends in id gets no further tie-break", () => {
   const sort = [{ field: "id", descending: true }];
   expect(pageStatement(source, { ...everything, sort }).statement.text).toContain("ORDER BY item.id DESC LIMIT");
 });
@@ -88,7 +88,7 @@ describe("filters", () => {
     expect(whereOf(filter)).toEqual({ where: ` AND ${condition}`, parameters: [parameter] });
   });
 
-  test("combine with AND, each with a parameter of its own", () => {
+  test("are combined with AND, each with its own parameter", () => {
     const { where, parameters } = whereOf(
       { ...name, operator: "eq", values: ["A"] },
       { ...name, operator: "ilike", values: ["%b"] },
@@ -97,7 +97,7 @@ describe("filters", () => {
     expect(parameters).toEqual(["A", "%b"]);
   });
 
-  test("put no value into the text", () => {
+  test("are never interpolated into the text", () => {
     const { where } = whereOf({ ...name, operator: "eq", values: ["'; DROP TABLE things; --"] });
     expect(where).not.toContain("DROP");
   });

@@ -1,36 +1,36 @@
 /**
- * Makes the SQL of a paginated list from declared fragments. The text holds only what is declared here and in the queries
- * files, and checked numbers; every value travels as a parameter.
+ * Builds the SQL of a paginated list from declared fragments. The text contains only fragments declared here and in the
+ * queries files, and validated numbers. Every value is a parameter.
  */
 import type { Page } from "@gatehouse/contract/list";
 import type { Filter, ListQuery } from "../list-query.ts";
 import { type Statement, unprepared } from "./statement.ts";
 
-/** How a field of a list is found in the database. */
+/** The SQL expressions of a field of a list. */
 export interface ListColumn {
   /** The expression that filters compare. */
   readonly value: string;
-  /** The expression that the field sorts by, and that `gt`, `gte`, `lt`, `lte` compare; `value` where absent. */
+  /** The expression for sorting and for `gt`, `gte`, `lt` and `lte`. Defaults to `value`. */
   readonly key?: string;
   /**
-   * `value` is text in lower case, and is compared with filters without regard to case. It is the database that lowers
-   * both: JavaScript and PostgreSQL do not agree on every letter.
+   * `value` is lower-case text, and filters compare it case-insensitively. The database converts both sides to lower
+   * case, because JavaScript and PostgreSQL disagree about some letters.
    */
   readonly lowerCase?: true;
-  /** For a field of related records: a condition that holds when one of them meets `predicate`. */
+  /** The condition that at least one related record meets `predicate`. Only for fields of related records. */
   readonly within?: (predicate: string) => string;
 }
 
 export interface ListSource {
-  /** The table, whose rows the statement names `item`. */
+  /** The table. The statement names its rows `item`. */
   readonly table: string;
-  /** One entry for each field that the list's declaration sorts or filters by. */
+  /** One entry for each field that the list's declaration allows for sorting or filtering. */
   readonly columns: Readonly<Record<string, ListColumn>>;
-  /** What is selected of each row of the page. */
+  /** The columns to select from each row of the page. */
   readonly select: string;
-  /** False for tables of the operator's, which belong to no tenant. */
+  /** False for tables of the operator, which belong to no tenant. */
   readonly inTenant?: boolean;
-  /** The expression, unique in the tenant, that completes every order; `item.id` where absent. */
+  /** The expression, unique in the tenant, that completes every order. Defaults to `item.id`. */
   readonly tieBreak?: string;
 }
 
@@ -53,12 +53,12 @@ function columnOf(source: ListSource, field: string): ListColumn {
   return column;
 }
 
-/** `%` stands for any text; nothing else is special. */
+/** Escapes a LIKE pattern, in which only `%` is special: it matches any text. */
 function likePattern(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll("_", "\\_");
 }
 
-/** The condition of one filter; `next` takes a parameter and gives its placeholder. */
+/** The condition of one filter. `next` takes a parameter and returns its placeholder. */
 function condition(source: ListSource, filter: Filter, next: (value: unknown) => string): string {
   const column = columnOf(source, filter.field);
   const cast = casts[filter.kind];
@@ -76,7 +76,7 @@ function condition(source: ListSource, filter: Filter, next: (value: unknown) =>
   switch (filter.operator) {
     case "eq":
       return within(one(first));
-    // Not null-safe by themselves: an absent value is different from any given one.
+    // SQL comparisons are not null-safe, but a missing value differs from any given one.
     case "ne":
       return `NOT coalesce(${within(one(first))}, false)`;
     case "in":
@@ -93,7 +93,7 @@ function condition(source: ListSource, filter: Filter, next: (value: unknown) =>
     case "lte": {
       const sign = comparisons[filter.operator];
       if (cast !== "text") return within(`${column.value} ${sign} ${next(first)}::${cast}`);
-      // Text compares as it sorts: without regard to case, by code point, whatever the database's own collation is.
+      // Text is compared in its sort order: case-insensitively, by code point, regardless of the database's collation.
       const key = column.key ?? `lower(${column.value}) COLLATE "C"`;
       return within(`${key} ${sign} lower(${next(first)}::text)`);
     }
@@ -123,7 +123,7 @@ export interface ListStatement<Row> {
   readonly parameters: ListParameters;
 }
 
-/** The rows of the page. The page is cut out first, so that what is selected of its rows is computed for them alone. */
+/** The rows of the page. The page is selected first, so that columns are computed only for its rows. */
 export function pageStatement<Row>(source: ListSource, query: ListQuery): ListStatement<Row> {
   const parameters: unknown[] = [];
   const where = whereOf(source, query.filters, parameters);
@@ -133,24 +133,24 @@ export function pageStatement<Row>(source: ListSource, query: ListQuery): ListSt
 }
 
 /**
- * The filters of a list as a condition of another statement, of a row named `item`.
+ * The filters of a list as a condition for another statement, on a row named `item`.
  *
- * @param parameters what the statement takes already; the filters' values are added
- * @returns `true` where there is no filter
+ * @param parameters the statement's parameters, to which the values of the filters are appended
+ * @returns `true` if there are no filters
  */
 export function filterCondition(source: ListSource, filters: readonly Filter[], parameters: unknown[]): string {
   const conditions = filters.map((filter) => condition(source, filter, (value) => `$${parameters.push(value)}`));
   return conditions.length === 0 ? "true" : conditions.join(" AND ");
 }
 
-/** How many rows match, on all pages together. */
+/** Counts the matching rows on all pages together. */
 export function countStatement(source: ListSource, query: ListQuery): ListStatement<{ count: number }> {
   const parameters: unknown[] = [];
   const where = whereOf(source, query.filters, parameters);
   return { statement: unprepared(`SELECT count(*) AS count FROM ${source.table} AS item ${where}`), parameters };
 }
 
-/** Wraps a page's items as the API answers them. */
+/** Wraps the items of a page in the format of the API. */
 export function pageOfItems<T>(query: ListQuery, data: readonly T[], total: number): Page<T> {
   return {
     data,

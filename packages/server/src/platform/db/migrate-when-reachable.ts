@@ -6,16 +6,16 @@ import { isDatabaseUnavailable } from "./database-errors.ts";
 import { placeOfDatabase } from "./database-url.ts";
 import { MigrationError, migrate } from "./migrations.ts";
 
-/** Containers start in any order, so a database may need this long to come up, in milliseconds. */
+/** The time that a database may need to start, in milliseconds, because containers start in any order. */
 const defaultPatienceMs = 30_000;
 const retryAfterMs = 1_000;
 
 /**
- * Applies the migrations on an administrator's own database, waiting for it for a bounded while.
+ * Applies the migrations to an external database, and waits for the database for a limited time.
  *
  * @param patienceMs how long to wait for a database that does not answer, in milliseconds
  * @returns the names of the migrations that were applied now
- * @throws StartError, MigrationError; what the signal says when it is aborted
+ * @throws StartError, MigrationError; the reason of the signal if it is aborted
  */
 export async function migrateWhenReachable(
   databaseUrl: string,

@@ -5,13 +5,13 @@ import pg from "pg";
 import { applicationRole, type Connection } from "./database.ts";
 import { installJobSchema } from "./job-schema.ts";
 
-/** Kept beside the sources: the build does not copy SQL, so the path leads there from `dist` too. */
+/** The folder beside the sources. The build does not copy SQL, so the path must lead there from `dist` too. */
 const folder = fileURLToPath(new URL("../../../src/migrations/", import.meta.url));
 
-/** Any number, as long as every replica uses the same: they take turns. */
+/** An arbitrary number that all replicas share, so that only one migrates at a time. */
 const migrationLock = 7_226_410_773;
 
-/** PostgreSQL 15, as `server_version_num` writes it. */
+/** PostgreSQL 15 in the format of `server_version_num`. */
 const oldestServer = 150_000;
 
 export class MigrationError extends Error {
@@ -42,11 +42,11 @@ export function knownMigrations(): readonly Migration[] {
 }
 
 /**
- * Brings the database to this version's schema, each migration in a transaction of its own; several replicas may start at
- * once. Safe to call at every start.
+ * Migrates the database to this version's schema, each migration in its own transaction. Safe to call at every start,
+ * and on several replicas at once.
  *
  * @returns the names of the migrations that were applied now
- * @throws MigrationError with a remedy, when the database cannot be used or is newer than this program
+ * @throws MigrationError with a remedy if the database cannot be used or is newer than this program
  */
 export async function migrate(connection: Connection): Promise<readonly string[]> {
   const client = new pg.Client({
@@ -54,7 +54,7 @@ export async function migrate(connection: Connection): Promise<readonly string[]
     application_name: "gatehouse migrate",
     connectionTimeoutMillis: 5_000,
   });
-  // A connection that breaks also fails the query under way; an "error" event that nobody hears would end the process.
+  // A broken connection also fails the running query. Without a listener, its "error" event would end the process.
   client.on("error", () => undefined);
   await client.connect();
   try {
@@ -92,7 +92,7 @@ async function checkServer(client: pg.Client): Promise<void> {
   if (server.encoding !== "UTF8") {
     throw new MigrationError(`The database's encoding is ${server.encoding}. Create it with ENCODING 'UTF8'.`);
   }
-  // E-mail addresses are unique, and names sort, without regard to case: of every letter, not of ASCII's alone.
+  // E-mail addresses are unique and names sort case-insensitively. This applies to all letters, not only ASCII.
   if (!server.folds) {
     throw new MigrationError(
       "The database's locale does not know upper and lower case beyond ASCII. Create it with LOCALE 'C.UTF-8', or another UTF-8 locale, TEMPLATE template0.",
@@ -100,7 +100,7 @@ async function checkServer(client: pg.Client): Promise<void> {
   }
 }
 
-/** Makes the role that requests run as, or checks that an administrator's own is a safe one. */
+/** Creates the role for requests, or checks that an existing one is safe. */
 async function ensureRole(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ unsafe: boolean }>(
     "SELECT rolsuper OR rolbypassrls AS unsafe FROM pg_roles WHERE rolname = $1",

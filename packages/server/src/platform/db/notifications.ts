@@ -2,12 +2,12 @@ import pg from "pg";
 import type { Connection } from "./database.ts";
 
 const retryAfterMs = 1_000;
-/** A connection that takes longer than this to answer is given up, in milliseconds. */
+/** A connection is abandoned if it does not answer within this time, in milliseconds. */
 const answerTimeoutMs = 5_000;
-/** How long closing waits for the server's goodbye, in milliseconds. */
+/** How long closing waits for the server to end the connection, in milliseconds. */
 const closeTimeoutMs = 1_000;
 
-/** A connection of its own that listens on a channel and tells others; it comes back by itself when it breaks. */
+/** A dedicated connection that listens on a channel and notifies other listeners. It reconnects by itself. */
 export class NotificationChannel {
   readonly #connection: Connection;
   readonly #channel: string;
@@ -25,7 +25,7 @@ export class NotificationChannel {
     this.#heard = heard;
   }
 
-  /** Starts listening; never rejects, since the channel only speeds up what a timer does anyway. */
+  /** Starts listening. Never rejects, because a timer does the same work without the channel, only later. */
   async open(): Promise<void> {
     if (this.#closed) return;
     const client = new pg.Client({
@@ -49,8 +49,8 @@ export class NotificationChannel {
   }
 
   /**
-   * Tells every listener, itself included; calls while one is under way share the next. Lost when there is no connection:
-   * the timers of the others cover that.
+   * Notifies every listener, including this one. Calls during a notification share the next one. Without a connection
+   * the notification is lost, and the listeners' timers replace it.
    */
   notify(): void {
     if (this.#notifying) {
@@ -86,7 +86,7 @@ export class NotificationChannel {
     clearTimeout(timer);
   }
 
-  /** A broken connection may report more than once; only the first report of the present one counts. */
+  /** A broken connection may report several errors. Only the first error of the current connection counts. */
   #reopen(broken: pg.Client): void {
     if (this.#client !== broken) return;
     this.#client = undefined;

@@ -10,8 +10,8 @@ const selectNewest = statement<{ version: number | null }, []>(
 const expected = Math.max(...knownMigrations().map(({ version }) => version));
 
 /**
- * @throws when the database does not answer, or has other migrations than this program: fewer after a backup was
- *   restored, more when a newer version has started beside this one
+ * @throws if the database does not answer, or its migrations differ from this program's: fewer after restoring a
+ *   backup, more after a newer version has started
  */
 export async function requireReady(database: Database): Promise<void> {
   await database.ping();

@@ -1,12 +1,12 @@
 /**
- * SQL as data. A statement is written once, at module level, and prepared once per connection under its name; callers give
- * parameters only. `Row` is what a row of the answer looks like: timestamps are ISO strings (see `column-types.ts`).
+ * SQL as data. A statement is declared once, at module level, and prepared once per connection under its name. Callers
+ * provide only parameters. `Row` is the type of a result row, with timestamps as ISO strings (see `column-types.ts`).
  */
 export interface Statement<Row, Parameters extends readonly unknown[]> {
-  /** Unique in the program; undefined for text that is made at run time and not worth keeping prepared. */
+  /** Unique in the program; undefined for text that is built at run time and not worth preparing. */
   readonly name: string | undefined;
   readonly text: string;
-  /** Carries the types; never called. */
+  /** Only for type inference; never called. */
   readonly types?: (parameters: Parameters) => Row;
 }
 
@@ -16,7 +16,7 @@ const named = new Map<string, string>();
  * Declares a prepared statement.
  *
  * @param name unique, at most 63 bytes, by convention `<noun>.<what>`
- * @throws when two statements claim one name
+ * @throws if two statements have the same name
  */
 export function statement<Row, Parameters extends readonly unknown[]>(
   name: string,
@@ -29,7 +29,7 @@ export function statement<Row, Parameters extends readonly unknown[]>(
   return { name, text };
 }
 
-/** A statement that is planned anew each time: for lists, whose best plan depends on the values. */
+/** A statement that is planned for each execution: for lists, whose best plan depends on the values. */
 export function unprepared<Row, Parameters extends readonly unknown[]>(text: string): Statement<Row, Parameters> {
   return { name: undefined, text };
 }

@@ -99,7 +99,7 @@ describe("a job", () => {
     }
   });
 
-  test("whose replica died is deleted after the timeout, and its archived row later", async () => {
+  test("of a dead replica is deleted after the timeout, and its archived row later", async () => {
     await enqueue(jobs(1));
     await owner.query(`UPDATE ${jobSchema}.job SET state = 'active', started_on = now() - interval '3 minutes'`);
     await queue.maintain();

@@ -66,7 +66,7 @@ describe("a request", () => {
     ]);
   });
 
-  test("tells Retry-After", async () => {
+  test("returns Retry-After", async () => {
     receiver.answer = answering(503, { "retry-after": "7" });
     expect(await post(receiver.url)).toMatchObject({ statusCode: 503, retryAfter: "7" });
   });

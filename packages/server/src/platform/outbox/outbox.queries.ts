@@ -1,7 +1,7 @@
 import type { Database } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 
-/** One command's news: which tenant, its generation, and which records changed. */
+/** The changes of one command: the tenant, its generation, and the changed records. */
 export interface OutboxEntry {
   readonly tenantId: string;
   readonly generation: number;
@@ -12,15 +12,15 @@ export interface OutboxEntry {
   }[];
 }
 
-/** Entries that one reading takes at most; a reader that far behind starts anew instead. */
+/** The most entries per read. A reader that is further behind starts again from the present. */
 export const readLimit = 10_000;
 
-/** How long entries are kept, in milliseconds: far longer than a replica that serves can be behind. */
+/** How long entries are retained, in milliseconds: much longer than a working replica can be behind. */
 export const outboxKeptForMs = 60 * 60 * 1000;
 
 /**
- * Entries that a snapshot does not show yet. Ids of transactions are given out before they commit, so "everything after
- * the last one seen" would miss those that commit late; the snapshot knows which ones were still running.
+ * Entries that a snapshot does not show yet. PostgreSQL assigns transaction ids before the commit, so reading
+ * "everything after the last id" would miss late commits. The snapshot lists the transactions that were still running.
  */
 const readSince = statement<OutboxEntry, [snapshot: string, limit: number]>(
   "outbox.since",
@@ -37,19 +37,19 @@ const readSnapshot = statement<{ snapshot: string }, []>(
 
 const clearOld = statement<never, [before: Date]>("outbox.clear", "DELETE FROM outbox WHERE created_at < $1");
 
-/** Where an outbox reader stands: the snapshot that it last read from, `xmin:xmax:running`. */
+/** The position of an outbox reader: its last snapshot, `xmin:xmax:running`. */
 export type OutboxPosition = string;
 
 export interface OutboxRead {
   readonly entries: readonly OutboxEntry[];
   readonly position: OutboxPosition;
-  /** Whether the entries are all there is since the last position. */
+  /** Whether the entries are all entries since the last position. */
   readonly complete: boolean;
 }
 
-/** @param position undefined starts at the present: no entries, only a position */
+/** @param position undefined to start at the present, which returns only a position and no entries */
 export async function readOutbox(database: Database, position: OutboxPosition | undefined): Promise<OutboxRead> {
-  // One snapshot serves both queries, so nothing can fall between them.
+  // Both queries use one snapshot, so no entry is lost between them.
   const [entries, snapshots] = await database.snapshot({ kind: "operator" }, (transaction) =>
     Promise.all([
       position === undefined ? [] : transaction.query(readSince, position, readLimit + 1),
@@ -62,7 +62,7 @@ export async function readOutbox(database: Database, position: OutboxPosition | 
   return { entries: complete ? entries : [], position: present, complete };
 }
 
-/** Whether the database went back in time, as one that was restored from a backup does. */
+/** Whether the database went back in time, for example because a backup was restored. */
 function isBefore(present: OutboxPosition, earlier: OutboxPosition): boolean {
   return nextTransaction(present) < nextTransaction(earlier);
 }
@@ -71,7 +71,7 @@ function nextTransaction(snapshot: OutboxPosition): bigint {
   return BigInt(snapshot.split(":")[1] ?? "0");
 }
 
-/** Removes entries that every replica has long heard. */
+/** Deletes old entries, which every replica has read. */
 export async function clearOutbox(database: Database, before: Date): Promise<void> {
   await database.transaction({ kind: "operator" }, (transaction) => transaction.query(clearOld, before));
 }

@@ -29,7 +29,11 @@ afterAll(async () => {
   await own.drop();
 });
 
-/** Appends an entry, as part of the client's transaction where it is in one. @returns its generation */
+/**
+ * Appends an entry, in the client's transaction if there is one.
+ *
+ * @returns its generation
+ */
 async function append(client: pg.Client): Promise<number> {
   generation += 1;
   await client.query("INSERT INTO outbox (tenant_id, generation, created_at, changes) VALUES ($1, $2, now(), '[]')", [
@@ -42,7 +46,7 @@ async function append(client: pg.Client): Promise<number> {
 const generationsOf = (entries: readonly OutboxEntry[]) => entries.map((entry) => entry.generation);
 
 describe("reading the outbox", () => {
-  test("starts at the present, and then shows each entry once", async () => {
+  test("starts at the present, and then returns each entry once", async () => {
     await append(late);
     const start = await readOutbox(database, undefined);
     expect(start).toMatchObject({ entries: [], complete: true });
@@ -68,7 +72,7 @@ describe("reading the outbox", () => {
     expect((await readOutbox(database, second.position)).entries).toEqual([]);
   });
 
-  test("does not miss one that was running when the reader started", async () => {
+  test("does not miss a transaction that was running when the reader started", async () => {
     await early.query("BEGIN");
     const slow = await append(early);
     const start = await readOutbox(database, undefined);
@@ -76,7 +80,7 @@ describe("reading the outbox", () => {
     expect(generationsOf((await readOutbox(database, start.position)).entries)).toEqual([slow]);
   });
 
-  test("shows nothing of a transaction that was rolled back", async () => {
+  test("returns no entry of a transaction that was rolled back", async () => {
     const start = await readOutbox(database, undefined);
     await early.query("BEGIN");
     await append(early);
@@ -84,7 +88,7 @@ describe("reading the outbox", () => {
     expect((await readOutbox(database, start.position)).entries).toEqual([]);
   });
 
-  test("says so when there is more than one reading takes", async () => {
+  test("reports that there are more entries than one read returns", async () => {
     const start = await readOutbox(database, undefined);
     await late.query(
       `INSERT INTO outbox (tenant_id, generation, created_at, changes)
@@ -96,14 +100,14 @@ describe("reading the outbox", () => {
     expect(await readOutbox(database, read.position)).toMatchObject({ entries: [], complete: true });
   });
 
-  test("says so when the database went back in time", async () => {
+  test("reports that the database went back in time", async () => {
     const { position } = await readOutbox(database, undefined);
     const [, next = "0"] = position.split(":");
     const ahead = String(BigInt(next) + 1000n);
     expect(await readOutbox(database, `${ahead}:${ahead}:`)).toMatchObject({ complete: false });
   });
 
-  test("is not hindered by clearing what is old", async () => {
+  test("is not affected by deleting old entries", async () => {
     await append(late);
     await clearOutbox(database, new Date(Date.now() + 60_000));
     expect((await late.query("SELECT count(*)::int AS left FROM outbox")).rows).toEqual([{ left: 0 }]);
@@ -128,12 +132,12 @@ describe("the follower", () => {
       },
     });
     await follower.start();
-    // Whatever subscribers concluded before the follower started, nobody vouches for.
+    // Subscribers must discard what they read before the follower started.
     expect(missed).toBe(1);
     return () => follower.stop();
   });
 
-  test("hears of entries without being told, and keeps its promise of when it was current", async () => {
+  test("reads entries without a notification, and is as current as it claims", async () => {
     const added = await append(late);
     clock.advance(500);
     await until("the entry is heard", () => heard.length > 0, 2000);
@@ -142,7 +146,7 @@ describe("the follower", () => {
     expect(missed).toBe(1);
   });
 
-  test("is not current while the outbox cannot be read, and then hears what it had not", async () => {
+  test("is not current while the outbox cannot be read, and reads the missing entries afterwards", async () => {
     const reading = vi.spyOn(database, "snapshot").mockRejectedValue(new Error("away"));
     clock.advance(10_000);
     await until("the follower has tried", () => reading.mock.calls.length > 1);
@@ -153,7 +157,7 @@ describe("the follower", () => {
     expect(missed).toBe(1);
   });
 
-  test("tells that entries were missed when it was away for longer than they are kept", async () => {
+  test("reports missed entries after an absence longer than their retention", async () => {
     clock.advance(outboxKeptForMs);
     await until("the gap is told", () => missed === 2, 2000);
     await until("the follower is current", () => follower.currentAsOf === outboxKeptForMs, 2000);

@@ -17,8 +17,8 @@ export interface AccessLedger {
 /** Evaluates the effect of a transaction, starting from a recent model of the tenant. */
 export interface AccessImpact {
   /**
-   * Evaluates the effect of a command on access, in its transaction and after its work. All other commands of the tenant
-   * wait from here on until the transaction ends. A retried transaction calls this method again.
+   * Evaluates the effect of a command on access, in its transaction and after its work. All other commands of the
+   * tenant wait from here on until the transaction ends. A retried transaction calls this method again.
    *
    * @param changes at least one that concerns access
    * @param overrideReason the caller's reason for breaking access tests; undefined if there is none
@@ -63,7 +63,7 @@ const accessTypes: ReadonlySet<TargetType> = new Set([
   "user",
 ]);
 
-/** Whether changes may change access. */
+/** Whether any of the changes may affect access. */
 export function concernsAccess(changes: readonly Pick<Change, "type" | "before" | "after">[]): boolean {
   return changes.some(
     ({ type, before, after }) =>

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { GenerationReader } from "./generation-reader.ts";
 
-/** A reader whose questions are answered by hand. */
+/** A reader whose queries the test answers. */
 function byHand() {
   const asked: { readonly tenantId: string; readonly answer: (generation: number) => void }[] = [];
   const reader = new GenerationReader(
@@ -26,7 +26,7 @@ test("a request after the query was sent does not get its answer", async () => {
   const { asked, reader } = byHand();
   const before = reader.current("a");
   await turn();
-  // The question is on its way; a commit may fall between its answer and this request.
+  // The query was sent. A commit may happen between its answer and this request.
   const after = reader.current("a");
   await turn();
   expect(asked).toHaveLength(2);

@@ -1,12 +1,12 @@
 import { setImmediate as turn } from "node:timers/promises";
 
 /**
- * Asks for tenants' generations on behalf of many requests at once. Those that arrive in one turn of the event loop share
- * one question; whoever comes after it was sent asks anew, because its answer may be what was true before they came.
+ * Reads the generations of tenants for many requests at once. Requests in the same turn of the event loop share one
+ * query. A request after the query was sent starts another query, because the first answer may be out of date.
  */
 export class GenerationReader {
   readonly #ask: (tenantId: string) => Promise<number | undefined>;
-  /** Questions that were not sent yet, by tenant. */
+  /** Queries that were not sent yet, by tenant. */
   readonly #unsent = new Map<string, Promise<number | undefined>>();
 
   /** @param ask reads one tenant's generation inside its fence; undefined once the tenant is deleted */
@@ -16,7 +16,7 @@ export class GenerationReader {
 
   /**
    * @returns the tenant's generation, at least as new as this call
-   * @throws what `ask` throws, to all that share the question
+   * @throws what `ask` throws, to all requests that share the query
    */
   current(tenantId: string): Promise<number | undefined> {
     const shared = this.#unsent.get(tenantId);

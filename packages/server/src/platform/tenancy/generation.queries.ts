@@ -8,8 +8,9 @@ const select = statement<{ generation: number }, [tenantId: string]>(
 );
 
 /**
- * Sets the tenant for itself before it looks: the inner query needs what the outer one gives (LATERAL), and neither can be
- * merged into the other (OFFSET 0). Were it ever planned otherwise, there would be no row, and the record would be read anew.
+ * Sets its own tenant before it reads. The inner query needs the result of the outer one (LATERAL), and the planner
+ * cannot merge the two (OFFSET 0). With any other plan the statement would return no row, and the record would be read
+ * again.
  */
 const selectAlone = statement<{ generation: number }, [tenantId: string]>(
   "tenancy.generation_alone",
@@ -20,12 +21,12 @@ const selectAlone = statement<{ generation: number }, [tenantId: string]>(
    ) AS found`,
 );
 
-/** The tenant's generation in one statement, to see whether what was read before still stands. */
+/** The tenant's generation in one statement, to check whether an earlier read is still current. */
 export async function currentGeneration(database: Database, tenantId: string): Promise<number | undefined> {
   return (await database.ask(selectAlone, tenantId))[0]?.generation;
 }
 
-/** How many commands have changed the tenant; undefined once it is deleted. */
+/** The number of commands that have changed the tenant; undefined once it is deleted. */
 export async function readGeneration(tx: TenantTx): Promise<number | undefined> {
   return (await tx.query(select, tx.tenantId))[0]?.generation;
 }
@@ -36,9 +37,9 @@ const lock = statement<{ generation: number }, [tenantId: string]>(
 );
 
 /**
- * Reads how many commands have changed the tenant, and makes all others wait until this one ends: it will be the next
- * generation if it records something. Every command locks this row last, so nothing that others hold may be waited for
- * afterwards.
+ * Reads the number of commands that have changed the tenant, and makes all other commands wait until this one ends. The
+ * next generation is this command's if it records something. Every command locks this row last, so it must not wait for
+ * any other lock afterwards.
  */
 export async function lockGeneration(tx: TenantTx): Promise<number> {
   return (await tx.query(lock, tx.tenantId))[0]?.generation ?? 0;

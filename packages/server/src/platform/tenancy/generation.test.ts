@@ -10,7 +10,7 @@ beforeAll(async () => {
   tenants = [await server.newTenant(), await server.newTenant()];
 });
 
-test("a tenant's generation is read inside its own fence, and rises with each command", async () => {
+test("a tenant's generation is read inside its own fence, and increases with each command", async () => {
   const [tenant, other] = tenants;
   const before = await currentGeneration(server.database, tenant.id);
   const others = await currentGeneration(server.database, other.id);
@@ -19,11 +19,11 @@ test("a tenant's generation is read inside its own fence, and rises with each co
   expect(await currentGeneration(server.database, other.id)).toBe(others);
 });
 
-test("a tenant that does not exist has none", async () => {
+test("a tenant that does not exist has no generation", async () => {
   expect(await currentGeneration(server.database, "00000000-0000-4000-8000-000000000000")).toBeUndefined();
 });
 
-test("a kept record is told again only as long as nothing in its tenant changes", async () => {
+test("a cached record is returned only until something in its tenant changes", async () => {
   const { client } = tenants[0];
   const made = await client.post("/tenants/resources", { name: "Kept", type: "PRIVATE", addresses: [] });
   const path = `/tenants/resources/${made.body.id}`;

@@ -9,8 +9,8 @@ const selectKeptCount = statement<{ count: number }, [tenantId: string, kind: st
 );
 
 /**
- * A page of a list whose table has an exact count in `record_counts`: without filters that count is the total, however
- * long the table is; with filters the matching rows are counted.
+ * A page of a list whose table has an exact count in `record_counts`. Without filters that count is the total, at any
+ * size of the table. With filters the matching rows are counted.
  */
 export async function listPage<Row>(
   tx: TenantTx,

@@ -19,15 +19,15 @@ import { applicationRole } from "../db/database.ts";
 import { migrate } from "../db/migrations.ts";
 
 let drop: () => Promise<void>;
-/** Connected as the owner of the schema. */
+/** A connection as the owner of the schema. */
 let owner: pg.Client;
-/** The same, but in the role that serves requests. */
+/** A connection in the role that serves requests. */
 let application: pg.Client;
 let tables: readonly Table[];
 let ours: TestTenant;
 let theirs: TestTenant;
 
-/** A database of its own: some of these tests change tables, which would make all other tests wait. */
+/** Uses its own database, because some of these tests change tables, which would block all other tests. */
 beforeAll(async () => {
   const database = await createDatabase();
   drop = database.drop;
@@ -37,7 +37,7 @@ beforeAll(async () => {
   const server = await startTestServer({ connection: database.connection, clock, settings: { audit } });
   ours = await server.newTenant();
   theirs = await server.newTenant();
-  // Old entries, for a stub in their place; and new ones.
+  // Creates old entries, which a stub replaces, and new ones.
   clock.advance(2 * 24 * 60 * 60_000);
   const url = await server.listen();
   await fill(ours, url, () => clock.now().getTime());
@@ -49,7 +49,7 @@ beforeAll(async () => {
   application = new pg.Client(database.connection);
   await Promise.all([owner.connect(), application.connect()]);
   await application.query(`SET ROLE ${applicationRole}`);
-  // A replica takes its row with it when it stops.
+  // A replica deletes its row when it stops.
   await owner.query("INSERT INTO gateway_link_replicas SELECT id, gen_random_uuid(), 1, now() FROM tenants");
   tables = await readTables(owner);
 });
@@ -58,7 +58,7 @@ afterAll(async () => {
   await drop();
 });
 
-/** Puts at least one row into every table. */
+/** Inserts at least one row into every table. */
 async function fill({ client, key }: TestTenant, url: string, now: () => number): Promise<void> {
   expect((await client.post("/console/session", undefined, { apikey: key })).status).toBe(201);
   const resource = await make("resource", client);
@@ -87,7 +87,7 @@ async function fill({ client, key }: TestTenant, url: string, now: () => number)
   expect(tested.status, tested.text).toBe(200);
 }
 
-/** A gateway that enforces what it should, and has met a device. */
+/** Connects a gateway that applies its configuration and has seen a device. */
 async function connect(client: TestTenant["client"], url: string, now: () => number): Promise<void> {
   await makeId("device", client);
   const { id, token } = await make("gateway", client);
@@ -116,18 +116,18 @@ describe("every table that holds rows of tenants", () => {
     expect(fenced().length).toBeGreaterThan(20);
   });
 
-  test("is empty for the application until it says which tenant it serves", async () => {
+  test("is empty for the application until it sets its tenant", async () => {
     for (const { name } of fenced()) {
       expect((await application.query(`SELECT FROM ${name}`)).rowCount, name).toBe(0);
     }
-    // A transaction that did say so leaves nothing behind.
+    // A transaction that set its tenant leaves no setting behind.
     await application.query(`BEGIN; SET LOCAL app.tenant_id = '${ours.id}'; COMMIT`);
     for (const { name } of fenced()) {
       expect((await application.query(`SELECT FROM ${name}`)).rowCount, name).toBe(0);
     }
   });
 
-  test("takes no row from the application until it says which tenant it serves", async () => {
+  test("accepts no row from the application until it sets its tenant", async () => {
     for (const { name, column } of fenced()) {
       for (const tenantId of [ours.id, nilUuid]) {
         const insert = application.query(`INSERT INTO ${name} (${column}) VALUES ($1)`, [tenantId]);
@@ -136,7 +136,7 @@ describe("every table that holds rows of tenants", () => {
     }
   });
 
-  test("shows a tenant its own rows and nobody else's", async () => {
+  test("shows a tenant only its own rows", async () => {
     await inTenant(ours.id, async () => {
       for (const { name, column } of fenced()) {
         const { rows } = await application.query(`SELECT DISTINCT ${column} AS tenant FROM ${name}`);
@@ -145,7 +145,7 @@ describe("every table that holds rows of tenants", () => {
     });
   });
 
-  test("lets a tenant write and delete no rows but its own", async () => {
+  test("lets a tenant write and delete only its own rows", async () => {
     for (const { name, column } of fenced()) {
       await inTenant(ours.id, async () => {
         const insert = application.query(`INSERT INTO ${name} (${column}) VALUES ($1)`, [theirs.id]);
@@ -157,7 +157,7 @@ describe("every table that holds rows of tenants", () => {
       });
       await inTenant(ours.id, async () => {
         const deletion = application.query(`DELETE FROM ${name} WHERE ${column} = $1`, [theirs.id]);
-        // Either there is no right to delete at all, or there is nothing to be seen that could be.
+        // Either the privilege to delete is missing, or no row that could be deleted is visible.
         const deleted = await deletion.then(
           ({ rowCount }) => rowCount,
           ({ code }) => code,
@@ -169,7 +169,7 @@ describe("every table that holds rows of tenants", () => {
 });
 
 describe("the role that serves requests", () => {
-  test("has no powers, owns nothing and belongs to no other role", async () => {
+  test("has no special privileges, owns nothing and belongs to no other role", async () => {
     expect(await readApplicationRole(owner)).toEqual({ powers: [], memberOf: [], owned: 0, mayCreate: false });
   });
 });
@@ -233,7 +233,7 @@ describe("a table with a gap in its fences is reported", () => {
   });
 });
 
-/** Runs as the application inside a tenant, and undoes whatever was done. */
+/** Runs as the application inside a tenant, and rolls back. */
 async function inTenant(tenantId: string, work: () => Promise<void>): Promise<void> {
   await application.query(`BEGIN; SET LOCAL app.tenant_id = '${tenantId}'`);
   try {

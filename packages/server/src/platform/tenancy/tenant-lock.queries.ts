@@ -1,7 +1,7 @@
 /**
- * Commands of a tenant run side by side, each holding the tenant together with the others. A command that reads and writes
- * all of the tenant holds it alone: it waits for those that are running, and those that come wait for it, so that it can
- * neither meet rows that change under it, nor wait in a circle with commands that lock them in another order.
+ * Commands of a tenant run concurrently and hold a shared lock on the tenant. A command that reads and writes the whole
+ * tenant holds the lock exclusively: it waits for running commands, and later ones wait for it. Therefore rows do not
+ * change under it, and it cannot deadlock with commands that lock rows in another order.
  */
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
@@ -14,7 +14,10 @@ const holdTogether = statement<never, [tenantId: string]>(
 );
 const holdAlone = statement<never, [tenantId: string]>("tenancy.hold_alone", `SELECT pg_advisory_xact_lock(${key})`);
 
-/** Holds the tenant until the transaction ends. The first statement of a command: those after it see what it waited for. */
+/**
+ * Locks the tenant until the transaction ends. Must be the first statement of a command, so that later statements see
+ * the changes that the lock waited for.
+ */
 export async function holdTenant(transaction: Transaction, tenantId: string, alone: boolean): Promise<void> {
   await transaction.query(alone ? holdAlone : holdTogether, tenantId);
 }

@@ -1,15 +1,15 @@
 import type { Model } from "@gatehouse/policy/model/model";
 
-/** What a tenant's decisions are made from, at one generation. Immutable. */
+/** The input of a tenant's decisions at one generation. Immutable. */
 export interface TenantModel {
   readonly generation: number;
   readonly model: Model;
-  /** The id of the user with an e-mail address, whatever its case. */
+  /** The id of the user with an e-mail address, compared case-insensitively. */
   userIdOf(email: string): string | undefined;
   resourceIdOf(name: string): string | undefined;
 }
 
-/** Tenants' models, kept in memory. */
+/** Cached models of tenants. */
 export interface TenantModels {
   /**
    * @returns the tenant's model, never older than the last change that any replica had committed before the call
@@ -18,8 +18,9 @@ export interface TenantModels {
   current(tenantId: string): Promise<TenantModel>;
 
   /**
-   * @param at a moment that is past
-   * @returns the tenant's model as it was; or where that is not known any more, or not yet, since when it is, in ISO 8601
+   * @param at a time in the past
+   * @returns the model of the tenant at that time, or the start of the available history in ISO 8601 if the time is
+   *   outside of it
    * @throws AppError database_unavailable
    */
   at(tenantId: string, at: Date): Promise<TenantModel | { readonly begins: string }>;

@@ -1,4 +1,4 @@
-/** Requests that get in each other's way: exactly one wins, all are answered, and nothing is counted twice. */
+/** Conflicting concurrent requests: exactly one wins, all are answered, and nothing is counted twice. */
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
@@ -12,7 +12,7 @@ let tenant: TestTenant;
 let administrator: pg.Client;
 
 beforeAll(async () => {
-  // A busy machine may take a while for so many: what is asked here is that nobody waits for ever.
+  // A busy machine may be slow with so many requests. The test only requires that none waits forever.
   server = await startTestServer({ settings: { poolSize, databaseLimits: { connectTimeoutMs: 15_000 } } });
   administrator = new pg.Client(inject("database"));
   await administrator.connect();
@@ -42,7 +42,7 @@ function newResource(name: string = randomUUID()) {
 }
 
 describe("writers with the same If-Match", () => {
-  test("exactly one wins, and the record is its", async () => {
+  test("exactly one wins, and its write is stored", async () => {
     const { body, headers } = await tenant.client.post("/tenants/resources", newResource());
     const path = `/tenants/resources/${body.id}`;
     const condition = { "if-match": headers.etag ?? "" };
@@ -54,7 +54,7 @@ describe("writers with the same If-Match", () => {
     expect(read.headers.etag).toBe('"2"');
   });
 
-  test("one of whom deletes, exactly one wins, and the others are told what they see", async () => {
+  test("exactly one wins among updates and deletions, and the others get 404 or 412", async () => {
     const { body } = await tenant.client.post("/tenants/resources", newResource());
     const path = `/tenants/resources/${body.id}`;
     const condition = { "if-match": '"1"' };
@@ -66,7 +66,7 @@ describe("writers with the same If-Match", () => {
   });
 });
 
-test("writers without a condition all win, one after the other", async () => {
+test("writers without a condition all succeed, one after another", async () => {
   const { body } = await tenant.client.post("/tenants/resources", newResource());
   const path = `/tenants/resources/${body.id}`;
   const replies = await times(20, (index) => tenant.client.patch(path, { name: `Name ${index}` }));
@@ -75,12 +75,12 @@ test("writers without a condition all win, one after the other", async () => {
   expect((await tenant.client.get(path)).headers.etag).toBe('"21"');
 });
 
-test("makers of the same name: exactly one wins", async () => {
+test("exactly one of several concurrent creations with the same name succeeds", async () => {
   const replies = await times(20, () => tenant.client.post("/tenants/resources", newResource("Same")));
   expect(statusesOf(replies)).toEqual({ 201: 1, 409: 19 });
 });
 
-test("one Idempotency-Key, sent by more clients than there are connections, is one request", async () => {
+test("requests with one Idempotency-Key from more clients than connections are performed once", async () => {
   const headers = { "idempotency-key": randomUUID() };
   const body = newResource();
   const replies = await times(crowdSize, () => tenant.client.post("/tenants/resources", body, headers));
@@ -100,7 +100,7 @@ describe("more requests than connections", () => {
     expect((await tenant.client.get("/tenants/resources")).body.total).toBe(crowdSize / 2);
   });
 
-  test("of keys that nobody has seen are all answered", async () => {
+  test("with unknown keys are all answered", async () => {
     const keys = await times(20, () => tenant.keyWith("resources:read"));
     const replies = await times(crowdSize, (index) =>
       server.client(keys[index % keys.length]).get("/tenants/resources"),

@@ -1,4 +1,4 @@
-/** kill -9 under write load: what was acknowledged is there, and nothing is there by half. */
+/** Runs kill -9 under write load. Acknowledged writes are stored, and no write is stored partially. */
 import { type ChildProcess, fork } from "node:child_process";
 import { randomInt, randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -22,7 +22,7 @@ import { brokenInvariants } from "./invariants.queries.ts";
 /** Every second kill also ends PostgreSQL. */
 const kills = budgeted(40);
 const writers = 6;
-/** Writes that are acknowledged before each kill: at least this many, and up to twice as many. */
+/** The number of acknowledged writes before each kill: at least this many, and up to twice as many. */
 const writesBetweenKills = 25;
 const program = fileURLToPath(new URL("./crash-server.mjs", import.meta.url));
 const key = generateToken(tokenPrefixes.apiKey);
@@ -46,7 +46,7 @@ interface Server {
   readonly address: string;
 }
 
-/** A process that has loaded the program, and waits. */
+/** Starts a process that loads the program and waits. */
 function load(): ChildProcess {
   const child = fork(program, {
     execArgv: ["--conditions=gatehouse-source"],
@@ -65,7 +65,7 @@ async function start(child: ChildProcess): Promise<Server> {
   return { process: child, address };
 }
 
-/** Kills the server; with its PostgreSQL too, or leaving that to whoever comes after. */
+/** Kills the server, and its PostgreSQL if requested. Otherwise the next server takes over the running PostgreSQL. */
 async function kill(server: Server, postgresToo: boolean): Promise<void> {
   const postmaster = postgresToo ? await recordedPostmasterPid(join(dataDir, "postgres")) : undefined;
   server.process.kill("SIGKILL");
@@ -84,7 +84,7 @@ async function inspect<T>(look: (client: pg.Client) => Promise<T>): Promise<T> {
   }
 }
 
-/** A request whose answer did not arrive: it was done, or it was not. */
+/** A request without an answer: it may or may not have been performed. */
 class Unanswered extends Error {}
 
 async function send(address: string, method: string, path: string, body?: object, idempotencyKey?: string) {
@@ -100,18 +100,18 @@ async function send(address: string, method: string, path: string, body?: object
   } catch {
     throw new Unanswered();
   }
-  // While its PostgreSQL is gone, the server says so: nothing was acknowledged.
+  // Without its PostgreSQL the server answers 503, which acknowledges nothing.
   if (status === 503) throw new Unanswered();
   return { status, body: text === "" ? undefined : JSON.parse(text) };
 }
 
-/** One client that makes, renames and deletes resources of its own, and remembers what it was told. */
+/** A client that creates, renames and deletes its own resources, and records the acknowledged writes. */
 class Writer {
-  /** Names by id, as acknowledged; undefined for what was deleted. */
+  /** Acknowledged names by id; undefined for deleted resources. */
   readonly #known = new Map<string, string | undefined>();
-  /** What may stand instead, after a request that nobody answered. */
+  /** The other possible name after an unanswered request. */
   readonly #possible = new Map<string, string | undefined>();
-  /** A creation that nobody answered: it is sent again with its key, and must be done once. */
+  /** An unanswered creation. It is sent again with its key, and must be performed once. */
   #unanswered: { readonly name: string; readonly idempotencyKey: string } | undefined;
   acknowledged = 0;
 
@@ -161,7 +161,7 @@ class Writer {
     this.#known.set(id, undefined);
   }
 
-  /** Holds what is stored against what was acknowledged, and learns how the unanswered requests ended. */
+  /** Compares the stored names with the acknowledged ones, and determines the outcome of unanswered requests. */
   check(stored: ReadonlyMap<string, string>): void {
     for (const [id, name] of this.#known) {
       const allowed = this.#possible.has(id) ? [name, this.#possible.get(id)] : [name];
@@ -172,7 +172,7 @@ class Writer {
   }
 }
 
-test(`${kills} times, no acknowledged write is lost and no half command is visible`, async () => {
+test(`${kills} kills lose no acknowledged write and leave no partial command`, async () => {
   const crowd = Array.from({ length: writers }, () => new Writer());
   const written = () => crowd.reduce((sum, writer) => sum + writer.acknowledged, 0);
   let next = load();

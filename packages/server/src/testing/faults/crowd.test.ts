@@ -11,7 +11,7 @@ import { until } from "../until.ts";
 
 const connections = budgeted(10_000, 2_000);
 const requests = budgeted(500, 100);
-/** What this process has open besides: its database connections, files, pipes. */
+/** Other open descriptors of this process: its database connections, files and pipes. */
 const otherDescriptors = 500;
 const crowd = fileURLToPath(new URL("./crowd.mjs", import.meta.url));
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** How many descriptors a process may have. Node raises its own limit to the hard one when it starts. */
+/** The most descriptors that a process may open. Node raises its own limit to the hard limit at its start. */
 async function descriptorLimit(): Promise<number> {
   const { stdout } = await promisify(execFile)("/bin/sh", ["-c", "ulimit -Hn"]);
   return stdout.trim() === "unlimited" ? Number.POSITIVE_INFINITY : Number(stdout);
@@ -37,7 +37,7 @@ function openConnections(): Promise<number> {
   });
 }
 
-test(`${connections} connections are served together`, async (context) => {
+test(`${connections} connections are served at the same time`, async (context) => {
   const limit = await descriptorLimit();
   if (limit < connections + otherDescriptors) {
     context.skip(
@@ -49,9 +49,9 @@ test(`${connections} connections are served together`, async (context) => {
   try {
     const report = async () => (await once(child, "message"))[0];
     expect(await report()).toEqual({ open: connections });
-    // The kernel completes connections ahead of the server's taking them.
+    // The kernel completes connections before the server accepts them.
     await until("the server has taken them all", async () => (await openConnections()) === connections);
-    // One more client, with real work.
+    // One more client, which sends a regular request.
     const response = await fetch(`http://127.0.0.1:${port}/tenants/protocols`, {
       method: "POST",
       headers: { apikey: tenant.key, "content-type": "application/json" },

@@ -1,4 +1,4 @@
-/** What callers see while PostgreSQL is away or hangs, and that service comes back by itself. */
+/** The behaviour towards callers while PostgreSQL is unavailable or hangs, and the automatic recovery. */
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createDatabase, type TestDatabase } from "../test-database.ts";
@@ -8,9 +8,15 @@ import { DatabaseProxy } from "./database-proxy.ts";
 
 const answerTimeoutMs = 500;
 const connectTimeoutMs = 500;
-/** What a request may take while the database is away: it tries to connect once, and is not queued behind others. */
+/**
+ * The time limit of a request while the database is unavailable. The request tries to connect once, and does not wait
+ * for others.
+ */
 const atOnceMs = 300;
-/** What a request may take while the database hangs: an answer's time, or a connection's, for key and query each. */
+/**
+ * The time limit of a request while the database hangs: the limits for an answer and a connection, for both the key and
+ * the query.
+ */
 const boundMs = 2 * (answerTimeoutMs + connectTimeoutMs) + atOnceMs;
 
 let own: TestDatabase;
@@ -46,7 +52,9 @@ afterAll(async () => {
 
 const newProtocol = () => ({ networkProtocols: [{ protocol: "TCP", port: "8443" }] });
 
-/** One request of each kind: a read, a list, a command, the operator's, and with a key that nobody has seen. */
+/**
+ * Sends one request of each kind: a read, a list, a command, a request of the operator, and one with an unknown key.
+ */
 function requests(): Promise<TestReply>[] {
   return [
     tenant.client.get("/tenants/protocols"),
@@ -78,8 +86,8 @@ async function expectServiceAgain(): Promise<void> {
   expect(replies.map(({ status }) => status)).toEqual([200, 200, 201, 200, 401]);
 }
 
-describe("while the database is away", () => {
-  test("requests are answered 503 at once, and service returns by itself", async () => {
+describe("while the database is unavailable", () => {
+  test("requests are answered 503 at once, and the service recovers by itself", async () => {
     await proxy.cut();
     await expectUnavailable(atOnceMs);
     await expectHealth(503);
@@ -88,7 +96,7 @@ describe("while the database is away", () => {
     await expectServiceAgain();
   });
 
-  test("connections that break are replaced, those in use and the idle ones", async () => {
+  test("broken connections are replaced, both busy and idle ones", async () => {
     for (let round = 0; round < 5; round += 1) {
       const running = requests();
       proxy.breakConnections();
@@ -97,7 +105,7 @@ describe("while the database is away", () => {
     await expectServiceAgain();
   });
 
-  test("sessions that the server ends are replaced too", async () => {
+  test("sessions that the database server terminates are replaced too", async () => {
     const running = requests();
     await administrator.query(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
@@ -106,7 +114,7 @@ describe("while the database is away", () => {
     await expectServiceAgain();
   });
 
-  test("the channel that tells of news at once comes back as well", async () => {
+  test("the notification channel reconnects too", async () => {
     await proxy.cut();
     await proxy.restore();
     await until("somebody listens", async () => {
@@ -119,7 +127,7 @@ describe("while the database is away", () => {
 });
 
 describe("while the database hangs", () => {
-  test("requests are answered 503 within a bound, and service returns by itself", async () => {
+  test("requests are answered 503 within a time limit, and the service recovers by itself", async () => {
     proxy.hang();
     await expectUnavailable(boundMs);
     await expectUnavailable(boundMs);
@@ -130,7 +138,7 @@ describe("while the database hangs", () => {
     await expectServiceAgain();
   });
 
-  test("a crowd of requests is answered within the same bound", async () => {
+  test("many requests are answered within the same time limit", async () => {
     proxy.hang();
     const startedAt = performance.now();
     const replies = await Promise.all(Array.from({ length: 200 }, () => tenant.client.get("/tenants/protocols")));
@@ -139,7 +147,7 @@ describe("while the database hangs", () => {
   });
 });
 
-describe("a database with other migrations than this version's", () => {
+describe("a database whose migrations differ from this version's", () => {
   test.each([
     ["older", "UPDATE schema_migrations SET version = -version", "UPDATE schema_migrations SET version = -version"],
     [

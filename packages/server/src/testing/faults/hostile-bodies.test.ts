@@ -1,4 +1,6 @@
-/** Whatever JSON a client sends, to whichever operation: the answer is never a 5xx, and what cannot be stored gets 400. */
+/**
+ * Arbitrary JSON in requests to every operation. The answer is never a 5xx, and text that cannot be stored gets 400.
+ */
 import { isWrite, type Operation } from "@gatehouse/contract/operation";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -34,14 +36,14 @@ function send(operation: Operation, { parameters, body, query = "", headers }: S
   return callerOf(operation, world.ours).send(operation.method, pathOf(operation, parameters) + query, body, headers);
 }
 
-/** Every way to a text inside a value, as a list of keys. */
+/** The paths of all texts inside a value, as lists of keys. */
 function textsIn(value: unknown, path: readonly string[] = []): (readonly string[])[] {
   if (typeof value === "string") return [path];
   if (value === null || typeof value !== "object") return [];
   return Object.entries(value).flatMap(([key, item]) => textsIn(item, [...path, key]));
 }
 
-/** The value with another one in the place that the path leads to. */
+/** The value with the item at the path replaced. */
 function replaced(value: unknown, [key, ...rest]: readonly string[], by: unknown): unknown {
   if (key === undefined) return by;
   const holder: Record<string, unknown> = value !== null && typeof value === "object" ? { ...value } : {};
@@ -49,7 +51,7 @@ function replaced(value: unknown, [key, ...rest]: readonly string[], by: unknown
   return Array.isArray(value) ? Object.assign([...value], changed) : { ...holder, ...changed };
 }
 
-/** The ways to texts of a request that is known to succeed, and to those that it could have besides. */
+/** The paths of the texts in a valid request, and of the optional texts that it could contain. */
 function placesOfTexts({ body: schema }: Operation, body: unknown): (readonly string[])[] {
   const facts = [
     ["attributes", "fact"],
@@ -64,18 +66,18 @@ function fieldsOf(schema: Operation["body"]): readonly string[] {
 }
 
 describe.each(bodyCases)("$id", ({ operation, prepare }) => {
-  test("stores no text with a zero byte, wherever it stands", async () => {
+  test("stores no text with a zero byte, at any position", async () => {
     const { parameters, body } = await prepare(world.ours);
     for (const path of placesOfTexts(operation, body)) {
       const reply = await send(operation, { parameters, body: replaced(body, path, "a\u0000b") });
-      // A report stores nothing: it may say what is wrong with the text.
+      // An operation that stores nothing may also return a finding about the text.
       expect([400, 422, ...(isWrite(operation) ? [] : [200])], `${path.join("/")}: ${reply.text}`).toContain(
         reply.status,
       );
     }
   });
 
-  test("takes no half of a surrogate pair, wherever it stands", async () => {
+  test("rejects half of a surrogate pair, at any position", async () => {
     const { parameters, body } = await prepare(world.ours);
     for (const path of placesOfTexts(operation, body)) {
       const reply = await send(operation, { parameters, body: replaced(body, path, "\ud800") });
@@ -112,7 +114,7 @@ describe("a body's text", () => {
     });
   const ports = '"networkProtocols":[{"protocol":"TCP","port":"8443"}]';
 
-  test("in another encoding than UTF-8 gets 400", async () => {
+  test("in an encoding other than UTF-8 gets 400", async () => {
     for (const bytes of [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82]]) {
       const reply = await post(
         Buffer.concat([Buffer.from('{"name":"a'), Buffer.from(bytes), Buffer.from(`",${ports}}`)]),
@@ -123,7 +125,7 @@ describe("a body's text", () => {
     expect((await post(Buffer.from(`{"name":"sixteen",${ports}}`, "utf16le"))).statusCode).toBe(400);
   });
 
-  test("keeps every character that there is, escaped or not", async () => {
+  test("preserves every character, escaped or not", async () => {
     for (const [written, name] of [
       ["\\ud83d\\uDE00 one", "😀 one"],
       ["😀 two", "😀 two"],
@@ -146,7 +148,7 @@ describe("a body's text", () => {
     },
   );
 
-  test("with a field twice keeps to the last one, as JSON parsers do", async () => {
+  test("with a duplicate field uses the last one, like JSON parsers", async () => {
     const reply = await post(`{"name":"first","name":"last",${ports}}`);
     expect(reply.json().name).toBe("last");
   });
@@ -185,7 +187,7 @@ describe.each(listCases)("$id", ({ operation, prepare }) => {
     "é".repeat(1000),
   ];
 
-  test("answers every filter, with whatever value, by a page or 400", async () => {
+  test("answers every filter, with any value, with a page or 400", async () => {
     const { parameters } = await prepare(world.ours);
     for (const [field, operator] of fields.flatMap((name) =>
       ["eq", "gt", "ilike", "nin"].map((sign) => [name, sign]),
@@ -198,10 +200,10 @@ describe.each(listCases)("$id", ({ operation, prepare }) => {
     }
   });
 
-  test("answers every order, however far down, by a page", async () => {
+  test("answers every order, at any offset, with a page", async () => {
     const { parameters, query: needed = {} } = await prepare(world.ours);
     const sorts = success.kind === "page" ? success.list.sort : [];
-    // Some have an order of their own alone.
+    // Some lists have only a fixed order.
     const orders = sorts.length === 0 ? [] : [...sorts, ...sorts.map((field) => `-${field}`), sorts.join(",")];
     for (const order of [{}, ...orders.map((sort) => ({ sort }))]) {
       const query = `?${new URLSearchParams({ ...needed, ...order, limit: "100", offset: "1000000000" })}`;
@@ -235,7 +237,7 @@ describe("random bodies", () => {
     fc.jsonValue(),
   );
 
-  /** A value with one or two things in it changed: what is nearly right gets further than what is wholly wrong. */
+  /** A value with one or two changes, because nearly valid input reaches more code than arbitrary input. */
   function mutated(operation: Operation, original: unknown): fc.Arbitrary<unknown> {
     const places = [...placesIn(original), ...placesOfTexts(operation, original)];
     const change = fc.record({ place: fc.constantFrom(...places), by: value });
@@ -250,11 +252,11 @@ describe("random bodies", () => {
     return [path, [...path, "0"], ...inside];
   }
 
-  /** As `JSON.stringify`, but infinite numbers as ones that are too large to read. */
+  /** Serializes like `JSON.stringify`, but writes infinite numbers as numbers that are too large to parse. */
   const written = (body: unknown) =>
     JSON.stringify(body, (_key, item) => (item === Number.POSITIVE_INFINITY ? "∞" : item)).replaceAll('"∞"', "1e999");
 
-  test(`never make an operation answer 5xx, in ${fuzzForMs / 1000} s of trying`, async () => {
+  test(`never make an operation answer 5xx within ${fuzzForMs / 1000} s`, async () => {
     const prepared = new Map<string, OperationRequest>();
     for (const { id, prepare } of bodyCases) prepared.set(id, await prepare(world.ours));
     const requests = fc.constantFrom(...bodyCases).chain(({ id, operation }) => {

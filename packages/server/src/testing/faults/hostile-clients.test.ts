@@ -1,4 +1,7 @@
-/** Clients that break off, dawdle, send too much, or speak no HTTP. The server answers what it can, and goes on serving. */
+/**
+ * Clients that disconnect, are slow, send too much, or send invalid HTTP. The server answers if possible, and continues
+ * to serve.
+ */
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import pg from "pg";
@@ -29,7 +32,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   expect(await exchange(port, request("GET /healthz"))).toContain("HTTP/1.1 200 OK");
-  // What clients do wrong is no fault of the server's.
+  // Errors of clients must not be logged as warnings or errors of the server.
   expect(logged.filter(({ level }) => level >= warnLevel)).toEqual([]);
   logged = [];
 });
@@ -53,8 +56,8 @@ async function exists(name: string): Promise<boolean> {
   return body.some((item: { name: string }) => item.name === name);
 }
 
-describe("a client that goes away", () => {
-  test("in the middle of its headers or its body leaves nothing behind", async () => {
+describe("a client that disconnects", () => {
+  test("in the middle of its headers or its body leaves no data or connection", async () => {
     const whole = post(protocol("Half"));
     const at = whole.indexOf("\r\n\r\n");
     for (const cut of [3, at - 5, at + 4, at + 20, whole.length - 1]) {
@@ -66,7 +69,7 @@ describe("a client that goes away", () => {
     expect(await exists("Half")).toBe(false);
   });
 
-  test("in the middle of its command does not stop the command half-way", async () => {
+  test("in the middle of its command does not interrupt the command", async () => {
     await administrator.query("BEGIN");
     await administrator.query("SELECT FROM tenant_generations WHERE tenant_id = $1 FOR UPDATE", [tenant.id]);
     const connection = await RawConnection.open(port);
@@ -88,7 +91,7 @@ describe("a client that goes away", () => {
     expect(rows).toEqual([{ count: 1 }]);
   });
 
-  test("in the middle of a long answer does not trouble the server", async () => {
+  test("in the middle of a long answer does not affect the server", async () => {
     const connection = await RawConnection.open(port);
     await connection.write(request("GET /openapi.json"));
     await until("the answer has begun", () => connection.received.length > 0);
@@ -97,7 +100,7 @@ describe("a client that goes away", () => {
   });
 });
 
-describe("a client that dawdles", () => {
+describe("a slow client", () => {
   test("with its body gets 408", async () => {
     const whole = post(protocol("Slow"));
     expect(problemIn(await exchange(port, whole.slice(0, -5)))).toEqual({ status: 408, code: "request_timeout" });
@@ -108,7 +111,7 @@ describe("a client that dawdles", () => {
     expect(problemIn(await exchange(port, "GET /healthz HTTP/1.1\r\nhost: local"))).toMatchObject({ status: 408 });
   });
 
-  test("with its first byte is let go", async () => {
+  test("with its first byte is disconnected", async () => {
     const connection = await RawConnection.open(port);
     expect(await connection.whole()).toMatch(/^(HTTP\/1.1 408 |$)/);
   });
@@ -124,18 +127,18 @@ describe("a client that sends too much", () => {
     expect(problemIn(await exchange(port, request(`GET /${"x".repeat(100_000)}`)))).toMatchObject({ status: 431 });
   });
 
-  test("in a path of 10 kB is told that there is no such thing", async () => {
+  test("in a path of 10 kB gets 404", async () => {
     expect(problemIn(await exchange(port, request(`GET /${"x".repeat(10_000)}`)))).toMatchObject({ status: 404 });
     const long = request(`GET /tenants/resources/${"x".repeat(10_000)}`, authorized());
     expect(problemIn(await exchange(port, long))).toMatchObject({ status: 400, code: "invalid_parameter" });
   });
 
-  test("as it announces gets 413 before it sends it", async () => {
+  test("and announces it gets 413 before it sends the body", async () => {
     const head = post("", { "content-length": String(bodyLimit + 1) });
     expect(problemIn(await exchange(port, head))).toEqual({ status: 413, code: "payload_too_large" });
   });
 
-  test("in chunks gets 413 as soon as it is too much", async () => {
+  test("in chunks gets 413 as soon as it exceeds the limit", async () => {
     const connection = await RawConnection.open(port);
     const { "content-type": type } = json;
     const headers = authorized({ "content-type": type, "transfer-encoding": "chunked" });
@@ -143,7 +146,7 @@ describe("a client that sends too much", () => {
     const piece = Buffer.alloc(65_536, " ");
     const chunk = Buffer.concat([Buffer.from("10000\r\n"), piece, Buffer.from("\r\n")]);
     let sent = 0;
-    // Without an end: a server that wanted all of it first would never answer.
+    // The body has no end, so a server that read all of it first would never answer.
     while (!connection.socket.closed && connection.received === "" && sent < 100 * bodyLimit) {
       await connection.write(chunk);
       sent += piece.length;
@@ -152,13 +155,13 @@ describe("a client that sends too much", () => {
     expect(sent).toBeLessThan(20 * bodyLimit);
   });
 
-  test("of what is exactly allowed is heard", async () => {
+  test("and stays exactly at the limit is served", async () => {
     const body = protocol("Padded");
     expect(await exchange(port, post(body + " ".repeat(bodyLimit - body.length)))).toContain("HTTP/1.1 201 ");
   });
 });
 
-describe("a body that is not what it should be", () => {
+describe("an invalid body", () => {
   test("compressed gets 415", async () => {
     const body = gzipSync(protocol("Compressed"));
     const headers = authorized({ ...json, "content-encoding": "gzip", "content-length": String(body.length) });
@@ -179,7 +182,7 @@ describe("a body that is not what it should be", () => {
   });
 });
 
-describe("what is no HTTP", () => {
+describe("invalid HTTP", () => {
   test.each([
     ["noise", "\u0016\u0003\u0001 not HTTP at all\r\n\r\n"],
     ["an unknown method", "FETCH / HTTP/1.1\r\nhost: localhost\r\n\r\n"],
@@ -202,12 +205,12 @@ describe("what is no HTTP", () => {
     ],
   ])("%s gets 400, and its connection is closed", async (_what, bytes) => {
     const answer = await exchange(port, Buffer.from(bytes, "latin1"));
-    // Of a body that turns out wrong, the header may have been answered already.
+    // The header may have been answered before the error in the body was found.
     if (answer.startsWith("HTTP/1.1 401 ")) return;
     expect(problemIn(answer)).toEqual({ status: 400, code: "invalid_parameter" });
   });
 
-  test("behind a whole request does not mix into its answer", async () => {
+  test("after a complete request does not affect its answer", async () => {
     const first = request("GET /tenants/protocols", authorized({ connection: "keep-alive" }));
     const answer = await exchange(port, `${first}noise\r\n\r\n`);
     const bodyAt = answer.indexOf("\r\n\r\n") + 4;
@@ -217,14 +220,14 @@ describe("what is no HTTP", () => {
   });
 });
 
-describe("nothing that a client says", () => {
+describe("no text from a client", () => {
   const injection = "%0d%0aX-Injected:%20yes";
 
   test.each([
     ["in the path", () => request(`GET /tenants/resources/${injection}`, authorized())],
     ["in the query", () => request(`GET /tenants/resources?sort=${injection}`, authorized())],
     ["in a parameter's name", () => request(`GET /tenants/resources?${injection}=1`, authorized())],
-    // A well-formed X-Request-Id does, and is all that does.
+    // Only a well-formed X-Request-Id is returned in a header.
     [
       "in a header",
       () => request("GET /tenants/resources", authorized({ "x-request-id": `mine${injection}`, "if-match": '"x"' })),
@@ -236,7 +239,7 @@ describe("nothing that a client says", () => {
   });
 
   test.each(["/tenants/resources/%", "/tenants/resources/%zz", "/%c0%ae%c0%ae/", "/tenants/resources?filter[name]=%"])(
-    "makes the malformed address %s more than a client's error",
+    "turns the malformed address %s into more than a client error",
     async (path) => {
       const answer = await exchange(port, request(`GET ${path}`, authorized()));
       if (!answer.startsWith("HTTP/1.1 200 ")) expect([400, 404]).toContain(problemIn(answer).status);

@@ -1,4 +1,4 @@
-/** Deliveries while replicas share the work, die in the midst of it, stop, or lose the database. */
+/** Deliveries while replicas share the work, crash during it, stop, or lose the database. */
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { TestTenant } from "../test-server.ts";
@@ -8,10 +8,10 @@ import { insertAuditEntries } from "../webhook-rows.queries.ts";
 import { createWebhook, createWebhookWorld, deliveriesOf, makeNews, type WebhookWorld } from "../webhook-world.ts";
 import { DatabaseProxy } from "./database-proxy.ts";
 
-/** How long a job is trusted to make its attempt (webhook-dispatcher.ts), in milliseconds. */
+/** The time limit of a job for its attempt (webhook-dispatcher.ts), in milliseconds. */
 const jobTrustedForMs = 120_000;
 
-/** Its first server makes no deliveries: each test starts the replicas that do. */
+/** The first server makes no deliveries. Each test starts replicas that do. */
 let world: WebhookWorld;
 let tenant: TestTenant;
 let receiver: WebhookReceiver;
@@ -31,7 +31,7 @@ afterEach(async () => {
 const delivering = { deliver: true };
 const ids = () => receiver.received.map(({ headers }) => headers["webhook-id"]);
 
-/** A replica whose way to the database can be cut. */
+/** Starts a replica whose connection to the database can be cut. */
 async function replicaBehindProxy(): Promise<DatabaseProxy> {
   const { proxy, connection } = await DatabaseProxy.start(world.connection);
   closing.push(() => proxy.close());
@@ -40,7 +40,7 @@ async function replicaBehindProxy(): Promise<DatabaseProxy> {
 }
 
 describe("replicas", () => {
-  test("make each delivery once between them, and no more than four at a time for a webhook", async () => {
+  test("together make each delivery once, and at most four at a time per webhook", async () => {
     await Promise.all([world.replica(delivering), world.replica(delivering), world.replica(delivering)]);
     let [under, most] = [0, 0];
     receiver.answer = (response) => {
@@ -64,10 +64,10 @@ describe("replicas", () => {
     expect(most).toBeLessThanOrEqual(4);
   });
 
-  test("find everything that happened while none of them ran, however much", async () => {
+  test("find all events that happened while none of them ran", async () => {
     const { id } = await createWebhook(tenant, receiver.url, { events: ["user.created"] });
     const later = await createWebhook(tenant, receiver.url, { events: ["user.created", "protocol.created"] });
-    // Of the 1,100 of one command, no look takes all.
+    // One poll does not read all 1,100 entries of one command.
     await insertAuditEntries(world.server.database, tenant.id, 40);
     await insertAuditEntries(world.server.database, tenant.id, 1_100);
     await makeNews(tenant);
@@ -79,7 +79,7 @@ describe("replicas", () => {
     expect(await total(id)).toBe(1_140);
   });
 
-  test("leave a slow receiver's messages waiting, and nobody else's", async () => {
+  test("delay only the messages of a slow receiver", async () => {
     const held: (() => void)[] = [];
     receiver.answer = (response) => held.push(() => response.writeHead(204).end());
     const quick = await WebhookReceiver.start();
@@ -101,13 +101,13 @@ describe("replicas", () => {
 });
 
 describe("a replica", () => {
-  test("that dies between the answer and its note is followed by another, with the same id", async () => {
+  test("that crashes before it stores the answer is followed by another, with the same message id", async () => {
     const proxy = await replicaBehindProxy();
     let first = true;
     receiver.answer = (response) => {
       if (!first) return answering(204)(response, response.req);
       first = false;
-      // From here on, the database never hears of it again.
+      // From now on the replica cannot reach the database.
       void proxy.cut().then(() => response.writeHead(204).end());
     };
     const { id } = await createWebhook(tenant, receiver.url);
@@ -119,7 +119,7 @@ describe("a replica", () => {
     expect(ids()).toEqual([ids()[0], ids()[0]]);
   });
 
-  test("that stops lets go of what it has not finished, so that another does it at once", async () => {
+  test("that stops releases its unfinished deliveries, so that another makes them at once", async () => {
     receiver.answer = () => undefined;
     const stopping = await world.replica(delivering);
     const { id } = await createWebhook(tenant, receiver.url);
@@ -133,7 +133,7 @@ describe("a replica", () => {
     expect(ids()).toEqual([ids()[0], ids()[0]]);
   });
 
-  test("that loses the database goes on by itself once it is back", async () => {
+  test("that loses the database continues by itself when it is available again", async () => {
     const proxy = await replicaBehindProxy();
     const { id } = await createWebhook(tenant, receiver.url, { events: ["protocol.created"] });
     const expectService = async (count: number) => {
@@ -146,7 +146,7 @@ describe("a replica", () => {
     await proxy.restore();
     await expectService(3);
     proxy.breakConnections();
-    // What was in the hands of a broken connection is handed out again.
+    // Jobs of a broken connection are assigned again.
     await makeNews(tenant);
     await until(
       "all came",

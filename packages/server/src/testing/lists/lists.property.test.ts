@@ -1,4 +1,4 @@
-/** Holds every paginated list, whatever is asked of it, against a naive list over the records that it shows itself. */
+/** Compares every paginated list, for random queries, with a naive list over the same records. */
 import type { ListDeclaration } from "@gatehouse/contract/list";
 import { operations } from "@gatehouse/contract/operations/all";
 import fc from "fast-check";
@@ -9,7 +9,7 @@ import { queryOf, questionsOf } from "./list-questions.ts";
 import { expectedPage, type Listed } from "./list-reference.ts";
 import { seedLists } from "./list-seeds.ts";
 
-/** For each list. */
+/** The number of random queries per list. */
 const questions = budgeted(1_000, 50);
 
 let server: TestServer;
@@ -22,7 +22,7 @@ beforeAll(async () => {
   await seedLists(server, tenant);
 }, 120_000);
 
-/** Every record of a list, page after page. */
+/** All records of a list, read page by page. */
 async function everythingIn(path: string): Promise<Listed[]> {
   const found: Listed[] = [];
   for (;;) {
@@ -36,7 +36,7 @@ async function everythingIn(path: string): Promise<Listed[]> {
   }
 }
 
-/** What a list can be filtered by, and its records do not show. */
+/** Values of fields that filters know but records do not show. */
 const unshown: Readonly<Record<string, (records: Listed[]) => Promise<Listed[]>>> = {
   listResources: async (records) => {
     const policies = await everythingIn("/tenants/policies");
@@ -49,19 +49,19 @@ const unshown: Readonly<Record<string, (records: Listed[]) => Promise<Listed[]>>
 };
 
 const lists = operations.flatMap(({ id, path, access, parameters, success }) =>
-  // What has to be asked for something is no list of records; it takes neither filters nor an order.
+  // An operation with required parameters is not a list of records and has neither filters nor sorting.
   success.kind === "page" && access !== "operator" && parameters === undefined && success.query === undefined
     ? [{ id, path, list: success.list as ListDeclaration }]
     : [],
 );
 
-test("the lists that the specification and the contract call paginated are among those held against the reference", () => {
+test("all lists that the specification and the contract call paginated are compared with the reference", () => {
   const named = ["listDevices", "listEvents", "listGroups", "listPolicies", "listResources", "listUsers"];
   expect(lists.map(({ id }) => id)).toEqual(expect.arrayContaining(named));
 });
 
 test.each(lists)(
-  "$id: any combination of filters, sort and page finds what a naive list finds, in its order, with its total",
+  "$id: any combination of filters, sorting and page equals the naive list, in order and total",
   async ({ id, path, list }) => {
     const shown = await everythingIn(path);
     expect(shown.length, "too few records to tell: seed some in list-seeds.ts").toBeGreaterThan(20);
@@ -85,7 +85,7 @@ test.each(lists)(
       }),
       { numRuns: questions },
     );
-    // A test whose questions find nothing would show nothing.
+    // A test would prove nothing if its queries matched no records.
     expect(found).toBeGreaterThan(questions / 10);
   },
   120_000,

@@ -7,7 +7,7 @@ const existing = async ({ tenant }: Actors) => ({ parameters: { id: await makeId
 
 const address = { type: "address", id: "git.example.com", properties: { protocol: "TCP", port: 22 } };
 
-/** Every record that a test can be about. */
+/** The fields of all records that a test can refer to. */
 const references = (rest: (fields: object) => object): BodyReference[] => [
   ...(["group", "user", "device"] as const).map((noun: RecordNoun) => ({
     field: "/subject/id",

@@ -4,7 +4,7 @@ import { make, unique } from "./test-records.ts";
 
 const action = { name: "connect" };
 
-/** A user whom some policy names, and a resource; each time other ones. */
+/** Creates a user that a policy names, and a resource; different ones for each call. */
 async function question({ tenant }: Actors) {
   const [device, resource] = [await make("device", tenant.client), await make("resource", tenant.client)];
   const policy = {

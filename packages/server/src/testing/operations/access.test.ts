@@ -9,7 +9,7 @@ let server: TestServer;
 let tenant: TestTenant;
 const keys = new Map<Permission, string>();
 
-/** A key that may do everything but one thing. */
+/** A key with all permissions except one. */
 async function keyWithout(permission: Permission): Promise<string> {
   const key = keys.get(permission) ?? (await tenant.keyWith(...permissions.filter((other) => other !== permission)));
   keys.set(permission, key);
@@ -21,7 +21,7 @@ beforeAll(async () => {
   tenant = await server.newTenant();
 });
 
-/** Wrong in every other way too: who may not call learns nothing of that. */
+/** Invalid in every other way too, because an unauthorized caller must not learn about other errors. */
 const wrongParameters = { id: "not-a-uuid" };
 const wrongBody = '{"broken": ';
 
@@ -34,7 +34,7 @@ describe.each(operations)("$id", (operation) => {
         "if-match": '"0"',
       });
 
-  test("answers 401 and how to authenticate to a call without a key", async () => {
+  test("answers 401 and how to authenticate to a request without a key", async () => {
     const { status, body, headers } = await call(undefined);
     expect({ status, code: body.code }).toEqual({ status: 401, code: "missing_api_key" });
     expect(headers["www-authenticate"]).toMatch(/^ApiKey /);
@@ -63,7 +63,7 @@ describe.each(operations)("$id", (operation) => {
       expect({ status, code: body.code }).toEqual({ status: 401, code: "invalid_api_key" });
     });
 
-    test(`answers 403 to a key with every permission but ${access}`, async () => {
+    test(`answers 403 to a key with every permission except ${access}`, async () => {
       const { status, body } = await call(await keyWithout(access));
       expect({ status, code: body.code }).toEqual({ status: 403, code: "permission_denied" });
       expect(body.detail).toContain(access);

@@ -3,7 +3,7 @@ import type { Actors, OperationCase } from "./operation-case.ts";
 import { nothing } from "./operation-case.ts";
 import { unique } from "./test-records.ts";
 
-/** The tenant as it is, and one admission rule more. */
+/** The current configuration of the tenant with one additional admission rule. */
 async function withAnotherRule({ tenant }: Actors) {
   const { body } = await tenant.client.get("/tenants/configuration");
   const admissionRules = [...body.admissionRules, { name: unique("Rule"), rule: "device.os == 'Linux'" }];

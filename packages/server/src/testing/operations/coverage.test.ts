@@ -14,7 +14,7 @@ describe("every operation of the contract", () => {
   });
 
   test.each(operationCases.map((known) => ({ id: known.operation.id, ...known })))(
-    "$id has its references tested, field by field",
+    "$id has a case for each reference field",
     ({ operation, references = [] }) => {
       const tested = references.map(({ field }) => field);
       const missing = referenceFields(operation.body).filter((field) => !tested.includes(field));
@@ -22,7 +22,7 @@ describe("every operation of the contract", () => {
     },
   );
 
-  test("has an id, and a method and path, of its own", () => {
+  test("has a unique id, and a unique method and path", () => {
     const ids = operations.map(({ id }) => id);
     const places = operations.map(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, "{}")}`);
     expect([...new Set(ids)]).toEqual(ids);
@@ -37,7 +37,7 @@ describe("every operation of the contract", () => {
   });
 });
 
-test("every route and every case is one of the contract's operations", () => {
+test("every route and every case belongs to an operation of the contract", () => {
   const known = new Set(operations);
   const strangers = [...routes, ...operationCases].filter(({ operation }) => !known.has(operation));
   expect(strangers.map(({ operation }) => operation.id)).toEqual([]);

@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest();
 
-/** What two answers to one request have in common: everything but the request's own id and time. */
+/** The part of an answer that repeats for the same request: everything except the request's own id and time. */
 function answerOf({ status, text, headers }: TestReply) {
   return {
     status,
@@ -41,15 +41,15 @@ describe.each(writeCases.filter(({ operation }) => operation.method === "POST"))
     callerOf(operation, world.ours).send("POST", targetOf(operation, request), request.body, {
       "idempotency-key": key,
     });
-  /** What one request adds to that: a report changes nothing. */
+  /** The number of changes by one request. Reports change nothing. */
   const once = isWrite(operation) ? 1 : 0;
-  /** How often the request was done: commands in our tenant, or tenants that came of it. */
+  /** How often the request was performed: the commands in the tenant, or the tenants that it created. */
   const changes = async (request: OperationRequest) =>
     isOperators
-      ? tenantsCalled(world.server.database, (request.body as { name: string }).name) // what makes a tenant has a name
+      ? tenantsCalled(world.server.database, (request.body as { name: string }).name) // its body names the tenant
       : generationOf(world.server.database, world.ours.tenant.id);
 
-  test("is done once and answered the same when it is sent again", async () => {
+  test("is performed once and gets the same answer when it is repeated", async () => {
     const request = await prepare(world.ours);
     const key = randomUUID();
     const before = await changes(request);
@@ -62,7 +62,7 @@ describe.each(writeCases.filter(({ operation }) => operation.method === "POST"))
     expect(await changes(request)).toBe(before + once);
   });
 
-  test("is done once when it is sent twice at the same time", async () => {
+  test("is performed once when it is sent twice at the same time", async () => {
     const request = await prepare(world.ours);
     const key = randomUUID();
     const before = await changes(request);
@@ -85,7 +85,7 @@ describe.each(writeCases.filter(({ operation }) => operation.method === "POST"))
     expect(await changes(other)).toBe(before);
   });
 
-  test("may be sent again with the same key once it was refused", async () => {
+  test("can be sent again with the same key after it was rejected", async () => {
     const key = randomUUID();
     const refused = await callerOf(operation, world.ours).send("POST", pathOf(operation, { id: randomUUID() }), "{", {
       "idempotency-key": key,
@@ -95,7 +95,7 @@ describe.each(writeCases.filter(({ operation }) => operation.method === "POST"))
     expect(reply.status, reply.text).toBe(operation.success.status);
   });
 
-  test("keeps its reply encrypted, for its own caller and tenant", async () => {
+  test("stores its reply encrypted, for its own caller and tenant", async () => {
     const request = await prepare(world.ours);
     const key = randomUUID();
     const reply = await send(request, key);

@@ -12,7 +12,7 @@ beforeAll(async () => {
   world = await createWorld(await sharedTestServer());
 });
 
-/** An answer without what differs from one request to the next, and without the id that was asked for. */
+/** An answer without the parts that differ between requests, and without the requested id. */
 function withoutRequest(reply: TestReply, id: string) {
   const { requestId: _requestId, instance: _instance, ...body } = reply.body;
   const { "x-request-id": _header, date: _date, "content-length": _length, ...headers } = reply.headers;
@@ -24,12 +24,12 @@ describe.each(namedCases.filter(({ operation }) => actsOnRecord(operation)))("$i
     callerOf(operation, world.ours).send(operation.method, targetOf(operation, request), body);
 
   for (const name of Object.keys(operation.parameters ?? {})) {
-    test(`answers to the id of another tenant's record in {${name}} as to one that does not exist`, async () => {
+    test(`treats the id of another tenant's record in {${name}} like a missing one`, async () => {
       const ours = await prepare(world.ours);
       const nowhere = randomUUID();
       const missing = await send({ parameters: { ...ours.parameters, [name]: nowhere } }, ours.body);
       expect(missing.status, missing.text).toBe(404);
-      // The operator sees every tenant: for it, there is no other tenant's record.
+      // The operator has access to every tenant, so no record belongs to another tenant.
       if (operation.access === "operator") return;
 
       const theirs = await prepare(world.theirs);
@@ -48,7 +48,7 @@ const references = namedCases.flatMap(({ operation, prepare, references: declare
 );
 
 describe.each(references)("$id, $field", ({ operation, prepare, field, reference }) => {
-  test("answers 422 to the id of another tenant's record as to one that does not exist", async () => {
+  test("answers 422 to the id of another tenant's record, like to a missing one", async () => {
     const { database } = world.server;
     const { parameters } = await prepare(world.ours);
     const generation = await generationOf(database, world.ours.tenant.id);
@@ -68,12 +68,12 @@ describe.each(references)("$id, $field", ({ operation, prepare, field, reference
     expect(await eventsOf(database, world.ours.tenant.id, body.requestId)).toEqual([]);
   });
 
-  test("takes the id of an own record", async () => {
+  test("accepts the id of an own record", async () => {
     const { parameters } = await prepare(world.ours);
     const own = await makeId(reference.noun, world.ours.tenant.client);
     const path = pathOf(operation, parameters);
     const reply = await callerOf(operation, world.ours).send(operation.method, path, reference.body(own));
-    // A list that has to be complete is refused for what else it lacks.
+    // A list that must be complete is rejected because of its other missing entries.
     if (reference.code === undefined) expect(reply.status, reply.text).toBe(operation.success.status);
   });
 });

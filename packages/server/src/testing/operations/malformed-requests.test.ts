@@ -40,7 +40,7 @@ describe.each(namedCases)("$id", ({ operation, prepare }) => {
   for (const [name, kind] of Object.entries(declared)) {
     const status = kind === "uuid" ? 400 : 404;
     test.each(["not-a-uuid", `${nilUuid}0`, "a b/ü"])(
-      `answers ${status} where the path's ${name} is %j`,
+      `answers ${status} if the path's parameter ${name} is %j`,
       async (id) => {
         const path = pathOf(operation, { ...request.parameters, [name]: id });
         const reply = await send(request.body, { path });
@@ -58,7 +58,7 @@ describe.each(namedCases)("$id", ({ operation, prepare }) => {
 
   if (method === "GET") return;
 
-  // Where any name will do, as in a posture, an object is no value.
+  // If a body allows any field name, like a posture, an object is not a valid value.
   if (refusesUnknownFields(operation)) {
     test("answers 400 to an unknown field of the body, and points to it", async () => {
       const { status, body } = await send({ ...(request.body as object | undefined), "sur/prise~": {} });
@@ -91,7 +91,7 @@ describe.each(namedCases)("$id", ({ operation, prepare }) => {
     expect({ status, code: body.code }).toEqual({ status: 413, code: "payload_too_large" });
   });
 
-  test("answers 400 to an Idempotency-Key out of bounds", async () => {
+  test("answers 400 to an Idempotency-Key of invalid length", async () => {
     if (method !== "POST") return;
     const { status, body } = await send(request.body, { headers: { "idempotency-key": "k".repeat(256) } });
     expect({ status, code: body.code }).toEqual({ status: 400, code: "invalid_parameter" });
@@ -99,7 +99,7 @@ describe.each(namedCases)("$id", ({ operation, prepare }) => {
 
   if (schema === undefined) return;
 
-  test("answers 400 where the body is missing, and where it is of another type", async () => {
+  test("answers 400 if the body is missing or has another type", async () => {
     for (const body of [...(operation.bodyOptional === true ? [] : [undefined]), "null", '"text"', "7"]) {
       const reply = await send(body);
       expect(reply.status, `${body}: ${reply.text}`).toBe(400);

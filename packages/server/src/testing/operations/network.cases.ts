@@ -16,20 +16,20 @@ async function predefinedProtocol({ tenant }: Actors) {
   return { parameters: { id: body.find(({ name }: { name: string }) => name === "SSH").id } };
 }
 
-/** A gateway that something was done with. */
+/** A gateway after an action. */
 async function after(action: string, { tenant }: Actors) {
   const id = await makeId("gateway", tenant.client);
   await tenant.client.post(`/tenants/gateways/${id}/${action}`);
   return { parameters: { id } };
 }
 
-/** As many ports as there are gateways: another one each time. */
+/** A different port for each call, derived from the number of gateways. */
 async function freeRelayPort(client: TestClient): Promise<number> {
   const { body } = await client.get("/tenants/gateways");
   return 20_000 + body.length;
 }
 
-/** A policy that names something, so that it cannot be deleted. */
+/** Creates a policy that names a record, so that the record cannot be deleted. */
 async function namedByPolicy(client: TestClient, field: "resources" | "gateways", noun: RecordNoun) {
   const id = await makeId(noun, client);
   const policy = { name: unique("Policy"), type: "PRIVATE", action: true, [field]: [id] };

@@ -1,4 +1,6 @@
-/** The table of cases: one for each operation of the contract. `coverage.test.ts` fails for those that have none. */
+/**
+ * The table of cases: one for each operation of the contract. `coverage.test.ts` fails for operations without a case.
+ */
 import type { Operation } from "@gatehouse/contract/operation";
 import { accessCases } from "./access.cases.ts";
 import { accessTestCases } from "./access-tests.cases.ts";
@@ -23,18 +25,18 @@ export const operationCases: readonly OperationCase[] = [
   ...webhookCases,
 ];
 
-/** What `describe.each` names its groups by. */
+/** All cases with the operation's id, from which `describe.each` names its groups. */
 export const namedCases = operationCases.map((known) => ({ id: known.operation.id, ...known }));
 
 /** The cases of operations that change something. */
 export const writeCases = namedCases.filter(({ operation }) => operation.method !== "GET");
 
-/** The cases of operations that act on a record of a tenant, named by its id in the path. */
+/** Whether an operation acts on a record of a tenant whose id is in the path. */
 export function actsOnRecord({ parameters }: Operation): boolean {
   return Object.keys(parameters ?? {}).length > 0;
 }
 
-/** Whether an operation refuses fields that it does not know: all do, but those that a standard makes open. */
+/** Whether an operation rejects unknown fields: all do, except those that a standard makes open. */
 export function refusesUnknownFields({ body }: Operation): boolean {
   return body === undefined || !("additionalProperties" in body) || body.additionalProperties !== true;
 }

@@ -15,8 +15,8 @@ beforeAll(async () => {
 const stale = { "if-match": '"0", W/"1"' };
 
 /**
- * The order is 401, 403, 400, 404, 412, 409 or 422. That 401 and 403 come before everything else is in `access.test.ts`,
- * whose requests are wrong in all other ways as well.
+ * The order is 401, 403, 400, 404, 412, 409 or 422. `access.test.ts` tests that 401 and 403 precede all other errors,
+ * with requests that are also invalid in all other ways.
  */
 const ordered = writeCases.filter(({ operation }) => actsOnRecord(operation) || refusesUnknownFields(operation));
 
@@ -24,7 +24,7 @@ describe.each(ordered)("$id", ({ operation, prepare, references = [], conflict }
   const { method } = operation;
   const send = (request: OperationRequest, headers: Record<string, string> = {}): Promise<TestReply> =>
     callerOf(operation, world.ours).send(method, targetOf(operation, request), request.body, headers);
-  /** Refers to what does not exist, where the body can. */
+  /** The body with a reference to a missing record, if the body has references. */
   const dangling = (body: unknown) => references[0]?.body(randomUUID()) ?? body;
   const nowhere = { id: randomUUID() };
 
@@ -55,10 +55,10 @@ describe.each(ordered)("$id", ({ operation, prepare, references = [], conflict }
       expect(await generationOf(world.server.database, world.ours.tenant.id)).toBe(generation);
     });
 
-    test("takes If-Match with the current ETag, and with a star", async () => {
+    test("accepts If-Match with the current ETag, and with a star", async () => {
       for (const form of ["current", "star"]) {
         const request = await prepare(world.ours);
-        // Without a GET of its own for the record, the right tag is the one that a refusal tells.
+        // Not every record has its own GET, so the current tag is taken from a rejection.
         const refused = await send(request, stale);
         const current = /ETag is now (".*")/.exec(refused.body.detail)?.[1] ?? "";
         const reply = await send(request, { "if-match": form === "star" ? "*" : `"0", ${current}` });
@@ -78,7 +78,7 @@ describe.each(ordered)("$id", ({ operation, prepare, references = [], conflict }
   }
 
   if (conflict !== undefined) {
-    test("answers a conflict with a code that it declares, and changes nothing", async () => {
+    test("answers a conflict with a declared code, and changes nothing", async () => {
       const request = await conflict(world.ours);
       const generation = await generationOf(world.server.database, world.ours.tenant.id);
       const { status, body, text } = await send(request);

@@ -25,7 +25,7 @@ async function activeUser({ tenant }: Actors) {
   return { parameters: { id: user.id } };
 }
 
-/** A user in two groups, and one of these. */
+/** A user in two groups, and one of the groups. */
 async function membership({ tenant }: Actors) {
   const [id, groupId] = [await makeId("user", tenant.client), await makeId("group", tenant.client)];
   await tenant.client.post(`/tenants/users/${id}/groups`, { groupId });
@@ -46,7 +46,7 @@ async function heldRole({ tenant }: Actors) {
   return { parameters: { id, userId } };
 }
 
-/** A role that a user holds through a group alone. */
+/** A role that a user holds only through a group. */
 async function inheritedRole({ tenant }: Actors) {
   const id = await makeId("role", tenant.client);
   const group = await tenant.client.post("/tenants/groups", { name: unique("Group"), roles: [id] });

@@ -24,7 +24,7 @@ async function deactivatedPolicy({ tenant }: Actors) {
   return { parameters: { id } };
 }
 
-/** Every policy of a type, in order; there are few enough here for one page. */
+/** All policies of a type, in order. They fit on one page. */
 async function policiesOfType(client: TestClient, type: string): Promise<string[]> {
   const { body } = await client.get(`/tenants/policies?filter[type]=${type}&sort=order&limit=100`);
   return body.data.map(({ id }: { id: string }) => id);

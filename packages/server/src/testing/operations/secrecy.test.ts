@@ -1,4 +1,4 @@
-/** No secret and no e-mail address that the operations take or give is ever logged, traced or counted. */
+/** No secret or e-mail address in requests and responses is ever logged, traced or counted. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createLog } from "../../platform/log.ts";
 import { secretForms } from "../secret-forms.ts";
@@ -8,7 +8,7 @@ import { type Actors, callerOf, createWorld, type TestWorld, targetOf } from "./
 import { operationCases } from "./operation-cases.ts";
 
 const written: string[] = [];
-/** What was sent and answered. */
+/** The requests and responses. */
 const exchanged: string[] = [];
 let world: TestWorld;
 
@@ -20,7 +20,7 @@ afterAll(() => world.server.close());
 
 const emails = /[a-z0-9.+_-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+/gi;
 const secrets = new RegExp(secretForms, "g");
-/** WireGuard keys and the like: they are public, and still nobody's business. */
+/** Public keys, such as WireGuard keys. They are not secret but must not be logged either. */
 const publicKeys = /"publicKey":"([^"]+)"/g;
 
 function sensitive(text: string): string[] {
@@ -31,7 +31,7 @@ function sensitive(text: string): string[] {
   ];
 }
 
-test("every operation, done well and done badly, leaves none of them behind", async () => {
+test("no operation leaks any of them, whether it succeeds or fails", async () => {
   const actors: Actors = world.ours;
   const spied = spyOn(actors);
   for (const { operation, prepare } of operationCases) {
@@ -39,7 +39,7 @@ test("every operation, done well and done badly, leaves none of them behind", as
     const path = targetOf(operation, request);
     const client = callerOf(operation, spied);
     const found = sensitive(JSON.stringify(request.body ?? {}))[0] ?? "ann@example.com";
-    // What was sent once more, as a search and as something else than was asked for.
+    // Sends a value again in other places: as a search, and as another kind of input than expected.
     await client.send(
       operation.method,
       `${path}?filter[email]=${encodeURIComponent(found)}&unknown=${found}`,
@@ -62,7 +62,7 @@ test("every operation, done well and done badly, leaves none of them behind", as
   expect(everything.match(secrets)).toBeNull();
 });
 
-/** The same actors, whose requests and replies are noted. */
+/** The same actors, with clients that record requests and replies. */
 function spyOn({ tenant, operator }: Actors): Actors {
   const noting = (client: TestClient): TestClient => {
     const spy: TestClient = Object.create(client);

@@ -17,13 +17,13 @@ beforeAll(async () => {
 describe.each(namedCases)("$id", ({ operation, prepare }) => {
   const { success, method, parameters, path } = operation;
 
-  test("succeeds as declared, and leaves the traces it should", async () => {
+  test("succeeds as declared, and is recorded as expected", async () => {
     const { database } = world.server;
     const request = await prepare(world.ours);
     const generation = await generationOf(database, world.ours.tenant.id);
     const client = callerOf(operation, world.ours);
 
-    // The client holds status and body against the declaration.
+    // The client compares status and body with the declaration.
     const reply = await client.send(method, targetOf(operation, request), request.body);
 
     expect(reply.status, reply.text).toBe(success.status);
@@ -60,7 +60,7 @@ describe.each(namedCases)("$id", ({ operation, prepare }) => {
   });
 });
 
-/** What can change access says so, and is answered with the entry whose effect can be read. */
+/** Expects that operations that can change access declare it, and return the entry whose effect can be read. */
 async function expectDeclaredEffect(
   operation: Operation,
   { headers, body }: TestReply,
@@ -75,7 +75,7 @@ async function expectDeclaredEffect(
   const event = headers["gatehouse-event"];
   expect(event !== undefined).toBe(changesAccess);
   if (event === undefined) return;
-  // The operator's key reads no tenant's record; the new tenant's own key does.
+  // The operator's key cannot read a tenant's record. The new tenant's own key can.
   const reader = access === "operator" ? world.server.client(body.apiKey.key) : world.ours.tenant.client;
   const effect = await reader.get(`/tenants/events/${event}/effect`);
   expect(effect.status, effect.text).toBe(200);
@@ -93,7 +93,9 @@ interface Traces {
   readonly outbox: readonly { readonly changes: readonly { readonly type: TargetType }[] }[];
 }
 
-/** @param before the tenant's generation before the command: it makes the next one, and its entries all bear it */
+/**
+ * @param before the tenant's generation before the command, which creates the next generation for all of its entries
+ */
 async function tracesInTenant(requestId: string, before: number): Promise<Traces> {
   const { database } = world.server;
   const { id } = world.ours.tenant;
@@ -103,7 +105,10 @@ async function tracesInTenant(requestId: string, before: number): Promise<Traces
   return { events, outbox: await outboxOf(database, id, before + 1) };
 }
 
-/** The operator's record outlives the tenant, as does the news in the outbox: its first entry, and after that its last. */
+/**
+ * The operator's record and the outbox remain after the tenant is deleted. The outbox contains the tenant's first
+ * entry, then its last.
+ */
 async function tracesOfOperator(requestId: string, tenantId: string, method: string): Promise<Traces> {
   const { database } = world.server;
   const outbox = await outboxOf(database, tenantId, method === "POST" ? 1 : 2);

@@ -4,14 +4,14 @@ import { makeId, unique, webhookUrl } from "./test-records.ts";
 
 const existing = async ({ tenant }: Actors) => ({ parameters: { id: await makeId("webhook", tenant.client) } });
 
-/** Nothing is delivered in these tests, so it stays as it was made. */
+/** These tests deliver nothing, so the delivery keeps its first state. */
 async function existingDelivery(actors: Actors) {
   const { parameters } = await existing(actors);
   const { body } = await actors.tenant.client.post(`/tenants/webhooks/${parameters.id}/test`);
   return { parameters: { ...parameters, deliveryId: String(body.id) } };
 }
 
-/** What a request acts on, once its webhook was made inactive. */
+/** The target of a request, after its webhook was deactivated. */
 async function inactive<P extends { readonly id: string }>(
   actors: Actors,
   request: Promise<{ readonly parameters: P }>,
@@ -28,7 +28,7 @@ export const webhookCases: readonly OperationCase[] = [
   {
     operation: webhooks.createWebhook,
     prepare: async (actors) => {
-      await existing(actors); // which makes room
+      await existing(actors); // deletes old webhooks if needed
       return { body: newWebhook() };
     },
   },

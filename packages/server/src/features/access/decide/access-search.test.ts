@@ -64,7 +64,7 @@ describe("a search", () => {
     ["subject", { subject: { type: "device" }, resource: { type: "account", id: "1" } }],
     ["resource", { resource: { type: "address" } }],
     ["resource", { subject: { type: "group", id: "x" }, resource: { type: "resource" } }],
-  ])("for a %s finds nothing where nothing is known: %j", async (what, changes) => {
+  ])("for a %s finds nothing if nothing is known: %j", async (what, changes) => {
     const { status, body } = await search(what, question(changes));
     expect({ status, results: body.results }).toEqual({ status: 200, results: [] });
   });

@@ -149,8 +149,8 @@ function pageView({ found, nextToken }: FoundPage<FoundAccess>, type: string): o
 }
 
 /**
- * Answers with a report, and stores it for a request with an Idempotency-Key, like the reply of every POST. Another command
- * may hold the last database connection, so the answer is computed before the command starts.
+ * Answers with a report, and stores it for a request with an Idempotency-Key, like the reply of every POST. Another
+ * command may hold the last database connection, so the answer is computed before the command starts.
  */
 async function answer(call: Repeatable, body: object): Promise<Outcome> {
   return call.idempotency === undefined ? report(body) : call.command(async () => report(body));

@@ -243,7 +243,7 @@ describe("a batch", () => {
     expect((await batch({ ...question(), ...more })).body).toMatchObject({ decision: true });
   });
 
-  test("of 1,000 is taken, of 1,001 not", async () => {
+  test("of 1,000 is accepted, of 1,001 not", async () => {
     const many = (count: number) => batch({ ...question(), evaluations: Array(count).fill({}) });
     expect((await many(1_000)).body.evaluations).toHaveLength(1_000);
     expect((await many(1_001)).status).toBe(400);

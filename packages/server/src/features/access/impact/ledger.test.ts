@@ -274,7 +274,7 @@ describe("Gatehouse-Override-Reason", () => {
     ["has a tabulator", "an\tincident"],
     ["would command a terminal", inBytes("an \u009b31m incident")],
     ["would read in another direction", inBytes("an \u202e incident")],
-  ])("is refused where it %s", async (_what, reason) => {
+  ])("is refused if it %s", async (_what, reason) => {
     const { status, body } = await create(reason);
     expect({ status, code: body.code }).toEqual({ status: 400, code: "invalid_parameter" });
     expect(body.errors).toMatchObject([{ pointer: "Gatehouse-Override-Reason" }]);

@@ -111,7 +111,9 @@ async function preview(tx: TenantTx, base: KeptModel, recorded: readonly Change[
   };
 }
 
-/** Starts the queries for the facts that a command left. Returns a function that compares them with the previous facts. */
+/**
+ * Starts the queries for the facts that a command left. Returns a function that compares them with the previous facts.
+ */
 async function readLeft(
   tx: TenantTx,
   recorded: readonly Change[],

@@ -8,7 +8,7 @@ import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
 import type { ChangedFacts, FactRows, PolicyPlace } from "./facts.queries.ts";
 import { changedFacts } from "./model-facts.ts";
 
-/** Which kind of fact a type of record is; of the others, decisions know nothing, or only through these. */
+/** The kinds of facts by type of record. Other types do not affect decisions, or only through these types. */
 export const kindOfType: Readonly<Record<string, keyof FactsByKind>> = {
   user: "user",
   group: "group",
@@ -29,7 +29,7 @@ export const kindOfRows: Readonly<Record<keyof FactRows, keyof FactsByKind>> = {
   policies: "policy",
 };
 
-/** A tenant's model, and what finds records in it by what people call them. */
+/** A tenant's model, with indexes of its records by e-mail address and name. */
 export class KeptModel implements TenantModel {
   readonly generation: number;
   readonly model: Model;
@@ -63,7 +63,7 @@ export class KeptModel implements TenantModel {
   /**
    * The model after changes.
    *
-   * @returns undefined where the news has gaps, or tells of so much that everything is to be read anew
+   * @returns undefined if outbox entries are missing, or change so much that everything must be read again
    */
   after({ generation, news, facts, places }: ChangedFacts): KeptModel | undefined {
     // A generation without an outbox entry changed something unknown.
@@ -89,7 +89,7 @@ export class KeptModel implements TenantModel {
   }
 
   /**
-   * Changes, and what they leave to say of the order of policies.
+   * The changes, followed by the changes to the order of policies.
    *
    * @param places all policies of the types whose order may have changed, in their order
    */
@@ -140,7 +140,7 @@ function idOf(kind: keyof FactsByKind) {
   };
 }
 
-/** Names move from one record to another: all old ones go before any new one comes. */
+/** A name can move from one record to another, so all old names are removed before new ones are added. */
 function renamed(
   table: Table<string>,
   ids: readonly string[],
@@ -160,7 +160,7 @@ function renamed(
   return changes.size === 0 ? table : table.with(changes);
 }
 
-/** Orders that are others than the model's. */
+/** Orders of policies that differ from the model's. */
 function newOrders(model: Model, places: ChangedFacts["places"]): readonly FactChange[] {
   const byType = new Map<PolicyType, string[]>();
   for (const { id, type } of places) push(byType, type, id);

@@ -13,7 +13,9 @@ import { readAllFacts, readChangedFacts, readGatewayLoads } from "./facts.querie
 import { KeptModel } from "./kept-model.ts";
 import { PastModels } from "./past-models.ts";
 
-/** The idle time after which a model is dropped, in milliseconds. It is much shorter than the retention of the outbox. */
+/**
+ * The idle time after which a model is dropped, in milliseconds. It is much shorter than the retention of the outbox.
+ */
 const idleMs = 10 * 60_000;
 /** The number of tenants whose models are cached at most. */
 const mostModels = 200;
@@ -35,13 +37,13 @@ interface Entry {
 }
 
 /**
- * Caches tenants' models. Each request first reads the tenant's generation, in one statement that all requests of a turn
- * of the event loop share. If the model has another generation, its changes are read in one snapshot with their outbox
- * entries.
+ * Caches tenants' models. Each request first reads the tenant's generation, in one statement that all requests of a
+ * turn of the event loop share. If the model has another generation, its changes are read in one snapshot with their
+ * outbox entries.
  */
 export class ModelStore implements TenantModels, OutboxSubscriber {
   readonly #options: ModelStoreOptions;
-  /** In the order of use: the least recently used comes first. */
+  /** Ordered by use: the least recently used entry comes first. */
   readonly #entries = new Map<string, Entry>();
 
   readonly #past = new PastModels();

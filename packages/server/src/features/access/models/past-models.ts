@@ -11,7 +11,7 @@ const mostCached = 4;
  * does not change, so they never become stale.
  */
 export class PastModels {
-  /** In the order of use: the least recently used comes first. */
+  /** Ordered by use: the least recently used model comes first. */
   readonly #kept = new Map<string, TenantModel>();
   readonly #loading = new Map<string, Promise<unknown>>();
 

@@ -11,7 +11,7 @@ test.each([
 ])("from %s to %s, %s moves", (before, after, moved) => {
   const names = movedNames([...before], [...after]);
   expect(names.size).toBe(moved.length);
-  // Of two swapped neighbours, moving one is enough.
+  // Moving one of two swapped neighbours is enough.
   if (moved !== "c") expect([...names].join("")).toBe(moved);
 });
 

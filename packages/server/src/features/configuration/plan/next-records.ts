@@ -84,7 +84,9 @@ export function planNextRecords(
   return { wanted, next: afterwards, problems };
 }
 
-/** Settings of an existing record. An e-mail address is found regardless of letter case, and keeps its first spelling. */
+/**
+ * Settings of an existing record. An e-mail address is found regardless of letter case, and keeps its first spelling.
+ */
 function sameIdentity<K extends ConfiguredKind>(known: TenantRecord<K>, wanted: DesiredRecord<K>): SettingsOf[K] {
   const before: object = known.settings;
   return "email" in before ? { ...wanted.settings, email: before.email } : wanted.settings;

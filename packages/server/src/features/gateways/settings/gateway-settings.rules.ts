@@ -16,7 +16,7 @@ export interface SiteDomain {
   readonly resolvers: readonly string[];
 }
 
-/** In canonical form. */
+/** The site settings in canonical form. */
 export interface SiteSettings {
   readonly resolvers: readonly string[];
   readonly domains: readonly SiteDomain[];
@@ -90,7 +90,9 @@ function canonicalNetworks(texts: readonly string[], errors: ProblemField[]): re
   return ranges.map(formatIpRange);
 }
 
-/** A route into the tunnel to public addresses would also catch packets to the other gateways, which would never leave. */
+/**
+ * A route into the tunnel to public addresses would also catch packets to the other gateways, which would never leave.
+ */
 function networkProblem(range: IpRange, before: readonly IpRange[]): string | undefined {
   const text = formatIpRange(range);
   const problem = privateAddressProblem(range);

@@ -23,7 +23,7 @@ describe("settings of a gateway", () => {
     expect(await read(await gateway())).toMatchObject({ status: 200, body: none, headers: { etag: '"1"' } });
   });
 
-  test("are stored in canonical form; missing fields are kept, null clears", async () => {
+  test("are stored in canonical form; missing fields are unchanged, null clears", async () => {
     const id = await gateway();
     const first = await put(id, {
       resolvers: ["10.80.0.53", "FD80::53", "10.80.0.53"],
@@ -104,7 +104,7 @@ describe("settings of a gateway", () => {
     },
   );
 
-  test("of two gateways have no network in common, and no relay port", async () => {
+  test("of two gateways share neither a network nor a relay port", async () => {
     const one = await make("gateway", tenant.client);
     const other = await gateway();
     await put(one.id, { networks: ["10.80.0.0/16", "fd80::/64"], relayPort: "51901" });

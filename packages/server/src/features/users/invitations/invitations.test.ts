@@ -83,7 +83,7 @@ test("an active user's first invitation does not limit later devices", async () 
   expect((await enrol(id)).status).toBe(201);
 });
 
-test("of many enrolments at once, exactly as many succeed as the user may have devices", async () => {
+test("exactly as many concurrent enrolments succeed as the user may have devices", async () => {
   for (const maxDevices of [1, 3, null]) {
     const id = await makeId("user", client);
     await client.patch(`/tenants/users/${id}`, { maxDevices });

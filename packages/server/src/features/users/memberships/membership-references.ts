@@ -13,9 +13,9 @@ export const membershipReferences: ReferenceHolder = {
 };
 
 /**
- * Requires that every member of a group that is about to be deleted has another group, and records who leaves the group.
- * The database deletes the memberships together with the group. The users keep their versions, because no command
- * addressed them.
+ * Requires that every member of a group that is about to be deleted has another group, and records who leaves the
+ * group. The database deletes the memberships together with the group. The users keep their versions, because no
+ * command addressed them.
  *
  * An audit entry holds only the removed group, `{id, email, group}` before and `{id, email}` after, because a group may
  * have thousands of members.
