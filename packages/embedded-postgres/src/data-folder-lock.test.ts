@@ -20,7 +20,7 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-/** Another process with a claim in the folder, which says nothing when it is asked. */
+/** Starts another process with a claim in the folder that does not respond to queries. */
 async function spawnSilentHolder(name: string): Promise<ChildProcess> {
   const script = "require('node:net').createServer().listen(process.argv[1], () => console.log('listening'))";
   const child = spawn(process.execPath, ["-e", script, join(dataDir, "lock", name)], {

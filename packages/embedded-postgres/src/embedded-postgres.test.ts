@@ -56,7 +56,7 @@ async function query(postgres: EmbeddedPostgres, text: string): Promise<unknown[
   }
 }
 
-/** Waits for a condition of the system, which tells nobody when it comes true. */
+/** Polls until a condition of the system is true, because the system does not notify about it. */
 async function until(what: string, condition: () => Promise<boolean>, timeoutMs = 15_000): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {
@@ -65,7 +65,7 @@ async function until(what: string, condition: () => Promise<boolean>, timeoutMs 
   }
 }
 
-/** Another process that starts the embedded PostgreSQL on the folder. */
+/** Starts another process that starts the embedded PostgreSQL on the folder. */
 function spawnOwner(dataDir: string): ChildProcess {
   const child = spawn(process.execPath, [ownerScript, dataDir], { stdio: ["ignore", "pipe", "inherit"] });
   children.add(child);

@@ -13,7 +13,7 @@ function deferred<T>(): { promise: Promise<T>; resolve(value: T): void } {
 
 const crash: ProgramEnd = { code: 2, signal: null };
 
-/** A server that ends when it is told to, by any signal or by `end`. */
+/** A server that ends on any signal or on `end`. */
 function fakeServer(pid: number): WatchedProcess & { end(): void; signals: string[] } {
   const { promise, resolve } = deferred<ProgramEnd>();
   const signals: string[] = [];
