@@ -19,7 +19,7 @@ test("canonical JSON is that of RFC 8785, as another program writes it", () => {
     values: [fc.maxSafeInteger(), text, fc.boolean(), fc.constant(null)],
   });
   fc.assert(
-    // Made of what JSON holds; the library's type does not say so.
+    // The generated value is JSON, but the library's type does not say so.
     fc.property(value, (json) => canonicalJson(json as JsonValue) === canonicalize(json)),
   );
 });
@@ -34,7 +34,7 @@ describe("of two contents, the difference", () => {
       fc.property(randomContent, randomContent, (one, other) => {
         const before = contentTreeOf(one);
         const after = contentTreeOf(other);
-        // As it arrives.
+        // Serialized and parsed, like a difference that arrives over the link.
         const difference = JSON.parse(JSON.stringify(differenceBetween(before, after, sha256)));
         const led = applyDifference(before, difference);
         expect(contentRoot(led, sha256)).toBe(contentRoot(after, sha256));

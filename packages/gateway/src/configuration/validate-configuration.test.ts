@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { exampleConfiguration } from "../testing/example-configuration.ts";
 import { validateConfiguration } from "./validate-configuration.ts";
 
-/** What another program would take for something else than an address, a name or a key. */
+/** Texts that another program would interpret as something other than an address, a name or a key. */
 const injections = [
   "100.64.0.9; flush ruleset",
   "100.64.0.9\nflush ruleset",
