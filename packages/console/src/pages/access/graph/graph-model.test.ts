@@ -34,7 +34,7 @@ function policy(name: string, { groups = [], users = [], resources = [], gateway
     resources: resources.map(named),
     gateways: gateways.map(named),
     ...more,
-  } as unknown as Policy; // with what the graph looks at
+  } as unknown as Policy; // contains only the fields that the graph reads
 }
 
 const gateways = readGateways([
