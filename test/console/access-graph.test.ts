@@ -28,7 +28,10 @@ describe.runIf(hasBrowser)("who looks at access", () => {
   const nodes = (page: Page) => page.locator(".graph-node");
   const focusedName = (page: Page) =>
     page.evaluate<string>("document.activeElement?.dataset.key && document.activeElement.textContent || ''");
-  /** Turns the wheel over the graph until it is there: what is moved there otherwise, as by the browser, goes back at once. */
+  /**
+   * Turns the wheel over the graph until the node is visible. If the graph is moved by other means, such as by the
+   * browser, it immediately moves back.
+   */
   const wheelTo = async ({ page }: Visit, node: Locator) => {
     const frame = page.locator(".access-graph");
     const middleOf = async (of: Locator) => {
@@ -102,7 +105,7 @@ describe.runIf(hasBrowser)("who looks at access", () => {
     await page.keyboard.press("Enter");
     await page.waitForURL(/focus=user/);
     await page.locator(".graph-heading", { hasText: "Selected" }).waitFor();
-    // What is decided now, beside what policies say.
+    // Current decisions, beside the effects of policies.
     await button(visit, /^Resource Wiki Allowed now/).waitFor();
     await isQuiet(page);
     expect(await seriousProblems(page)).toEqual([]);

@@ -1,4 +1,4 @@
-/** Policies, rules, and who reaches what. */
+/** Policies, rules, and access to resources. */
 import { describe, expect, test } from "vitest";
 import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
 import { button, effectOf, giveLogs, heading, storyWorld, warnIfSkipped } from "./story-world.ts";
@@ -156,7 +156,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     const completion = page.getByRole("option", { name: "posture" });
     await completion.waitFor();
     await picture(page, "rule-completion");
-    await completion.click(); // Enter takes it only some time after it shows: it may have been meant for a new line
+    await completion.click(); // Enter accepts it only after a delay, because the key may be meant for a new line
     await editor.getByText("&& device.posture", { exact: false }).waitFor();
     await page.keyboard.type(".osUpToDate == tru");
     const wrong = page.locator(".cm-lintRange-error", { hasText: /^tru$/ });
@@ -256,7 +256,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
       .first()
       .waitFor();
     await picture(page, "access-what");
-    // Before, and after a policy that gives them more.
+    // The time before, and the time after a policy grants more access.
     const before = await giveLogs(given, user, logs);
     const asked = `view=can&past=1&user=${user}&resource=${logs}`;
     await visit.open(`/access?${asked}`);

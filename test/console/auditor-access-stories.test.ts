@@ -1,4 +1,4 @@
-/** How an auditor understands who reaches what, and follows what others change. */
+/** An auditor examines who has access to which resource, and follows other people's changes. */
 import { describe, expect, test } from "vitest";
 import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
 import { button, giveLogs, heading, isQuiet, offersNothing, region, storyWorld, warnIfSkipped } from "./story-world.ts";
@@ -39,7 +39,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     expect(await page.getByText("You have unsaved changes to the order.").count()).toBe(0);
     await page.keyboard.press("Control+Home");
     expect(await rows.locator(".policy-name").allTextContents()).toEqual(names);
-    // Only what a policy's page needs may be fetched ahead, when its link is pointed at.
+    // Pointing at the link to a policy's page may prefetch only the data of that page.
     expect(asked.filter((url) => url.includes("/tenants/"))).toEqual([]);
     await page.getByText("SaaS", { exact: true }).click();
     await rows.first().getByText("Contractors share no files").waitFor();
@@ -107,7 +107,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
       .getByText(/Add the user to People/)
       .waitFor();
     await other.leave();
-    // To whom the policy leads, whose page an auditor may read and not change.
+    // The policy's page, which an auditor may read but not change.
     await region(visit, "Evaluated policies").getByRole("link", { name: "Personnel files" }).click();
     await heading(visit, "Personnel files").waitFor();
     await offersNothing(visit, "policy");

@@ -1,4 +1,4 @@
-/** What an auditor sees of the network, and that nothing of it can be changed. */
+/** An auditor reads the network and can change nothing in it. */
 import { afterAll, describe, expect, test } from "vitest";
 import { hasBrowser, seriousProblems, signIn } from "./console-world.ts";
 import { connectGateway, type DeployedGateway } from "./deployed-gateway.ts";
@@ -23,7 +23,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     for (const gateway of deployed) await gateway.stop();
   });
 
-  /** A gateway that connects, as one that somebody deployed. */
+  /** A gateway that connects like a deployed one. */
   const deploy = async (name: string): Promise<string> => {
     const { body } = await given.client.post("/tenants/gateways", { name, wireguardPort: "51820" });
     deployed.push(connectGateway(given.world.url, async () => body.token));
@@ -89,7 +89,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     await owner.open("/overview");
     await region(owner, "Access tests").getByRole("link", { name: "Add a guardrail" }).click();
     await owner.page.getByRole("dialog", { name: "Create access test" }).waitFor();
-    // What looks for controls that write finds some.
+    // The search for controls that write finds some.
     expect((await controlsThatWrite(owner)).length).toBeGreaterThan(1);
     await owner.leave();
   });

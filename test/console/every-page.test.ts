@@ -61,7 +61,7 @@ describe.runIf(hasBrowser)("every page", () => {
     await expect.poll(() => page.locator("[aria-busy=true]").count()).toBe(0);
   };
 
-  /** The list that was there before has a heading, too. */
+  /** The previous page, a list, has a heading, too. */
   const isOne = async (page: Page, path: string) => {
     await page.waitForURL(`**/${path}/*`);
     await page.locator(`main .mantine-Breadcrumbs-root a[href$="/${path}"]`).waitFor();

@@ -1,4 +1,4 @@
-/** Addresses, protocols, roles, keys, webhooks and devices; and every change with what it does to access. */
+/** Addresses, protocols, roles, keys, webhooks and devices, and the effect of every change on access. */
 import { describe, expect, test } from "vitest";
 import { hasBrowser, picture, seriousProblems } from "./console-world.ts";
 import { button, effectOf, heading, inDialog, review, storyWorld, warnIfSkipped } from "./story-world.ts";
@@ -189,7 +189,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
       .waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await inDialog(visit, "Cancel").click();
-    // A policy names it: the refusal is there before anybody has pressed the button.
+    // A policy names the gateway: the refusal is shown before the button is pressed.
     visit.expectFailures(409);
     await button(visit, "Delete").click();
     await page.getByText("token stops working").waitFor();
@@ -260,7 +260,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await picture(page, "user-override");
     await button(visit, "Override and save").click();
     await page.getByRole("region", { name: "Profile" }).getByRole("link", { name: "Operations" }).waitFor();
-    // What went through before it was held up was written once.
+    // The requests that succeeded before the interruption were written once.
     const events = await given.client.get("/tenants/events?filter[target.name]=engineer-03@example.com&sort=-position");
     const told = events.body.data.map(({ operation, reason }: { operation: string; reason?: string }) => [
       operation,

@@ -1,4 +1,4 @@
-/** The pages that documents picture, as they are in a network that is in use. */
+/** The pages in the pictures of documents, in a network that is in use. */
 import { until } from "@gatehouse/server/testing/until";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -73,7 +73,7 @@ describe.runIf(hasBrowser)("a network in use", () => {
   const settled = async ({ page }: Visit) => {
     await expect.poll(() => page.locator("[aria-busy=true]").count()).toBe(0);
     expect(await seriousProblems(page)).toEqual([]);
-    // What hovers or fades is gone.
+    // Ends hover effects and transitions.
     await page.mouse.move(0, 0);
     await page.evaluate("document.fonts.ready.then(() => undefined)");
   };

@@ -1,4 +1,4 @@
-/** The audit record: what is looked for in it, and what is put back from it. */
+/** The audit record: searches in it, and changes that are reverted from it. */
 import { describe, expect, test } from "vitest";
 import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
 import { button, effectOf, heading, inDialog, storyWorld, warnIfSkipped } from "./story-world.ts";
@@ -8,7 +8,7 @@ warnIfSkipped();
 describe.runIf(hasBrowser)("an administrator of the audit record", () => {
   const given = storyWorld();
   const putBack = ({ page }: Visit) => page.getByRole("region", { name: "Restore" });
-  /** The newest event of an operation about a record. */
+  /** Returns the newest event of an operation on a record. */
   const eventOf = async (id: string, operation: string): Promise<string> =>
     (await given.client.get(`/tenants/events?filter[target.id]=${id}&filter[operation]=${operation}&sort=-position`))
       .body.data[0].id;

@@ -172,7 +172,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await page.getByRole("option", { name: "Operations" }).click();
     await page.keyboard.press("Escape");
     await button(visit, "Review").click();
-    // Three requests, previewed as one: whoever joins operations gains what operations reach.
+    // Three requests in one preview: a new member of operations gains the access of operations.
     await effectOf(visit).getByText("Gained:").first().waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "user-edit-review");

@@ -1,4 +1,7 @@
-/** The agent on real packets: what a configuration allows passes, and nothing else does. Configurations come straight from the test. */
+/**
+ * The agent on real packets: traffic that a configuration allows passes, and all other traffic is dropped. The test
+ * provides the configurations directly.
+ */
 import { mkdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { ConfigurationContent, Membership, Service } from "@gatehouse/agent-protocol/gateway/configuration";
@@ -58,7 +61,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
 
   type Probe = readonly [order: string, host: string, port?: number | undefined];
 
-  /** Which of these probes are answered. */
+  /** Returns the probes that are answered. */
   async function answered(device: Device, probes: readonly Probe[]) {
     const results = await Promise.all(
       probes.map(async ([order, host, port]) =>
@@ -247,7 +250,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
   });
 
   test("enforces without a control plane, dead or alive, and over its restarts", async () => {
-    // Ranges within ranges: a start makes the whole table at once.
+    // Nested ranges: a start creates the whole table at once.
     await enforce(content({ [ann.ipv4]: true }, { at: ["10.80.0.0/24", "10.80.0.128/25"] }));
     await ann.prober.ask("open", { stream: "restart", host: app.ipv4, port: ports.web });
     await gateway.kill();

@@ -1,4 +1,7 @@
-/** `gatehouse device run` on real packets: what a configuration says goes where it says, and everything else as before. */
+/**
+ * `gatehouse device run` on real packets: configured traffic uses the configured gateways, and other traffic is
+ * unaffected.
+ */
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../packages/server/src/testing/until.ts";
@@ -61,14 +64,14 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     expect(await world.carriers()).toEqual(["one"]);
     await world.prober.ask("open", { stream: "leaving", host: site.app, port: ports.one });
     expect(await says("leaving")).toBe(true);
-    // A session of its own has to begin; a connection that broke never goes on.
+    // A new session has to begin first. A connection that broke never continues.
     const goesOn = () => until("the connection goes on", () => says("leaving"));
     await use(world.content([{ gateway: two.id, allowedIps: [app] }]));
     await goesOn();
     expect(await world.carriers()).toEqual(["two"]);
     await world.prober.ask("open", { stream: "new", host: site.app, port: ports.two });
     expect([await says("new"), await says("leaving")]).toEqual([true, true]);
-    // It comes back: what ran through it goes on, now over the tunnel itself.
+    // The gateway returns: its connections continue, now over the tunnel itself.
     await use(world.content([{ allowedIps: [app] }, {}]));
     await goesOn();
     expect(await world.carriers()).toEqual(["one"]);
@@ -117,7 +120,7 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     await world.prober.ask("open", { stream: "neighbour", ...neighbour });
     expect(await says("neighbour")).toBe(true);
     await use(through(two));
-    // It is leaving: what is known of it still goes there.
+    // The gateway is draining: its known connections still use it.
     expect(world.machine.run("ip", ["link", "show"])).toContain(`${world.interfaceName}d`);
     expect(await says("neighbour")).toBe(true);
     expect((await world.state()).isLinked).toBe(true);
@@ -138,7 +141,7 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     expect(await resolve("files.internal.example.com")).toEqual([site.files]);
     expect(await world.prober.ask("tcp", { host: site.files, port: ports.two })).toBe(true);
     expect(await resolve("missing.internal.example.com")).toBe("ENOTFOUND");
-    // When another gateway carries the name, what is known of it moves along.
+    // If another gateway carries the name, the name's known addresses move with it.
     await use(world.content([{ allowedIps: [app], names: ["files.internal.example.com"] }, {}]));
     expect(await world.carriers(site.files)).toEqual(["one"]);
   });
@@ -166,7 +169,7 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     await use(world.content([{ allowedIps: [app] }, {}]));
     await world.prober.ask("open", { stream: "atomic", host: site.app, port: ports.one });
     expect(await says("atomic")).toBe(true);
-    // Of IPv6, after peers and IPv4 were changed already: the address of a group is nobody's own.
+    // The IPv6 address is a multicast address, which is invalid. Peers and IPv4 are already changed at this point.
     const refused = world.content([{}, { allowedIps: [app] }]);
     const answer = await world.configure({ ...refused, ipv6: "ff02::7" });
     expect(answer).toMatchObject({ type: "failed", reason: "not_applied" });
@@ -215,7 +218,7 @@ describe.skipIf(why !== undefined)("a device's end on real packets", () => {
     expect(await world.carriers()).toEqual(["one"]);
     await until("it has expired", () => world.log.includes("configuration expired"));
     expect(await world.carriers()).toEqual([]);
-    // Over a link of its own it tells that nothing is in use.
+    // The agent reports over its own link that no configuration is in use.
     await world.linked();
     expect((await world.state()).hello).toMatchObject({ uses: null });
     expect(await world.configure(content)).toMatchObject({ type: "applied" });

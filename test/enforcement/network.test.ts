@@ -1,4 +1,4 @@
-/** What administrators decide is what packets meet: who may, who may not, and who may no more. */
+/** Real packets follow administrators' decisions: they grant, deny and revoke access. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../packages/server/src/testing/until.ts";
 import type { Administrator } from "./administrator.ts";
@@ -33,7 +33,7 @@ describe.skipIf(why !== undefined)("a network under the control plane", () => {
   const ping = (host: string) => ["ping", host] as const;
   const allowed = [...both(tcp(ports.web), app), ...both(udp(ports.web), files), ...both(ping, names)];
 
-  /** Ann's and Bob's downloads; what is done next cuts hers, and leaves his. */
+  /** Expects a change to cut Ann's download and to leave Bob's. */
   async function expectCutOfAnn(host: string, cut: () => Promise<unknown>, allow: () => Promise<unknown>) {
     const [hers, his] = await Promise.all([ann, bob].map((device) => Download.begin(device, host)));
     if (hers === undefined || his === undefined) throw new Error("there are two");
@@ -65,7 +65,7 @@ describe.skipIf(why !== undefined)("a network under the control plane", () => {
     expect(await answered(ann, refused)).toEqual([]);
     expect(await answered(eve, [...allowed, ...refused])).toEqual([]);
 
-    // She is a visitor; as staff she may what staff may.
+    // She is a visitor. As staff, she has the access of staff.
     const groups = `/tenants/users/${world.users[2]?.id}/groups`;
     await administrator.enforce("POST", groups, { groupId: world.groups.staff });
     await until("Eve may as well", async () => (await answered(eve, allowed)).length === allowed.length, 40_000);

@@ -1,4 +1,4 @@
-/** A device that cannot find a gateway goes through another one, which carries its packets as they are. */
+/** A device that cannot reach a gateway uses another one as a relay, which forwards its packets unchanged. */
 import type { ConfigurationContent, Settings } from "@gatehouse/agent-protocol/gateway/configuration";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { until } from "../../packages/server/src/testing/until.ts";
@@ -24,7 +24,7 @@ describe.skipIf(why !== undefined)("a relay", () => {
     [relay, target] = world.gateways as [Gateway, Gateway];
     eve = world.devices[2] as Device;
     await enforce(target, reaching());
-    // Nothing of the device comes to the gateway by itself.
+    // The device's packets cannot reach the gateway directly.
     target.namespace.run("nft", ["-f", "-"], wall);
     relay.namespace.run("nft", ["-f", "-"], watch);
   });
@@ -39,7 +39,7 @@ describe.skipIf(why !== undefined)("a relay", () => {
   }
 }
 `;
-  /** What passes through the relay that is not UDP to or from the other gateway's port. */
+  /** Matches packets through the relay that are not UDP to or from the other gateway's port. */
   const watch = `table inet watch {
   counter foreign { }
   chain forward {
@@ -72,7 +72,7 @@ describe.skipIf(why !== undefined)("a relay", () => {
     return enforce(relay, { ...base, settings });
   }
 
-  /** As a device does that finds its gateway nowhere else; its socket stays the same. */
+  /** Switches to an endpoint, like a device that cannot reach its gateway. Its socket stays the same. */
   function goThrough(endpoint: string): void {
     const peer = ["peer", target.publicKey, "endpoint", endpoint];
     eve.namespace.run("wg", ["set", eve.interfaceName, ...peer, "persistent-keepalive", "1"]);
