@@ -85,7 +85,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await visit.leave();
   });
 
-  test("is told why somebody does not reach something, by a link that can be shared", async () => {
+  test("sees why a user lacks access, by a link that can be shared", async () => {
     const visit = await given.visitAsAuditor();
     const { page } = visit;
     await visit.open("/access");
@@ -152,7 +152,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await visit.leave();
   });
 
-  test("opens the graph from a user's, a resource's and a policy's page, and goes on by keyboard", async () => {
+  test("opens the graph from a user's, a resource's and a policy's page, and continues by keyboard", async () => {
     for (const visitAs of [given.visitAsAuditor, given.visit]) {
       const visit = await visitAs({ width: 1440 });
       const { page } = visit;
@@ -189,7 +189,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await visit.leave();
   });
 
-  test("sees which access tests hold, runs them, and is offered no other", async () => {
+  test("sees which access tests pass, runs them, and cannot create others", async () => {
     for (const [name, id, expected] of [
       ["Nobody reaches Wiki", "Wiki", "denied"],
       ["Everybody reaches File shares", "File shares", "allowed"],
@@ -228,7 +228,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await visit.leave();
   });
 
-  test("follows live what others change, with what was before and what it did, and puts nothing back", async () => {
+  test("follows others' changes live, with previous values and effects, and can revert none", async () => {
     const visit = await given.visitAsAuditor();
     const { page } = visit;
     const policy = await given.idOf("policies", "Office systems");

@@ -39,7 +39,7 @@ describe.runIf(hasBrowser)("an auditor's limits", () => {
     await visit.leave();
   });
 
-  test("is refused by the API whatever the console does not offer", async () => {
+  test("is refused by the API for every action that the console does not offer", async () => {
     const writes = operations
       .filter((operation) => isWrite(operation) && operation.access !== "operator" && operation.access !== undefined)
       .map(({ id, method, path }) => ({

@@ -68,7 +68,7 @@ describe.runIf(hasBrowser)("every page", () => {
   };
 
   describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
-    test.each(["OWNER", "AUDITOR"])("is sound for the key of an %s", async (role) => {
+    test.each(["OWNER", "AUDITOR"])("has no serious accessibility problems for the key of an %s", async (role) => {
       const visit = await world.visit({ theme, key: keys.get(role) ?? "" });
       const { page } = visit;
       const found: string[] = [];
@@ -91,7 +91,7 @@ describe.runIf(hasBrowser)("every page", () => {
     });
   });
 
-  test("is sound before somebody has signed in", async () => {
+  test("has no serious accessibility problems before sign-in", async () => {
     for (const theme of ["light", "dark"] as const) {
       const visit = await world.visit({ theme });
       await visit.open("/");

@@ -70,7 +70,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await visit.leave();
   });
 
-  test("makes a key whose secret is shown once, replaces it, and revokes it", async () => {
+  test("creates a key whose secret is shown once, replaces it, and revokes it", async () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/api-keys");
@@ -133,7 +133,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await visit.leave();
   });
 
-  test("sees what a role grants and who holds it, gives it, and takes it off", async () => {
+  test("sees a role's permissions and holders, assigns the role, and removes it", async () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/roles");
@@ -156,7 +156,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await visit.leave();
   });
 
-  test("deactivates a device and a user, each with its effect, and brings both back", async () => {
+  test("deactivates and reactivates a device and a user, each with its effect", async () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/users?q=engineer-02");
@@ -176,7 +176,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await visit.leave();
   });
 
-  test("sees who loses access by maintenance, a disconnected gateway, and a deletion, before it is so", async () => {
+  test("previews who loses access by maintenance, a disconnected gateway, and a deletion", async () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/gateways?q=Frankfurt 1");
@@ -229,7 +229,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await visit.leave();
   });
 
-  test("is held up by an enforced access test when a user joins a group, and goes on with a reason", async () => {
+  test("is blocked by an enforced access test when a user joins a group, and continues with a reason", async () => {
     const test = await given.client.post("/tenants/access-tests", {
       name: "This engineer never reaches the terminals",
       subject: { type: "user", id: "engineer-03@example.com" },
@@ -277,7 +277,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
 
 describe.runIf(hasBrowser)("an administrator of webhooks", () => {
   const given = storyWorld();
-  test("makes a webhook, sends a test, sees what came of it, and delivers it again", async () => {
+  test("creates a webhook, sends a test, sees its result, and delivers it again", async () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/webhooks?new=1");

@@ -33,7 +33,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
   const button = ({ page }: Visit, name: string | RegExp) => page.getByRole("button", { name, exact: true });
   const region = ({ page }: Visit, name: string) => page.getByRole("region", { name, exact: true });
 
-  test("deploys a gateway with its one command, sees it turn green by itself, and why it refuses something", async () => {
+  test("deploys a gateway with one command, sees it turn green, and sees why it rejects a configuration", async () => {
     const visit = await world.visit({ key: owner });
     const { page } = visit;
     await visit.open("/gateways?new=1");
@@ -67,7 +67,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await visit.leave();
   });
 
-  test("shows an auditor how far a gateway is, and neither its token nor a command", async () => {
+  test("shows an auditor which configuration a gateway applied, but neither its token nor a command", async () => {
     const visit = await world.visit({ key: auditor });
     const { page } = visit;
     await page.keyboard.press("Control+k");
@@ -140,7 +140,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await other.leave();
   });
 
-  test("orders policies and gateways with a finger", async () => {
+  test("orders policies and gateways by touch", async () => {
     const visit = await world.visit({ key: owner, width: 768, touch: true });
     const { page, context } = visit;
     const screen = await context.newCDPSession(page);
@@ -186,7 +186,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await visit.leave();
   });
 
-  test("is told when somebody else was faster to order policies, by coming back to the page and by the review", async () => {
+  test("is notified if someone else reordered the policies, on return to the page and in the review", async () => {
     const ordered = async (): Promise<readonly { readonly id: string; readonly name: string }[]> =>
       (await world.client.get("/tenants/policies?filter[type]=SAAS&sort=order")).body.data;
     /** Another user moves the last policy to the first position. */
@@ -239,7 +239,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await visit.leave();
   });
 
-  test("is told of resources that nobody reaches and policies that never match, and mends them from there", async () => {
+  test("sees unreachable resources and policies that never match, and fixes them from there", async () => {
     const made = async (path: string, body: object): Promise<string> => {
       const answer = await world.client.post(path, body);
       expect(answer.status, answer.text).toBe(201);

@@ -53,7 +53,7 @@ describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
     );
   }
 
-  test("goes through the second gateway once the first one's power is gone, and back when it is there again", async () => {
+  test("uses the second gateway after a power failure of the first one, and returns to the first", async () => {
     await first.agent.kill();
     for (const link of ["wide", "site"]) first.namespace.run("ip", ["link", "set", link, "down"]);
     expect(await via(ann, app.ipv4)).toBe(null);
@@ -65,7 +65,7 @@ describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
     await expectThrough(first);
   }, 180_000);
 
-  test("goes through the second gateway while nobody hears of the first one, which enforces all the while", async () => {
+  test("uses the second gateway while the first one is silent, though the first one still enforces", async () => {
     const running = await Download.begin(ann, app.ipv4);
     first.namespace.run("nft", ["-f", "-"], silence(replicaAddress(1)));
     await hasStatus(first, "OFFLINE", offlineMs);
@@ -78,7 +78,7 @@ describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
     await running.end();
   }, 180_000);
 
-  test("in maintenance lets what runs finish, takes nothing new, and carries nothing after the drain time", async () => {
+  test("in maintenance lets connections finish, accepts no new ones, and stops after the drain time", async () => {
     const file = await Download.begin(bob, app.ipv4, 4 * 50);
     const endless = await Download.begin(bob, app.ipv6);
     await Promise.all([file.goesOn(), endless.goesOn()]);
@@ -102,7 +102,7 @@ describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
     await Promise.all([endless.end(), hers.end()]);
   });
 
-  test("in maintenance lets finish what runs at a device that follows, while what is new goes elsewhere at once", async () => {
+  test("in maintenance lets a connected device's connections finish, and new ones use another gateway", async () => {
     const file = await Download.begin(ann, app.ipv4, 8 * 50);
     await file.goesOn();
     try {

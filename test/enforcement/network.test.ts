@@ -47,7 +47,7 @@ describe.skipIf(why !== undefined)("a network under the control plane", () => {
     await until("she is let in again", async () => (await via(ann, host)) !== null, 40_000);
   }
 
-  test("lets through what is allowed, over TCP, UDP and ICMP, IPv4 and IPv6, and drops all else", async () => {
+  test("forwards allowed traffic over TCP, UDP and ICMP, IPv4 and IPv6, and drops all other traffic", async () => {
     const refused = [
       ...both(udp(ports.web), app),
       ...both(tcp(ports.admin), app),
@@ -74,7 +74,7 @@ describe.skipIf(why !== undefined)("a network under the control plane", () => {
     expect(await answered(eve, allowed)).toEqual([]);
   });
 
-  test("carries to the internet who may go there by a gateway, and nobody else", async () => {
+  test("carries internet traffic only of devices that may use a gateway for it", async () => {
     const outside = [...both(tcp(ports.web), internet), ...both(udp(ports.web), internet)];
     const policy = await administrator.create("/tenants/policies?wait=applied", {
       name: "Ann by a gateway",
@@ -118,7 +118,7 @@ describe.skipIf(why !== undefined)("a network under the control plane", () => {
     );
   });
 
-  test("cuts a running connection when its time window ends, by itself", async () => {
+  test("cuts a running connection when its time window ends, without a new configuration", async () => {
     const end = new Date(Date.now() + 15_000);
     const rule = await administrator.create("/tenants/admission-rules", {
       name: "For a short time",

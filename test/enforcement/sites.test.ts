@@ -210,7 +210,7 @@ describe.skipIf(why !== undefined)("between two sites", () => {
     await until("the sites have met", isThere);
   });
 
-  test("what a policy allows passes, over TCP, UDP and ICMP, IPv4 and IPv6, and nothing else", async () => {
+  test("only traffic that a policy allows passes, over TCP, UDP and ICMP, IPv4 and IPv6", async () => {
     expect(await answered("office", everyWay(app))).toEqual(everyWay(app));
     expect(await answered("printer", everyWay(app))).toEqual([]);
     const otherPort = [app.ipv4, app.ipv6].map((host) => ["tcp", host, ports.admin] as const);
@@ -226,7 +226,7 @@ describe.skipIf(why !== undefined)("between two sites", () => {
     ).toEqual([]);
   });
 
-  test("a policy that goes cuts the running connections that it allowed, and no other", async () => {
+  test("deleting a policy cuts the running connections that it allowed, and no others", async () => {
     await tenant.change([{ kind: "policy", facts: fromPrinter }]);
     for (const from of ["office", "printer"] as const) {
       for (const [stream, host] of [
@@ -256,13 +256,13 @@ describe.skipIf(why !== undefined)("between two sites", () => {
     expect(await answered("printer", everyWay(app))).toEqual(everyWay(app));
   });
 
-  test("a site that nobody can find begins by itself", async () => {
+  test("a site without a known endpoint initiates the connection", async () => {
     await new Tenant(world, gateways, [fromOffice], { north: { endpoint: null } }).enforced();
     await until("the sites have met", isThere);
     expect(await answered("office", everyWay(app))).toEqual(everyWay(app));
   });
 
-  test("a network that is said to be elsewhere is not carried, whatever the policy says", async () => {
+  test("a network that is configured at another site is not carried, even if the policy allows it", async () => {
     await new Tenant(world, gateways, [policy(5, [])], { north: { networks: ["10.80.0.8/30"] } }).enforced();
     await until("the sites have met", isThere);
     expect(await answered("printer", [["tcp", app.ipv4, ports.web]])).toEqual([]);

@@ -24,7 +24,7 @@ function fakeServer(pid: number): WatchedProcess & { end(): void; signals: strin
   return { pid, ended: promise, kill, signals, end: () => resolve(crash) };
 }
 
-test("starting is tried again until it succeeds, and each failure is logged", async () => {
+test("starting is retried until it succeeds, and each failure is logged", async () => {
   const logged: LogEvent[] = [];
   const first = fakeServer(1);
   const second = fakeServer(2);

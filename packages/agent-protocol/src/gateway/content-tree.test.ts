@@ -12,7 +12,7 @@ import { type EnvelopeExpectation, envelopeFault, signedText } from "./envelope.
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-test("canonical JSON is that of RFC 8785, as another program writes it", () => {
+test("canonical JSON follows RFC 8785 and equals another program's output", () => {
   const text = fc.string({ unit: "binary" });
   const value = fc.anything({
     key: text,
@@ -28,8 +28,8 @@ test.each([0.5, 1e21, 2 ** 53, -(2 ** 53), Number.NaN])("the number %d is not ha
   expect(() => canonicalJson({ a: number })).toThrow(RangeError);
 });
 
-describe("of two contents, the difference", () => {
-  test("leads from one to the other, whose root proves it", () => {
+describe("the difference of two contents", () => {
+  test("leads from one content to the other, as the root proves", () => {
     fc.assert(
       fc.property(randomContent, randomContent, (one, other) => {
         const before = contentTreeOf(one);

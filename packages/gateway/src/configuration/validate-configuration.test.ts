@@ -22,7 +22,7 @@ describe("the form of a configuration", () => {
     expect(validateConfiguration(exampleConfiguration())).toHaveProperty("configuration");
   });
 
-  test.each(injections)("refuses %j wherever a text stands", (text) => {
+  test.each(injections)("refuses %j in every text field", (text) => {
     const { content } = exampleConfiguration();
     const peer = content.peers["100.64.0.1"];
     const places: readonly object[] = [
@@ -47,7 +47,7 @@ describe("the form of a configuration", () => {
     }
   });
 
-  test("refuses a prefix with bits after its end, addresses that come twice, and peers outside the pools", () => {
+  test("refuses a prefix with host bits, repeated addresses, and peers outside the pools", () => {
     const { content } = exampleConfiguration();
     const peer = content.peers["100.64.0.1"];
     const wrong = [
@@ -63,7 +63,7 @@ describe("the form of a configuration", () => {
     }
   });
 
-  test("never throws, whatever it is given", () => {
+  test("never throws for any input", () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => void validateConfiguration(value)));
   });
 });
