@@ -127,7 +127,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     ann.reconnect();
   });
 
-  test("cuts a running connection when its time window ends, without a new configuration", async () => {
+  test("cuts a running connection automatically when its time window ends", async () => {
     await enforce(content({ [ann.ipv4]: [[null, Date.now() + 3_000]], [bob.ipv4]: true }));
     for (const device of [ann, bob])
       await device.prober.ask("open", { stream: "window", host: app.ipv4, port: ports.web });
@@ -314,7 +314,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     test.each([
       ["all tables", ["flush", "ruleset"]],
       ["the rules alone", ["flush", "table", "inet"]],
-    ])("restores the filters after %s was removed", async (_, change) => {
+    ])("restores the filters after the removal of %s", async (_, change) => {
       await enforce(content({ [ann.ipv4]: true }));
       const ofTable = change.includes("table") ? [`gatehouse-${gateway.interfaceName}`] : [];
       gateway.log = "";

@@ -118,7 +118,7 @@ describe.skipIf(why !== undefined)("a network under the control plane", () => {
     );
   });
 
-  test("cuts a running connection when its time window ends, without a new configuration", async () => {
+  test("cuts a running connection automatically when its time window ends", async () => {
     const end = new Date(Date.now() + 15_000);
     const rule = await administrator.create("/tenants/admission-rules", {
       name: "For a short time",
