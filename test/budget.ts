@@ -18,8 +18,8 @@ export function budgeted(full: number, least = 1): number {
 }
 
 /**
- * Smallest tally that proves the random cases meet what matters. Only the full budget proves it: small samples vary
- * too much.
+ * Smallest tally that proves that the random cases cover the relevant situations. Only the full budget proves it: small
+ * samples vary too much.
  */
 export function expectedTally(full: number): number {
   return inject("budget") < 1 ? 0 : full;

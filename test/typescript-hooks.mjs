@@ -1,10 +1,10 @@
-// Module hooks that let plain Node run the TypeScript sources, for tests that need a process of their own to kill.
+// Module hooks that let plain Node run the TypeScript sources, for tests that need a separate process to kill.
 import { createHash } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** A folder that processes of one test share, so that only the first of them has to transpile. */
+/** A folder that the processes of one test share, so that only the first process has to transpile. */
 const sharedFolder = process.env.GATEHOUSE_TEST_TRANSPILED;
 
 /** @type {import("node:module").LoadHook} */
@@ -22,7 +22,7 @@ async function transpiled(source) {
     return await readFile(path, "utf8");
   } catch {
     const output = await transpile(source);
-    // Whole or not at all: another process may be reading it.
+    // Written atomically, because another process may be reading it.
     const draft = `${path}.${process.pid}`;
     await writeFile(draft, output);
     await rename(draft, path);

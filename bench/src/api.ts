@@ -1,6 +1,7 @@
 /**
- * The load script of the API: bare Fastify, one resource, a page of resources, a write; how a page's latency grows with the
- * tenant; what the fence costs; how much memory the server takes. Everything side by side in one run, since machines differ.
+ * Load test of the API. It measures bare Fastify, one resource, a page of resources and a write. It also measures how a
+ * page's latency grows with the tenant, what the fence costs, and how much memory the server takes. All measurements
+ * run side by side in one run, because machines differ.
  *
  *     npm run bench:api [-- --quick]
  */
@@ -16,7 +17,7 @@ const quick = process.argv.includes("--quick");
 const seconds = quick ? 2 : 4;
 const rounds = quick ? 1 : 3;
 const connections = 32;
-/** More than the server keeps in its record cache. */
+/** More ids than the server's record cache holds. */
 const idsInTurn = 40_000;
 const sizes = { small: 1_000, middle: 100_000, large: quick ? 200_000 : 1_000_000 };
 
@@ -66,7 +67,7 @@ async function measure({ url, operatorKey, database }: ServerAnnouncement): Prom
       },
     ],
   ];
-  // In turn, round after round, so that all of them see the machine in the same moods.
+  // Loads alternate in rounds, so that fluctuations of the machine affect all of them equally.
   const results = loads.map((): LoadResult[] => []);
   for (let round = 0; round < rounds; round += 1) {
     for (const [index, [, load]] of loads.entries()) {
@@ -108,7 +109,7 @@ async function measure({ url, operatorKey, database }: ServerAnnouncement): Prom
   }
 }
 
-/** Of several rounds: the mean throughput, and the worst latencies. */
+/** Summarizes several rounds: the mean throughput and the worst latencies. */
 function summary(results: readonly LoadResult[]): LoadResult {
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   return {
@@ -140,21 +141,23 @@ async function makeTenant(
     headers: { apikey: operatorKey, "content-type": "application/json" },
     body: JSON.stringify({ name, ownerEmail: "owner@example.com" }),
   });
-  // As the operation declares it.
+  // The operation declares this type.
   const made = (await response.json()) as { tenant: { id: string }; apiKey: { key: string } };
   await seedResources(database, made.tenant.id, resources);
   const headers = { apikey: made.apiKey.key };
   const ids: string[] = [];
   for (let offset = 0; offset < Math.min(resources, idsWanted); offset += 100) {
     const page = await fetch(`${url}/tenants/resources?limit=100&offset=${offset}`, { headers });
-    // As the operation declares it.
+    // The operation declares this type.
     const { data } = (await page.json()) as { data: { id: string }[] };
     ids.push(...data.map(({ id }) => id));
   }
   return { id: made.tenant.id, headers, firstId: ids[0] ?? "", ids };
 }
 
-/** The p99 latency of a list's first pages for two tenants, asked in turn by one client, in milliseconds. */
+/**
+ * Returns the p99 latency of a list's first pages for two tenants, in milliseconds. One client alternates between them.
+ */
 async function growth(
   url: string,
   query: string,

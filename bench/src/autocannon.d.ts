@@ -1,11 +1,11 @@
-/** The part of autocannon's interface that is used here; version 9 brings no types. */
+/** The part of autocannon's interface that is used here. Version 9 has no types. */
 declare module "autocannon" {
   interface Options {
     readonly url: string;
     readonly method: string;
     readonly headers: Readonly<Record<string, string>>;
     readonly connections: number;
-    /** In seconds. */
+    /** Seconds. */
     readonly duration: number;
     readonly body?: string;
     /** Replaces `[<id>]` in the body. */
@@ -14,7 +14,7 @@ declare module "autocannon" {
   }
   interface Result {
     readonly requests: { readonly average: number };
-    /** In milliseconds. */
+    /** Milliseconds. */
     readonly latency: { readonly p50: number; readonly p99: number };
     readonly non2xx: number;
     readonly errors: number;

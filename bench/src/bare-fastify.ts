@@ -1,4 +1,4 @@
-/** The yardstick: Fastify answering the same bytes from memory. Takes them on standard input. */
+/** The baseline: Fastify returns the same bytes from memory. It reads the bytes from standard input. */
 import { text } from "node:stream/consumers";
 import Fastify from "fastify";
 

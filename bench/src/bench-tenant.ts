@@ -1,7 +1,7 @@
-/** A tenant of a benchmark's own, and calls with its key. */
+/** A tenant for one benchmark, and calls with the tenant's key. */
 import type pg from "pg";
 
-/** What server-process.ts prints when it serves. */
+/** The line that server-process.ts prints when the server is ready. */
 export interface ServerAnnouncement {
   readonly url: string;
   readonly operatorKey: string;
@@ -11,7 +11,7 @@ export interface ServerAnnouncement {
 export interface BenchTenant {
   readonly id: string;
   readonly key: string;
-  /** @throws when the answer is not the one expected */
+  /** @throws if the response does not have the expected status */
   call(method: "GET" | "PATCH" | "POST", path: string, body?: string): Promise<string>;
 }
 
@@ -23,7 +23,7 @@ export async function makeBenchTenant({ url, operatorKey }: ServerAnnouncement, 
       body: JSON.stringify({ name, ownerEmail: "owner@example.com" }),
     }),
   );
-  // As the operation declares it.
+  // The operation declares this type.
   const { tenant, apiKey } = JSON.parse(made) as {
     readonly tenant: { readonly id: string };
     readonly apiKey: { readonly key: string };

@@ -4,16 +4,19 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-/** As `npm start` runs the server: a young generation of 4 MiB, and a heap that grows to no more than three times what is in use, keep memory low. */
+/**
+ * The same flags as `npm start`. A young generation of 4 MiB, and a heap of at most three times the memory in use, keep
+ * memory low.
+ */
 const nodeFlags = ["--max-semi-space-size=4", "--heap-growing-percent=200"];
 
 /** A program of this folder that serves until it is stopped. */
 export interface ChildServer<Announcement> {
-  /** What it printed when it was ready. */
+  /** The line that the program printed when it was ready. */
   readonly announcement: Announcement;
-  /** Resident memory of the process now and at its highest, in MiB. Undefined where there is no /proc. */
+  /** Resident memory of the process, current and peak, in MiB. Undefined if the system has no /proc. */
   memory(): { readonly now: number; readonly highest: number } | undefined;
-  /** Processor time that the process has used, in seconds. Undefined where there is no /proc. */
+  /** Processor time that the process has used, in seconds. Undefined if the system has no /proc. */
   processorSeconds(): number | undefined;
   stop(): Promise<void>;
 }
@@ -44,11 +47,12 @@ export async function startChild<Announcement>(module: string, input = ""): Prom
   };
 }
 
-/** User and system time, which Linux counts in hundredths of a second for whoever reads /proc. */
+/** User and system time. Linux reports both in hundredths of a second in /proc. */
 function processorSecondsOf(pid: number | undefined): number | undefined {
   if (process.platform !== "linux" || pid === undefined) return undefined;
   try {
-    // The second field, the program's name, may hold anything: the others are counted from its closing parenthesis.
+    // The second field, the program's name, may hold any characters. The other fields are counted from its closing
+    // parenthesis.
     const [, fields = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(/\) (?!.*\) )/s);
     const [userTime, systemTime] = fields.split(" ").slice(11, 13).map(Number);
     return userTime === undefined || systemTime === undefined ? undefined : (userTime + systemTime) / 100;
@@ -57,7 +61,7 @@ function processorSecondsOf(pid: number | undefined): number | undefined {
   }
 }
 
-/** Resident memory of a running process at its highest, in MiB; undefined where there is no /proc, or no such process. */
+/** Peak resident memory of a running process, in MiB. Undefined if the system has no /proc or no such process. */
 export function highestMemory(pid: number | undefined): number | undefined {
   return memoryOf(pid, "VmHWM");
 }

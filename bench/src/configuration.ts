@@ -1,6 +1,7 @@
 /**
- * A tenant with 10,000 resources and 2,000 policies as one document: applied to an empty tenant, exported, compared, applied
- * again unchanged, through the API and by the `gatehouse` command; with the server's memory.
+ * A tenant with 10,000 resources and 2,000 policies as one document. The document is applied to an empty tenant,
+ * exported, compared, and applied again unchanged, through the API and by the `gatehouse` command. The server's memory
+ * is measured too.
  *
  *     npm run bench:configuration [-- --quick]
  */
@@ -15,7 +16,7 @@ import { highestMemory, startChild } from "./child-server.ts";
 const quick = process.argv.includes("--quick");
 const sizes = quick ? { resources: 1_000, policies: 200 } : { resources: 10_000, policies: 2_000 };
 const rounds = quick ? 1 : 3;
-/** How often the memory of a command is looked at, in milliseconds. */
+/** The interval at which a command's memory is sampled, in milliseconds. */
 const lookMs = 20;
 const api = "/tenants/configuration";
 const command = fileURLToPath(new URL("../../packages/cli/bin/gatehouse.js", import.meta.url));
@@ -88,7 +89,7 @@ function madeUpDocument(): object {
   return { version: 1, groups: [defaultGroup, ...groups], gateways, resources, policies: { PRIVATE: policies } };
 }
 
-/** Runs something for each, one after the other, and prints what took longest. */
+/** Runs a function for each item in sequence, and prints the slowest items. */
 async function timed<T, R>(what: string, items: readonly T[], run: (item: T) => Promise<R>): Promise<readonly R[]> {
   const results: R[] = [];
   let longestMs = 0;

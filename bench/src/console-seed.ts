@@ -1,4 +1,6 @@
-/** What else the console shows of a tenant that was filled past the API: protocols of addresses, numbers of records, gateways' tokens. */
+/**
+ * Console data that the direct seeding of a tenant omits: protocols of addresses, record counts, and gateways' tokens.
+ */
 import { tokenContext } from "@gatehouse/server/features/gateways/gateways.view";
 import { createSecretBox } from "@gatehouse/server/platform/secrets/master-key";
 import { generateToken, hashToken, tokenPrefixes } from "@gatehouse/server/platform/secrets/tokens";

@@ -1,6 +1,7 @@
 /**
- * The console in Debian's Chromium, with a tenant of 100,000 users, 10,000 resources and 2,000 policies: what it loads, how soon its
- * pages can be used, and how soon a list of 2,000 policies answers when it is reordered.
+ * Measures the console in Debian's Chromium, with a tenant of 100,000 users, 10,000 resources and 2,000 policies. It
+ * measures what the console loads, and how soon its pages can be used. It also measures how soon a list of 2,000
+ * policies responds to a reordering.
  *
  *     npm run bench:console [-- --quick]
  */
@@ -48,7 +49,7 @@ async function signIn(baseURL: string, { key }: BenchTenant): Promise<Cookies> {
   return cookies;
 }
 
-/** What the build made, by who asks for it. */
+/** Prints the files of the build, grouped by the page that requests them. */
 function printChunks(): void {
   const folder = fileURLToPath(new URL("../../packages/console/dist/assets", import.meta.url));
   const files = readdirSync(folder).filter((name) => name.endsWith(".js"));
@@ -75,7 +76,7 @@ const pages: readonly { readonly at: string; readonly ready: string }[] = [
   { at: "events", ready: "tbody a" },
 ];
 
-/** Each with an empty cache: the address is entered, and the page can be used. */
+/** Measures each page with an empty cache, from entering the address until the page can be used. */
 async function measurePages(baseURL: string, cookies: Cookies): Promise<void> {
   print("| page | time to interactive | worst | JavaScript | answers of the API |");
   print("|---|---|---|---|---|");
@@ -108,7 +109,7 @@ async function measurePickers(baseURL: string, cookies: Cookies): Promise<void> 
   await context.close();
 }
 
-/** From the key, or the drop, until the new order is painted. */
+/** Measures the time from the key press or the drop until the new order is painted. */
 async function measureReordering(baseURL: string, cookies: Cookies): Promise<void> {
   const { context, page, traffic } = await open(baseURL, cookies);
   await page.goto("/console/policies", { waitUntil: "commit" });
@@ -160,7 +161,10 @@ async function measureReordering(baseURL: string, cookies: Cookies): Promise<voi
   await context.close();
 }
 
-/** In the page: from the key or the drop to the second frame after the rows changed, before which the first was painted. */
+/**
+ * Runs in the page. It measures from the key press or the drop to the second frame after the rows changed. The first
+ * frame was painted before the second one began.
+ */
 const reorderWatch = `{
   globalThis.painted = [];
   let since;
@@ -179,7 +183,7 @@ const reorderWatch = `{
   }).observe(document.querySelector("ol.policies"), { subtree: true, childList: true, characterData: true, attributes: true });
 }`;
 
-/** In each page: when long tasks ended. */
+/** Runs in each page, and records when long tasks ended. */
 const longTasks = `{
   globalThis.lastLongTask = 0;
   new PerformanceObserver((list) => {
@@ -196,8 +200,8 @@ async function open(baseURL: string, cookies: Cookies) {
 }
 
 /**
- * When the page shows what it is for, and no task has kept it from answering since, for half a second; in milliseconds after the address
- * was entered.
+ * Returns when the page shows its content and no task has blocked it since for half a second. The time is in
+ * milliseconds after the address was entered.
  */
 async function interactive(page: Page, ready: string): Promise<number> {
   return page.evaluate<number>(
@@ -214,7 +218,7 @@ async function interactive(page: Page, ready: string): Promise<number> {
   );
 }
 
-/** The page's Content-Security-Policy lets nobody evaluate texts but the debugger. */
+/** The page's Content-Security-Policy permits only the debugger to evaluate text. */
 function until(page: Page, condition: string): Promise<unknown> {
   return page.evaluate(
     `new Promise((resolve) => { const look = () => (${condition} ? resolve() : requestAnimationFrame(look)); look(); })`,
@@ -228,7 +232,7 @@ interface Traffic {
   readonly answerBytes: number;
 }
 
-/** What went over the line, as it was sent. */
+/** Records the traffic on the network, in the size in which it was sent. */
 async function watch(page: Page): Promise<{ take(): Traffic }> {
   const session: CDPSession = await page.context().newCDPSession(page);
   await session.send("Network.enable");
@@ -284,7 +288,7 @@ try {
     `${facts.users.length} users, ${facts.devices.length} devices, ${facts.resources.length} resources, ${facts.policies.length} policies, ${facts.gateways.length} gateways; Chromium ${browser.version()}\n`,
   );
   const cookies = await signIn(url, tenant);
-  // What the server reads once for a tenant of this size is not the console's.
+  // The server reads some data once for a tenant of this size. That time is not part of the console's.
   await tenant.call("GET", "/tenants/access/findings");
 
   printChunks();

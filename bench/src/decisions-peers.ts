@@ -1,14 +1,14 @@
 /**
- * The same tenant in Cedar and in Casbin. Both find policies by going through all of them, so each policy is put in the form that is
- * cheapest to pass over: what a user or a resource belongs to is a hierarchy above it, with one node for the sources and one for
- * the destinations of each policy.
+ * The same tenant in Cedar and in Casbin. Both scan all policies to find those that apply. Each policy is therefore in
+ * the form that is cheapest to skip. The memberships of a user or a resource form a hierarchy, with one node for the
+ * sources and one for the destinations of each policy.
  */
 import { type EntityJson, preparsePolicySet, statefulIsAuthorized } from "@cedar-policy/cedar-wasm/nodejs";
 import type { DeviceFacts, PolicyFacts, TenantFacts, UserFacts } from "@gatehouse/policy/model/facts";
 import { newEnforcer, newModelFromString } from "casbin";
 import { berlinHour, type Question, type RuleName } from "./decisions-tenant.ts";
 
-/** A question as a peer is asked it, prepared outside of what is measured; true: allowed. */
+/** A question in a peer's form, prepared outside the measured time. Returns true if access is allowed. */
 export type Ask = () => boolean;
 
 export interface Peer {
@@ -16,7 +16,7 @@ export interface Peer {
   readonly asks: readonly Ask[];
 }
 
-/** What questions are about, and which sources and destinations of policies that belongs to. */
+/** The records that questions are about, and the sources and destinations of policies that they belong to. */
 class Relations {
   readonly #users: ReadonlyMap<string, UserFacts>;
   readonly #devices: ReadonlyMap<string, DeviceFacts>;
@@ -42,7 +42,7 @@ class Relations {
     };
   }
 
-  /** The name of a policy's rule; undefined where it has none. */
+  /** The name of a policy's rule; undefined if the policy has no rule. */
   ruleOf({ rule }: PolicyFacts): RuleName | undefined {
     return this.#rules.get(rule) as RuleName | undefined; // the tenant has no other rules
   }
@@ -58,7 +58,7 @@ const cedarRules: Readonly<Record<RuleName, string>> = {
   workingHours: "context.hour >= 8 && context.hour < 18",
 };
 
-/** Policies are parsed beforehand; a question brings the entities that it needs and no others. */
+/** Policies are parsed in advance. A question includes only the entities that it needs. */
 export function cedar(facts: TenantFacts, questions: readonly Question[]): Peer {
   const relations = new Relations(facts);
   const name = `policies-${facts.policies.length}`;
@@ -136,7 +136,7 @@ e = some(where (p.eft == allow)) && !some(where (p.eft == deny))
 m = (p.targets == "*" || g2(r.resource, p.targets)) && (p.sources == "*" || g(r.user, p.sources)) && (p.rule == "none" || met(r.facts, p.rule))
 `;
 
-/** Holds the roles of those alone who are asked about; rules are functions of the host. */
+/** Loads the roles only of records that the questions name. Rules are functions of the host. */
 export async function casbin(facts: TenantFacts, questions: readonly Question[]): Promise<Peer> {
   const relations = new Relations(facts);
   const enforcer = await newEnforcer(newModelFromString(casbinModel));
@@ -149,7 +149,7 @@ export async function casbin(facts: TenantFacts, questions: readonly Question[])
       policy.action ? "allow" : "deny",
     ]),
   );
-  // It adds none where two are the same.
+  // Casbin adds no policies if two are identical.
   if (!added) throw new Error("Casbin took no policies.");
   const roles = new Map<string, [string, string]>();
   const resourceRoles = new Map<string, [string, string]>();

@@ -1,4 +1,4 @@
-/** What it costs to say who gains and who loses access by one change. */
+/** The cost of previewing the effect of one change on access. */
 import { compareAccess } from "@gatehouse/policy/effects/compare-access";
 import type { OpenCircumstances } from "@gatehouse/policy/effects/open-circumstances";
 import type { FactChange, TenantFacts } from "@gatehouse/policy/model/facts";
@@ -7,17 +7,17 @@ import { type Model, update } from "@gatehouse/policy/model/model";
 /** One kind of change, measured. */
 export interface PreviewFigures {
   readonly name: string;
-  /** Milliseconds of each round, from the change to the counts and groups; the first is not among them. */
+  /** Milliseconds of each round, from the change to the counts and groups, without the first round. */
   readonly times: readonly number[];
-  /** The same in CPU time. */
+  /** The same rounds in CPU time. */
   readonly cpuTimes: readonly number[];
-  /** Milliseconds: the first 20 subjects of each of the first 100 groups, and the first 50 rows. */
+  /** Milliseconds to list the first 20 subjects of each of the first 100 groups, and the first 50 rows. */
   readonly listing: number;
   readonly pairs: number;
   readonly groups: number;
 }
 
-/** The changes of a tenant that are previewed, by what they are. */
+/** The changes of a tenant that are previewed, by kind. */
 function changesOf({ users, groups, resources, policies, rules }: TenantFacts): Readonly<Record<string, FactChange[]>> {
   const [allow, rule] = rules;
   const [, , , , , typical] = policies.filter(
@@ -53,7 +53,7 @@ function changesOf({ users, groups, resources, policies, rules }: TenantFacts): 
   };
 }
 
-/** @param rounds how often each is measured, after a first time that is not */
+/** @param rounds the number of measurements of each change, after a first one that does not count */
 export function measurePreviews(
   model: Model,
   facts: TenantFacts,

@@ -1,10 +1,10 @@
-/** A large tenant for the measurement of decisions: the same each time, and questions about it. */
+/** A large tenant for measuring decisions, the same in each run, with questions about it. */
 import type { AccessRequest } from "@gatehouse/policy/decisions/request";
 import type { PolicyFacts, TenantFacts } from "@gatehouse/policy/model/facts";
 
 export const sizes = { users: 100_000, groups: 2_000, devices: 150_000, resources: 10_000, policies: 10_000 };
 
-/** What the admission rules of the tenant say. Each peer has the same in its own language, translated by hand. */
+/** The tenant's admission rules. Each peer has the same rules in its own language, translated by hand. */
 export const ruleTexts = {
   engineersOnEncrypted: 'user.department == "Engineering" && device.posture.diskEncrypted == true',
   knownSystem: 'device.os in ["macOS", "Windows"]',
@@ -15,7 +15,7 @@ export const ruleTexts = {
 export type RuleName = keyof typeof ruleTexts;
 export const ruleNames = Object.keys(ruleTexts) as RuleName[]; // they are its only keys
 
-/** The moment of all questions: a Wednesday, noon in Berlin. */
+/** The time of all questions: a Wednesday, noon in Berlin. */
 const now = Date.UTC(2026, 5, 10, 10);
 export const berlinHour = 12;
 
@@ -28,10 +28,10 @@ export interface Question extends AccessRequest {
 }
 
 /**
- * Denying policies come first and have no rules, so that "the first that applies decides" and "any that denies wins", which is what
- * the peers do, mean the same.
+ * Adds denying policies first and without rules. In this order, Gatehouse's "the first that applies decides" and the
+ * peers' "any that denies wins" are equivalent.
  *
- * @param ruleShare how many of the allowing policies have a rule, 0 to 1
+ * @param ruleShare the share of allowing policies that have a rule, 0 to 1
  */
 export function addPolicies(directory: Directory, policyCount: number, ruleShare: number): TenantFacts {
   const { groups, users, resources } = directory;
@@ -79,7 +79,7 @@ export function makeQuestions({ devices, resources, policies }: TenantFacts, cou
   });
 }
 
-/** All but the policies, which name these. */
+/** All records except the policies, which refer to them. */
 export function makeDirectory(): Directory {
   const dice = new Dice(1);
   const groups = Array.from({ length: sizes.groups }, (_, index) => ({ id: dice.id(), name: `Group ${index}` }));
@@ -124,7 +124,7 @@ export function makeDirectory(): Directory {
   return { users, groups, devices, gateways, resources, rules: [allow, ...custom] };
 }
 
-/** Chance that is the same each time: a linear congruential generator (constants of Numerical Recipes). */
+/** Reproducible randomness: a linear congruential generator (constants of Numerical Recipes). */
 class Dice {
   #state: number;
   #ids: number;
@@ -159,7 +159,7 @@ class Dice {
     const time = this.#ids.toString(16).padStart(12, "0");
     const random = (Math.imul(this.#ids, 2_654_435_761) >>> 0).toString(16).padStart(8, "0");
     const text = `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${random}${time.slice(-4)}`;
-    // In one piece, as what is read from a database or a request is; the host keeps what was put together in parts.
+    // A contiguous string, like one that was read from a database or a request. V8 keeps concatenated strings in parts.
     return Buffer.from(text, "latin1").toString("latin1");
   }
 }

@@ -1,6 +1,7 @@
 /**
- * What decisions cost: Gatehouse, Cedar and Casbin on one generated tenant, asked the same questions, whose answers must agree; how the
- * cost grows with the number of policies; what compiling, changing, searching and previewing cost.
+ * Measures what decisions cost. Gatehouse, Cedar and Casbin answer the same questions about one generated tenant, and
+ * their answers must agree. The benchmark also measures how the cost grows with the number of policies, and what
+ * compiling, changing, searching and previewing cost.
  *
  *     npm run bench:decisions [-- --quick] [--only=compiling,decisions,changes,searches,previews]
  */
@@ -78,11 +79,11 @@ function tenantWith(policyCount: number, share: number): Tenant {
 /** Decisions of one round. */
 interface Pace {
   readonly perSecond: number;
-  /** Of CPU time: what else the machine does counts less. */
+  /** Per second of CPU time, because other load on the machine affects it less. */
   readonly perCpuSecond: number;
 }
 
-/** One thing that is measured, in turn with the others. */
+/** One implementation that is measured in alternation with the others. */
 interface Contestant {
   readonly name: string;
   readonly forMs: number;
@@ -137,7 +138,7 @@ function gatehouse(key: keyof typeof models): Contestant {
   return { name: title("Gatehouse", key), forMs: roundMs, paces: [], work };
 }
 
-/** The peers, after their answers were compared with Gatehouse's. */
+/** Returns the peers, after comparing their answers with Gatehouse's. */
 async function peersOn(key: keyof typeof models): Promise<Contestant[]> {
   const { facts, questions } = tenants[key];
   const asked = questions.slice(0, peerQuestionCount);
@@ -187,7 +188,7 @@ function measureCompiling({ facts, questions }: Tenant): void {
   for (const question of questions) if (model !== undefined) decide(model, question);
   collectGarbage();
   const { heapUsed, rss } = process.memoryUsage();
-  // Asked once more, or it would be among the garbage.
+  // Uses the model once more, so that it is not garbage yet.
   if (model !== undefined) decide(model, at(questions, 0));
   print(`\ncompiling: ${median(times).toFixed(0)} ms, at most ${Math.max(...times).toFixed(0)} ms`);
   print(
@@ -200,7 +201,7 @@ function measureCompiling({ facts, questions }: Tenant): void {
 
 // Changes and searches ------------------------------------------------------------------------------------------------
 
-/** A different record is changed each time, and each change is made to the model that the one before it left. */
+/** Changes a different record each time. Each change applies to the model that resulted from the previous change. */
 function measureChanges(start: Model, { facts, questions }: Tenant): void {
   const { users, groups, devices, gateways, resources, policies, rules } = facts;
   let order = policies.map(({ id }) => id);
@@ -291,7 +292,7 @@ function printPreviews(model: Model, { facts, questions }: Tenant): void {
 
 // Figures -----------------------------------------------------------------------------------------------------------
 
-/** The value at a place, counted round and round. */
+/** The value at an index that wraps around. */
 function at<Value>(values: readonly Value[], index: number): Value {
   const value = values[index % values.length];
   if (value === undefined) throw new RangeError("There is nothing to choose from.");

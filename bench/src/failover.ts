@@ -1,5 +1,6 @@
 /**
- * How long thousands of devices take to go elsewhere when their gateway leaves service: from the API's answer to the last acknowledgement.
+ * Measures how long thousands of devices take to switch gateways when theirs leaves service, from the API's response to
+ * the last acknowledgement.
  *
  *     npm run bench:failover [-- --quick]
  */
@@ -55,7 +56,7 @@ try {
   await server.stop();
 }
 
-/** @param isDone whether each device goes where it should */
+/** @param isDone whether each device uses the intended gateway */
 async function changed(
   tenant: BenchTenant,
   devices: SimulatedDevices,

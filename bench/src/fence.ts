@@ -1,4 +1,4 @@
-/** What the fence costs: the same read with and without BEGIN, the tenant's setting and COMMIT around it. */
+/** The cost of the fence: the same read with and without BEGIN, the tenant's setting and COMMIT around it. */
 import { Database } from "@gatehouse/server/platform/db/database";
 import { statement } from "@gatehouse/server/platform/db/statement";
 import pg from "pg";
@@ -29,7 +29,7 @@ async function throughput(work: () => Promise<unknown>): Promise<number> {
   return (done * 1000) / roundMs;
 }
 
-/** Alternates between the two, so that both see the machine in the same moods. */
+/** Alternates between the two reads, so that fluctuations of the machine affect both equally. */
 export async function measureFence(
   connection: pg.ClientConfig,
   tenantId: string,
@@ -37,7 +37,7 @@ export async function measureFence(
 ): Promise<FenceResult> {
   const database = new Database({ connection, poolSize: workers });
   const pool = new pg.Pool({ ...connection, max: workers });
-  // Its end does not wait for its connections to be gone, and the database may go first.
+  // `pool.end` does not wait until its connections are closed, and the database may stop first.
   pool.on("error", () => undefined);
   const fenced = () =>
     database.snapshot({ kind: "tenant", tenantId }, (transaction) => transaction.query(readOne, tenantId, resourceId));

@@ -14,7 +14,7 @@ export interface LinkedShape {
   readonly gatewaysOfEach: number;
 }
 
-/** Each user has one device, and is in two groups; each policy opens four resources to two groups. */
+/** Each user has one device and belongs to two groups. Each policy gives two groups access to four resources. */
 export function linkedFacts(shape: LinkedShape): TenantFacts {
   const { gateways: gatewayCount, devices, groups: groupCount, gatewaysOfEach } = shape;
   let count = 0;
@@ -102,13 +102,13 @@ export function linkedFacts(shape: LinkedShape): TenantFacts {
   };
 }
 
-/** An agent's record, and the token that it presents. */
+/** An agent's record and its token. */
 export interface Tokened {
   readonly id: string;
   readonly token: string;
 }
 
-/** Gives gateways tokens and an endpoint, and devices keys of WireGuard, which facts have none of. */
+/** Gives gateways tokens and endpoints, and gives devices WireGuard keys. Facts contain none of these. */
 export async function armGateways(
   database: pg.ClientConfig,
   tenantId: string,

@@ -1,4 +1,6 @@
-/** One load, run in a process of its own. Takes it on standard input as JSON, prints the result as JSON. */
+/**
+ * Runs one load in a separate process. It reads the load as JSON from standard input, and prints the result as JSON.
+ */
 import { text } from "node:stream/consumers";
 import autocannon from "autocannon";
 import type { Load, LoadResult } from "./load.ts";
@@ -15,7 +17,7 @@ const result = await autocannon({
   ...(paths === undefined ? {} : { setupClient: inTurn(paths.map((path) => ({ method, path, headers }))) }),
   ...(bodies === undefined ? {} : { setupClient: inTurn(bodies.map((body) => ({ method, headers, body }))) }),
 });
-/** Each connection starts somewhere else, so that none finds what another has just asked for. */
+/** Each connection starts at a different request, so that none profits from another's recent request. */
 function inTurn(requests: readonly object[]): (client: { setRequests(requests: readonly object[]): void }) => void {
   return (client) => {
     const start = Math.floor(Math.random() * requests.length);

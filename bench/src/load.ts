@@ -4,11 +4,11 @@ import { fileURLToPath } from "node:url";
 
 export interface Load {
   readonly url: string;
-  /** Asked for in turn, in place of the URL's own. */
+  /** Paths that are requested in turn, instead of the URL's own. */
   readonly paths?: readonly string[];
   readonly method?: "GET" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
-  /** `[<id>]` in it is replaced by something different for each request. */
+  /** Each request replaces `[<id>]` in the body with a different value. */
   readonly body?: string;
   /** Sent in turn, in place of `body`. */
   readonly bodies?: readonly string[];
@@ -26,7 +26,7 @@ export interface LoadResult {
 
 const loadProcess = fileURLToPath(new URL("./load-process.js", import.meta.url));
 
-/** Runs a load from a process of its own. */
+/** Runs a load in a separate process. */
 export async function run(load: Load): Promise<LoadResult> {
   const child = spawn(process.execPath, [loadProcess], { stdio: ["pipe", "pipe", "inherit"] });
   child.stdin.end(JSON.stringify(load));

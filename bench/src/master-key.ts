@@ -1,2 +1,2 @@
-/** The key that encrypts stored secrets while benchmarks run, and guards nothing. */
+/** The key that encrypts stored secrets during benchmarks. It protects nothing. */
 export const benchMasterKey = Buffer.alloc(32, 7);

@@ -1,6 +1,6 @@
 /**
- * How long a change takes to reach a thousand gateways, from the API's answer to the last acknowledgement; and how long five thousand take to
- * come back at once.
+ * Measures how long a change takes to reach a thousand gateways, from the API's response to the last acknowledgement.
+ * It also measures how long five thousand take to reconnect at once.
  *
  *     npm run bench:propagation [-- --quick] [-- --gateways=1000] [-- --devices=5000]
  */
@@ -35,7 +35,7 @@ for (const shape of shapes) {
   if (isWanted) await measure(quick ? { ...shape, gateways: shape.gateways / 5 } : shape);
 }
 
-/** @returns 0 where the command says nothing about it */
+/** @returns 0 if the command line does not set the option */
 function given(what: string): number {
   return Number(process.argv.find((text) => text.startsWith(`--${what}=`))?.split("=")[1] ?? 0);
 }
@@ -133,7 +133,7 @@ async function changes<Item extends { readonly id: string }>(
   );
 }
 
-/** Until nothing has come for a while. */
+/** Waits until nothing has arrived for a while. */
 async function settle(gateways: SimulatedGateways): Promise<void> {
   const quietMs = quick ? 500 : 700;
   for (let last = -1; gateways.figures.acknowledged !== last; ) {

@@ -1,4 +1,4 @@
-/** Gives a tenant whole facts faster than the API could: straight into the tables, as the owner of the database. */
+/** Inserts a tenant's facts faster than the API could, directly into the tables as the owner of the database. */
 import type { TenantFacts } from "@gatehouse/policy/model/facts";
 import pg from "pg";
 
@@ -6,7 +6,7 @@ const common = "current_setting('app.tenant_id')::uuid, item.id, now(), now()";
 const commonColumns = "tenant_id, id, created_at, updated_at";
 const tenant = "current_setting('app.tenant_id')::uuid";
 
-/** What each table is given of the facts, a JSON array of which is the only parameter. */
+/** The insertion for each kind of facts. Its only parameter is a JSON array of facts. */
 const insertions: readonly (readonly [kind: keyof TenantFacts, insertion: string])[] = [
   [
     "groups",
@@ -83,12 +83,14 @@ function members(table: string, owner: string, member: string, field: string): s
     CROSS JOIN json_array_elements_text(item.${field}) AS part (id)`;
 }
 
-/** @param facts whose ids nothing in the tenant has yet; for their rule of type ALLOW stands the tenant's own */
+/**
+ * @param facts with ids that the tenant does not contain yet; the tenant's own rule replaces their rule of type ALLOW
+ */
 export async function seedFacts(connection: pg.ClientConfig, tenantId: string, facts: TenantFacts): Promise<void> {
   const client = new pg.Client(connection);
   await client.connect();
   try {
-    // No triggers, no checks of foreign keys: what is written is right.
+    // The data is valid, so triggers and checks of foreign keys are disabled.
     await client.query("SET session_replication_role = replica");
     await client.query("SELECT set_config('app.tenant_id', $1, false)", [tenantId]);
     for (const [kind, insertion] of insertions) await client.query(insertion, [JSON.stringify(facts[kind])]);

@@ -1,4 +1,4 @@
-/** Fills tenants with resources faster than the API could: straight into the tables, as the owner of the database. */
+/** Inserts resources faster than the API could, directly into the tables as the owner of the database. */
 import { tokenContext } from "@gatehouse/server/features/gateways/gateways.view";
 import { newId } from "@gatehouse/server/platform/ids";
 import { createSecretBox } from "@gatehouse/server/platform/secrets/master-key";
@@ -9,14 +9,14 @@ import { benchMasterKey } from "./master-key.ts";
 const types = ["PRIVATE", "SAAS", "INTERNET"];
 
 /**
- * Gives a tenant resources with an address, a protocol and a gateway each. Names are spread, so that order by name is not
- * order of creation.
+ * Gives a tenant resources with an address, a protocol and a gateway each. Names are scattered, so that the order by
+ * name differs from the order of creation.
  */
 export async function seedResources(connection: pg.ClientConfig, tenantId: string, count: number): Promise<void> {
   const client = new pg.Client(connection);
   await client.connect();
   try {
-    // No triggers, no checks of foreign keys: what is written is right, and the counts are set at the end.
+    // The data is valid, so triggers and checks of foreign keys are disabled. The counts are set at the end.
     await client.query("SET session_replication_role = replica");
     const { rows } = await client.query("SELECT id FROM protocols WHERE tenant_id = $1 AND name = 'HTTPS'", [tenantId]);
     const protocolId: string = rows[0].id;
@@ -55,7 +55,7 @@ export async function seedResources(connection: pg.ClientConfig, tenantId: strin
        SELECT tenant_id, 'resources:' || type, count(*) FROM resources WHERE tenant_id = $1 GROUP BY tenant_id, type`,
       [tenantId],
     );
-    // What was written must not be flushed, or counted, while others are measured.
+    // The written data must not be flushed or analyzed during later measurements.
     await client.query("CHECKPOINT");
     await client.query("VACUUM (ANALYZE) resources, addresses, address_protocols, resource_gateways, gateways");
   } finally {

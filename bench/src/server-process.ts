@@ -1,6 +1,6 @@
 /**
- * A whole server for benchmarks to call from outside, over an embedded PostgreSQL of its own, or over the one that its standard input tells of. Prints
- * one line of JSON when ready.
+ * A complete server that benchmarks call from outside. It uses an embedded PostgreSQL of its own, or the one that its
+ * standard input describes. It prints one line of JSON when it is ready.
  */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ const server = await compose({
   poolSize: 10,
   masterKey: benchMasterKey,
   trustedProxies: [],
-  // Counted as in use, and never reached.
+  // Requests are counted as in production, but the limit is never reached.
   rateLimits: { perMinute: 100_000_000, authFailures: 300, shared: false },
   log: createLog("error"),
   consoleFolder: fileURLToPath(new URL("../../packages/console/dist", import.meta.url)),
@@ -46,7 +46,7 @@ process.once("SIGTERM", async () => {
 
 async function startPostgres() {
   const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-bench-"));
-  // As root, PostgreSQL runs as another user, who must be able to enter.
+  // If this process is root, PostgreSQL runs as another user, which must be able to enter the folder.
   await chmod(folder, 0o711);
   const { connection, stop } = await startEmbeddedPostgres({ dataDir: folder, log: () => undefined });
   return {

@@ -1,16 +1,19 @@
-/** One end of a link, as all simulated agents have it: a WebSocket that says hello, and reads messages that may come in parts. */
+/**
+ * The agent's end of a link, common to all simulated agents: a WebSocket that sends a hello, and reads messages that
+ * may arrive in parts.
+ */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { Part } from "@gatehouse/agent-protocol/link/frames";
 import { PartsReader } from "@gatehouse/agent-protocol/link/message-parts";
 import { WebSocket } from "ws";
 
-/** Of an Ed25519 key's DER form (RFC 8410). */
+/** The prefix of an Ed25519 key's DER form (RFC 8410). */
 const derPrefix = Buffer.from("302a300506032b6570032100", "hex");
-/** Made once for all agents of a tenant. */
+/** Created once for all agents of a tenant. */
 const publicKeys = new Map<string, KeyObject>();
 
 export interface LinkPlace {
-  /** `http://…` of the server. */
+  /** The server's URL, `http://…`. */
   readonly url: string;
   readonly path: string;
   readonly subprotocol: string;
@@ -33,14 +36,14 @@ export abstract class SimulatedAgent<Message extends { readonly type: string }> 
   }
 
   protected abstract hello(): object;
-  /** What a heartbeat tells beside its number. */
+  /** The content of a heartbeat, apart from its number. */
   protected abstract readonly news: object;
-  /** @param message anything but a welcome */
+  /** @param message any message except a welcome */
   protected abstract heard(message: Message): void;
-  /** @param bytes of a frame that came */
+  /** @param bytes of a received frame */
   protected abstract came(bytes: number): void;
 
-  /** @returns when the server has welcomed it */
+  /** @returns once the server has sent its welcome */
   connect({ url, path, subprotocol }: LinkPlace): Promise<void> {
     const webSocket = new WebSocket(url.replace(/^http/, "ws") + path, subprotocol, {
       headers: { authorization: `Bearer ${this.#token}` },
@@ -60,7 +63,7 @@ export abstract class SimulatedAgent<Message extends { readonly type: string }> 
     });
   }
 
-  /** As a machine that loses its network. */
+  /** Cuts the connection like a machine that loses its network. */
   cut(): void {
     this.#webSocket?.removeAllListeners("message");
     this.#webSocket?.terminate();
@@ -75,7 +78,7 @@ export abstract class SimulatedAgent<Message extends { readonly type: string }> 
     if (this.#webSocket?.readyState === WebSocket.OPEN) this.#webSocket.send(JSON.stringify(message));
   }
 
-  /** Whether the server that welcomed it has signed a text. */
+  /** Whether a text is signed by the server that sent the welcome. */
   protected isSigned(text: string, signature: string): boolean {
     return this.#key !== undefined && verify(null, Buffer.from(text), this.#key, Buffer.from(signature, "base64"));
   }

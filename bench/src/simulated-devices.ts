@@ -1,6 +1,6 @@
 /**
- * Many devices' agents in one process, over real WebSockets. Each verifies the signature and the content of each configuration that it is sent, and
- * answers.
+ * Agents of many devices in one process, over real WebSockets. Each agent verifies the signature and the content of
+ * each configuration that it receives, and responds.
  */
 import { createHash } from "node:crypto";
 import type { SignedDeviceConfiguration } from "@gatehouse/agent-protocol/device/configuration";
@@ -17,7 +17,7 @@ import { SimulatedAgent } from "./simulated-agent.ts";
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
 export class SimulatedDevices {
-  /** What happened since it was last looked at. */
+  /** Figures since the last call of `take`. */
   figures = { acknowledged: 0, failures: 0, bytes: 0, lastAcknowledgedAt: 0 };
   readonly #agents: Device[];
 
@@ -25,14 +25,14 @@ export class SimulatedDevices {
     this.#agents = devices.map((device) => new Device(this, device));
   }
 
-  /** Takes the figures, and begins anew. */
+  /** Returns the figures and resets them. */
   take(): SimulatedDevices["figures"] {
     const { figures } = this;
     this.figures = { acknowledged: 0, failures: 0, bytes: 0, lastAcknowledgedAt: 0 };
     return figures;
   }
 
-  /** Connects all at once to the server at a URL. @returns when the last one was welcomed */
+  /** Connects all agents at once to the server at a URL. @returns once the last one has its welcome */
   async connect(url: string): Promise<void> {
     const place = { url, path: deviceLinkPath, subprotocol: deviceLinkSubprotocol };
     await Promise.all(this.#agents.map((agent) => agent.connect(place)));
@@ -46,12 +46,12 @@ export class SimulatedDevices {
     for (const agent of this.#agents) agent.cut();
   }
 
-  /** How many hold a configuration. */
+  /** The number of devices that have a configuration. */
   get holding(): number {
     return this.#agents.filter(({ carriers }) => carriers !== undefined).length;
   }
 
-  /** How many send anything through a gateway. */
+  /** The number of devices that send traffic through a gateway. */
   through(gatewayId: string): number {
     return this.#agents.filter(({ carriers }) => carriers?.includes(gatewayId) === true).length;
   }

@@ -1,7 +1,7 @@
 /**
- * Many gateways' agents in one process, over real WebSockets. Each verifies the signature of each configuration that it is sent, and answers. That
- * a content has the root that was signed is verified once for all that have the same, as the real ones would do it at the same time, each on its
- * own machine; and they share what they hold.
+ * Agents of many gateways in one process, over real WebSockets. Each agent verifies the signature of each configuration
+ * that it receives, and responds. Agents with the same content share it, and verify its signed root only once. Real
+ * agents would verify it simultaneously, each on its own machine.
  */
 import { createHash, randomBytes } from "node:crypto";
 import type { ConfigurationEnvelope } from "@gatehouse/agent-protocol/gateway/configuration";
@@ -25,14 +25,14 @@ import { SimulatedAgent } from "./simulated-agent.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-/** What happened since it was last looked at. */
+/** Figures since the last call of `take`. */
 export interface Figures {
   acknowledged: number;
   bytes: number;
   wholes: number;
   differences: number;
   failures: number;
-  /** By `performance.now()`. */
+  /** A time of `performance.now()`. */
   lastAcknowledgedAt: number;
 }
 
@@ -48,21 +48,21 @@ const nothing = (): Figures => ({
 export class SimulatedGateways {
   figures = nothing();
   readonly #agents: Gateway[];
-  /** Contents by root, and roots that were found to be right. */
+  /** Contents by root. Their roots are verified. */
   readonly contents = new Map<string, ContentTree>();
 
   constructor(gateways: readonly Tokened[]) {
     this.#agents = gateways.map((gateway) => new Gateway(this, gateway));
   }
 
-  /** Takes the figures, and begins anew. */
+  /** Returns the figures and resets them. */
   take(): Figures {
     const { figures } = this;
     this.figures = nothing();
     return figures;
   }
 
-  /** Connects all at once to the server at a URL. @returns when the last one was welcomed */
+  /** Connects all agents at once to the server at a URL. @returns once the last one has its welcome */
   async connect(url: string): Promise<void> {
     const place = { url, path: gatewayLinkPath, subprotocol: gatewayLinkSubprotocol };
     await Promise.all(this.#agents.map((agent) => agent.connect(place)));
@@ -76,12 +76,12 @@ export class SimulatedGateways {
     for (const agent of this.#agents) agent.heartbeat();
   }
 
-  /** How many hold something. */
+  /** The number of gateways that have a configuration. */
   get holding(): number {
     return this.#agents.filter(({ held }) => held !== undefined).length;
   }
 
-  /** Forgets contents that nobody holds. */
+  /** Removes contents that no agent uses. */
   tidy(): void {
     const roots = new Set(this.#agents.map(({ held }) => held?.envelope.header.root));
     for (const root of this.contents.keys()) if (!roots.has(root)) this.contents.delete(root);

@@ -33,7 +33,7 @@ function anchorsOf(markdown: string): ReadonlySet<string> {
   return new Set([...headings, ...explicit]);
 }
 
-/** Links of a page that lead nowhere in the repository. */
+/** Returns the links of a page to files or anchors that do not exist in the repository. */
 function brokenLinks(page: string, markdown: string): string[] {
   const targets = [...withoutCode(markdown).matchAll(/\]\(([^)\s]+)\)|(?:src|href)="([^"]+)"/g)].map(
     ([, link, attribute]) => link ?? attribute ?? "",
@@ -47,7 +47,7 @@ function brokenLinks(page: string, markdown: string): string[] {
   });
 }
 
-/** Folders whose paths documents give in short, without the leading `packages/server/src/`. */
+/** Folders whose paths documents abbreviate, without the leading `packages/server/src/`. */
 const serverFolders = ["features", "http", "platform", "agents", "tasks", "demo", "migrations"];
 
 /** Paths in backticks that name no file or folder. Paths with placeholders (`<noun>`, `…`) are not checked. */

@@ -13,7 +13,7 @@ import {
 
 if (!hasBrowser) console.warn(`The console is not tested: ${withoutBrowser}.`);
 
-describe.runIf(hasBrowser)("who looks at access", () => {
+describe.runIf(hasBrowser)("an administrator who examines access", () => {
   let world: ConsoleWorld;
   const keys = new Map<string, string>();
   beforeAll(async () => {
@@ -28,7 +28,10 @@ describe.runIf(hasBrowser)("who looks at access", () => {
   const nodes = (page: Page) => page.locator(".graph-node");
   const focusedName = (page: Page) =>
     page.evaluate<string>("document.activeElement?.dataset.key && document.activeElement.textContent || ''");
-  /** Turns the wheel over the graph until it is there: what is moved there otherwise, as by the browser, goes back at once. */
+  /**
+   * Turns the wheel over the graph until the node is visible. If the graph is moved by other means, such as by the
+   * browser, it immediately moves back.
+   */
   const wheelTo = async ({ page }: Visit, node: Locator) => {
     const frame = page.locator(".access-graph");
     const middleOf = async (of: Locator) => {
@@ -50,7 +53,7 @@ describe.runIf(hasBrowser)("who looks at access", () => {
     (await world.client.get(`/tenants/${path}?filter[name]=${encodeURIComponent(name)}`)).body.data[0].id;
 
   describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
-    test.each(["OWNER", "AUDITOR"] as const)("sees the graph as %s, all of it and what is denied", async (role) => {
+    test.each(["OWNER", "AUDITOR"] as const)("sees the complete graph as %s, including denied paths", async (role) => {
       const visit = await visitAs(role, { theme, width: 1440 });
       const { page } = visit;
       await visit.open("/access?view=graph");
@@ -74,7 +77,7 @@ describe.runIf(hasBrowser)("who looks at access", () => {
     });
   });
 
-  test("goes through the graph by keyboard, and opens what leads on", async () => {
+  test("navigates the graph by keyboard, and opens its links", async () => {
     const visit = await visitAs("OWNER", { width: 1440 });
     const { page } = visit;
     await visit.open("/access?view=graph");
@@ -102,7 +105,7 @@ describe.runIf(hasBrowser)("who looks at access", () => {
     await page.keyboard.press("Enter");
     await page.waitForURL(/focus=user/);
     await page.locator(".graph-heading", { hasText: "Selected" }).waitFor();
-    // What is decided now, beside what policies say.
+    // Current decisions, beside the effects of policies.
     await button(visit, /^Resource Wiki Allowed now/).waitFor();
     await isQuiet(page);
     expect(await seriousProblems(page)).toEqual([]);
@@ -115,7 +118,7 @@ describe.runIf(hasBrowser)("who looks at access", () => {
     await visit.leave();
   });
 
-  test("finds one user, and shares a link to what is shown", async () => {
+  test("finds one user, and shares a link to the result", async () => {
     const visit = await visitAs("OWNER", { width: 1440 });
     const { page } = visit;
     await visit.open("/access?view=graph");
@@ -158,7 +161,7 @@ describe.runIf(hasBrowser)("who looks at access", () => {
     await visit.leave();
   });
 
-  test("loads what draws it only where it is drawn", async () => {
+  test("loads its drawing code only on pages that draw it", async () => {
     const visit = await visitAs("OWNER", { width: 1440 });
     const { page } = visit;
     const scripts: string[] = [];
@@ -174,7 +177,7 @@ describe.runIf(hasBrowser)("who looks at access", () => {
     await visit.leave();
   });
 
-  test("opens what is grouped, step by step, where there are many", async () => {
+  test("opens nested groups step by step if there are many records", async () => {
     const groups = ["Engineering", "Sales", "Finance"];
     const ids = await Promise.all(groups.map((name) => idOf("groups", name)));
     const gateways = (await world.client.get("/tenants/gateways")).body.map(({ id }: { readonly id: string }) => id);
@@ -225,7 +228,7 @@ describe.runIf(hasBrowser)("who looks at access", () => {
     await visit.leave();
   });
 
-  test("asks for an address on a port, and who reaches that", async () => {
+  test("searches by address and port for subjects with access", async () => {
     const visit = await visitAs("OWNER");
     const { page } = visit;
     const user = (await world.client.get("/tenants/users?filter[email]=seller-01@example.com")).body.data[0].id;
@@ -266,7 +269,7 @@ describe.runIf(hasBrowser)("who looks at access", () => {
     await visit.leave();
   });
 
-  test("sees who reached a resource on a past date, and that the future is not known", async () => {
+  test("sees who reached a resource on a past date, and that a future date is unknown", async () => {
     const resource = await idOf("resources", "Payroll");
     const { body: before } = await world.client.get("/tenants/events?sort=-position&limit=1");
     const made = await world.client.post("/tenants/policies", {

@@ -1,4 +1,4 @@
-/** Policies, rules, and who reaches what. */
+/** Policies, rules, and access to resources. */
 import { describe, expect, test } from "vitest";
 import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
 import { button, effectOf, giveLogs, heading, storyWorld, warnIfSkipped } from "./story-world.ts";
@@ -12,7 +12,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
       ({ name }: { readonly name: string }) => name,
     );
 
-  test("orders policies by keyboard and by dragging, and sees what it does before it is saved", async () => {
+  test("orders policies by keyboard and by dragging, and previews the effect before saving", async () => {
     const visit = await given.visit();
     const { page } = visit;
     const made = await given.client.post("/tenants/policies", {
@@ -102,7 +102,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await visit.leave();
   });
 
-  test("is held up by an enforced access test, and overrides it with a reason", async () => {
+  test("is blocked by an enforced access test, and overrides it with a reason", async () => {
     const visit = await given.visit();
     const { page } = visit;
     const made = await given.client.post("/tenants/access-tests", {
@@ -134,7 +134,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await visit.leave();
   });
 
-  test("makes a rule with the builder, goes on with it as text, and is shown errors at their place", async () => {
+  test("creates a rule with the builder, continues as text, and sees errors at their position", async () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/admission-rules?new=1");
@@ -156,7 +156,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     const completion = page.getByRole("option", { name: "posture" });
     await completion.waitFor();
     await picture(page, "rule-completion");
-    await completion.click(); // Enter takes it only some time after it shows: it may have been meant for a new line
+    await completion.click(); // Enter accepts it only after a delay, because the key may be meant for a new line
     await editor.getByText("&& device.posture", { exact: false }).waitFor();
     await page.keyboard.type(".osUpToDate == tru");
     const wrong = page.locator(".cm-lintRange-error", { hasText: /^tru$/ });
@@ -183,7 +183,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await visit.leave();
   });
 
-  test("changes a rule, and sees who loses by it", async () => {
+  test("changes a rule, and sees who loses access", async () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/admission-rules?q=In Europe");
@@ -203,7 +203,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await page.getByRole("option", { name, exact: true }).click();
   };
 
-  test("asks whether somebody reaches something, and is told why not, by a link that can be shared", async () => {
+  test("checks whether a user has access, sees the reason for a denial, and shares it as a link", async () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/access");
@@ -256,7 +256,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
       .first()
       .waitFor();
     await picture(page, "access-what");
-    // Before, and after a policy that gives them more.
+    // The time before, and the time after a policy grants more access.
     const before = await giveLogs(given, user, logs);
     const asked = `view=can&past=1&user=${user}&resource=${logs}`;
     await visit.open(`/access?${asked}`);
@@ -268,7 +268,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await visit.leave();
   });
 
-  test("writes an access test, runs it, mends it, and deletes it", async () => {
+  test("creates an access test, runs it, corrects it, and deletes it", async () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/access-tests");
@@ -301,7 +301,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await visit.leave();
   });
 
-  test("sees how the network stands, and follows what happens live, with its effect", async () => {
+  test("sees the state of the network, and follows events live with their effects", async () => {
     await given.client.post("/tenants/access-tests", {
       name: "Nobody reaches File shares",
       subject: { type: "everyone" },

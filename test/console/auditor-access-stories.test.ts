@@ -1,4 +1,4 @@
-/** How an auditor understands who reaches what, and follows what others change. */
+/** An auditor examines who has access to which resource, and follows other people's changes. */
 import { describe, expect, test } from "vitest";
 import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
 import { button, giveLogs, heading, isQuiet, offersNothing, region, storyWorld, warnIfSkipped } from "./story-world.ts";
@@ -39,7 +39,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     expect(await page.getByText("You have unsaved changes to the order.").count()).toBe(0);
     await page.keyboard.press("Control+Home");
     expect(await rows.locator(".policy-name").allTextContents()).toEqual(names);
-    // Only what a policy's page needs may be fetched ahead, when its link is pointed at.
+    // Pointing at the link to a policy's page may prefetch only the data of that page.
     expect(asked.filter((url) => url.includes("/tenants/"))).toEqual([]);
     await page.getByText("SaaS", { exact: true }).click();
     await rows.first().getByText("Contractors share no files").waitFor();
@@ -85,7 +85,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await visit.leave();
   });
 
-  test("is told why somebody does not reach something, by a link that can be shared", async () => {
+  test("sees why a user lacks access, by a link that can be shared", async () => {
     const visit = await given.visitAsAuditor();
     const { page } = visit;
     await visit.open("/access");
@@ -107,7 +107,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
       .getByText(/Add the user to People/)
       .waitFor();
     await other.leave();
-    // To whom the policy leads, whose page an auditor may read and not change.
+    // The policy's page, which an auditor may read but not change.
     await region(visit, "Evaluated policies").getByRole("link", { name: "Personnel files" }).click();
     await heading(visit, "Personnel files").waitFor();
     await offersNothing(visit, "policy");
@@ -152,7 +152,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await visit.leave();
   });
 
-  test("opens the graph from a user's, a resource's and a policy's page, and goes on by keyboard", async () => {
+  test("opens the graph from a user's, a resource's and a policy's page, and continues by keyboard", async () => {
     for (const visitAs of [given.visitAsAuditor, given.visit]) {
       const visit = await visitAs({ width: 1440 });
       const { page } = visit;
@@ -189,7 +189,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await visit.leave();
   });
 
-  test("sees which access tests hold, runs them, and is offered no other", async () => {
+  test("sees which access tests pass, runs them, and cannot create others", async () => {
     for (const [name, id, expected] of [
       ["Nobody reaches Wiki", "Wiki", "denied"],
       ["Everybody reaches File shares", "File shares", "allowed"],
@@ -228,7 +228,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await visit.leave();
   });
 
-  test("follows live what others change, with what was before and what it did, and puts nothing back", async () => {
+  test("follows others' changes live, with previous values and effects, and can revert none", async () => {
     const visit = await given.visitAsAuditor();
     const { page } = visit;
     const policy = await given.idOf("policies", "Office systems");

@@ -1,4 +1,4 @@
-/** What an auditor is not told, and is refused; and how the main pages look without what writes. */
+/** Secrets that an auditor does not see, requests that are refused, and the main pages without controls that write. */
 import { isWrite } from "@gatehouse/contract/operation";
 import { operations } from "@gatehouse/contract/operations/all";
 import { describe, expect, test } from "vitest";
@@ -39,7 +39,7 @@ describe.runIf(hasBrowser)("an auditor's limits", () => {
     await visit.leave();
   });
 
-  test("is refused by the API whatever the console does not offer", async () => {
+  test("is refused by the API for every action that the console does not offer", async () => {
     const writes = operations
       .filter((operation) => isWrite(operation) && operation.access !== "operator" && operation.access !== undefined)
       .map(({ id, method, path }) => ({
@@ -62,7 +62,7 @@ describe.runIf(hasBrowser)("an auditor's limits", () => {
     expect(await send(visit, writes)).toEqual(writes.map(({ id }) => `${id} 403`));
     expect(await latest()).toBe(before);
     await visit.leave();
-    // The same is done for whoever may.
+    // The same check for a user with permission.
     const owner = await given.visit();
     const group = { id: "createGroup", method: "POST", path: "/tenants/groups", body: { name: "By hand" } };
     expect(await send(owner, [group])).toEqual(["createGroup 201"]);

@@ -1,4 +1,4 @@
-/** What an auditor sees of the network, and that nothing of it can be changed. */
+/** An auditor reads the network and can change nothing in it. */
 import { afterAll, describe, expect, test } from "vitest";
 import { hasBrowser, seriousProblems, signIn } from "./console-world.ts";
 import { connectGateway, type DeployedGateway } from "./deployed-gateway.ts";
@@ -23,14 +23,14 @@ describe.runIf(hasBrowser)("an auditor", () => {
     for (const gateway of deployed) await gateway.stop();
   });
 
-  /** A gateway that connects, as one that somebody deployed. */
+  /** A gateway that connects like a deployed one. */
   const deploy = async (name: string): Promise<string> => {
     const { body } = await given.client.post("/tenants/gateways", { name, wireguardPort: "51820" });
     deployed.push(connectGateway(given.world.url, async () => body.token));
     return body.id;
   };
 
-  test("signs in, and is led from each part of the overview to where it could be mended", async () => {
+  test("signs in, and follows each part of the overview to the page that resolves it", async () => {
     await given.client.post("/tenants/access-tests", {
       name: "Nobody reaches File shares",
       subject: { type: "everyone" },
@@ -74,7 +74,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     expect(changes).toEqual([]);
   });
 
-  test("is told what an empty network lacks, and is led to no form", async () => {
+  test("sees which records an empty network lacks, and no links to forms", async () => {
     const tests = (await given.client.get("/tenants/access-tests")).body.data;
     for (const { id } of tests) await given.client.delete(`/tenants/access-tests/${id}`);
     const visit = await given.visitAsAuditor();
@@ -89,7 +89,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     await owner.open("/overview");
     await region(owner, "Access tests").getByRole("link", { name: "Add a guardrail" }).click();
     await owner.page.getByRole("dialog", { name: "Create access test" }).waitFor();
-    // What looks for controls that write finds some.
+    // The search for controls that write finds some.
     expect((await controlsThatWrite(owner)).length).toBeGreaterThan(1);
     await owner.leave();
   });
@@ -115,7 +115,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     await visit.leave();
   });
 
-  test("reads what there is to know of one record of each kind", async () => {
+  test("reads all fields of one record of each kind", async () => {
     const visit = await given.visitAsAuditor();
     const { page } = visit;
     const user = (await given.client.get("/tenants/users?filter[email]=engineer-01@example.com")).body.data[0].id;
@@ -145,7 +145,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     await visit.leave();
   });
 
-  test("is shown no form by an address written by hand", async () => {
+  test("sees no form at an address that was entered by hand", async () => {
     const visit = await given.visitAsAuditor();
     const { page } = visit;
     const policy = await given.idOf("policies", "Tools of engineering");
@@ -167,7 +167,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     await visit.leave();
   });
 
-  test("finds pages and records by the command palette, and nothing that writes", async () => {
+  test("finds pages and records by the command palette, but no actions that write", async () => {
     const visit = await given.visitAsAuditor();
     const { page } = visit;
     await heading(visit, "Overview").waitFor();
@@ -197,7 +197,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     await owner.leave();
   });
 
-  test("sees how far gateways are, and neither moves a resource's gateways nor sees a token", async () => {
+  test("sees which configuration gateways applied, but can neither reorder gateways nor see a token", async () => {
     const id = await deploy("Bergen");
     const visit = await given.visitAsAuditor();
     const { page } = visit;

@@ -1,4 +1,4 @@
-/** The console as people meet it: Debian's Chromium, the real server, and the example organisation. */
+/** The console in Debian's Chromium, with the real server and the example organisation. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -16,11 +16,11 @@ import { expect } from "vitest";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const executablePath = "/usr/bin/chromium";
 
-/** Where there is no browser, these tests say so and are passed over. */
+/** Without a browser, these tests report that and are skipped. */
 export const hasBrowser = existsSync(executablePath);
 export const withoutBrowser = `there is no browser at ${executablePath}: install Debian's package chromium`;
 
-/** Background work of the browser's own would ask hosts on the internet. */
+/** The browser's background work would send requests to hosts on the internet. */
 const flags =
   "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
 
@@ -30,7 +30,7 @@ export interface ConsoleWorld {
   readonly client: TestClient;
   /** A key with a role's permissions. */
   keyOf(role: RoleType): Promise<string>;
-  /** A browser of somebody's own, who is not signed in. */
+  /** A separate browser that is not signed in. */
   visit(options?: VisitOptions): Promise<Visit>;
   close(): Promise<void>;
 }
@@ -38,9 +38,9 @@ export interface ConsoleWorld {
 export interface VisitOptions {
   readonly theme?: "light" | "dark";
   readonly width?: number;
-  /** Whether the screen is touched. */
+  /** Whether the screen is a touch screen. */
   readonly touch?: boolean;
-  /** Signs in with it. */
+  /** Signs in with this key. */
   readonly key?: string;
 }
 
@@ -48,15 +48,15 @@ export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
   open(path: string): Promise<void>;
-  /** Answers that are meant to fail, by status. */
+  /** Statuses of responses that are expected to fail. */
   expectFailures(...statuses: number[]): void;
-  /** Fails where the console wrote an error, a request failed, or another host was asked. */
+  /** Fails if the console logged an error, a request failed, or another host was contacted. */
   leave(): Promise<void>;
 }
 
 const bootstrapApiKey = "the-first-key-of-the-example-tenant";
 
-/** Shared by all files of a worker: starting a browser, and filling the example organisation, take seconds. */
+/** Shared by all files of a worker, because starting a browser and filling the example organisation take seconds. */
 interface Shared {
   readonly browser: Browser;
   /** A database with the example organisation, which each file copies. */
@@ -114,7 +114,7 @@ async function visit(
   const context = await browser.newContext({
     baseURL: url,
     colorScheme: theme,
-    // What moves on its way in or out is neither here nor gone: pictures and axe-core would see it by chance.
+    // Pictures and axe-core would capture animated elements at a random stage.
     reducedMotion: "reduce",
     viewport: { width, height: 900 },
     hasTouch: touch,
@@ -127,14 +127,14 @@ async function visit(
   const problems: string[] = [];
   let expected: readonly number[] = [];
   page.on("console", (message) => {
-    // The browser's own word for an answer that failed, which is looked at below.
+    // The browser's own message about a failed response, which is checked below.
     const isAnswer = message.text().startsWith("Failed to load resource");
     if (["error", "warning"].includes(message.type()) && !isAnswer) problems.push(`console: ${message.text()}`);
   });
   page.on("pageerror", (error) => problems.push(`page: ${error.message}`));
   page.on("requestfailed", (request) => {
     const reason = request.failure()?.errorText ?? "";
-    // A question that somebody typed further on from is given up.
+    // The page cancels a question if the user types on.
     if (reason !== "net::ERR_ABORTED") problems.push(`failed: ${request.url()} ${reason}`);
   });
   page.on("request", (request) => {
@@ -180,9 +180,9 @@ interface AxeViolation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
 }
 
-/** What axe-core finds serious or worse on the page, by the rules of WCAG 2.2 AA and its own best practices. */
+/** Problems that axe-core rates as serious or worse, by the rules of WCAG 2.2 AA and its own best practices. */
 export async function seriousProblems(page: Page): Promise<readonly string[]> {
-  // Through the debugger, which the page's Content-Security-Policy does not hold back.
+  // The page's Content-Security-Policy does not restrict the debugger.
   await page.evaluate(await axeSource);
   const violations = (await page.evaluate(
     "axe.run({ resultTypes: ['violations'] }).then((r) => r.violations)",
@@ -198,7 +198,7 @@ export async function seriousProblems(page: Page): Promise<readonly string[]> {
     );
 }
 
-/** Looked at by people, and shown in documents; written only where somebody asks for them. */
+/** Takes a picture for people and documents. It is written only on request. */
 export async function picture(page: Page, name: string): Promise<void> {
   const folder = process.env.GATEHOUSE_TEST_PICTURES;
   if (folder === undefined) return;
@@ -206,7 +206,7 @@ export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: path.join(folder, `${name}.png`) });
 }
 
-/** Pictures for documents, in docs/pictures; written only where GATEHOUSE_DOCUMENT_PICTURES is set. */
+/** Takes a picture for documents, in docs/pictures. It is written only if GATEHOUSE_DOCUMENT_PICTURES is set. */
 export async function documentPicture(page: Page, name: string): Promise<void> {
   await picture(page, name);
   if (process.env.GATEHOUSE_DOCUMENT_PICTURES === undefined) return;

@@ -1,4 +1,4 @@
-/** A gateway that somebody deploys with the command that the console shows: the real end of the link, without a kernel. */
+/** A gateway that is deployed with the command that the console shows: the real end of the link, without a kernel. */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -16,7 +16,7 @@ export interface DeployedGateway {
   stop(): Promise<void>;
 }
 
-/** Runs the command in a shell whose `gatehouse-gateway` tells how it was called, and connects as that one would. */
+/** Runs the command in a shell whose `gatehouse-gateway` reports its arguments, and connects like the real program. */
 export async function deployGateway(command: string): Promise<DeployedGateway> {
   const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-deployed-"));
   const program = path.join(folder, "gatehouse-gateway");
@@ -29,7 +29,7 @@ export async function deployGateway(command: string): Promise<DeployedGateway> {
   const args = stdout.trimEnd().split("\n");
   const [, url = "", , file = ""] = args;
   expect(args).toEqual(["--url", url, "--token-file", file]);
-  // The real program takes such a command line.
+  // The real program accepts this command line.
   const output = vi.spyOn(process.stdout, "write").mockReturnValue(true);
   expect(await run([...args, "--help"])).toBe(0);
   output.mockRestore();

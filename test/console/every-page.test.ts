@@ -61,14 +61,14 @@ describe.runIf(hasBrowser)("every page", () => {
     await expect.poll(() => page.locator("[aria-busy=true]").count()).toBe(0);
   };
 
-  /** The list that was there before has a heading, too. */
+  /** The previous page, a list, has a heading, too. */
   const isOne = async (page: Page, path: string) => {
     await page.waitForURL(`**/${path}/*`);
     await page.locator(`main .mantine-Breadcrumbs-root a[href$="/${path}"]`).waitFor();
   };
 
   describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
-    test.each(["OWNER", "AUDITOR"])("is sound for the key of an %s", async (role) => {
+    test.each(["OWNER", "AUDITOR"])("has no serious accessibility problems for the key of an %s", async (role) => {
       const visit = await world.visit({ theme, key: keys.get(role) ?? "" });
       const { page } = visit;
       const found: string[] = [];
@@ -91,7 +91,7 @@ describe.runIf(hasBrowser)("every page", () => {
     });
   });
 
-  test("is sound before somebody has signed in", async () => {
+  test("has no serious accessibility problems before sign-in", async () => {
     for (const theme of ["light", "dark"] as const) {
       const visit = await world.visit({ theme });
       await visit.open("/");

@@ -1,4 +1,4 @@
-/** Addresses, protocols, roles, keys, webhooks and devices; and every change with what it does to access. */
+/** Addresses, protocols, roles, keys, webhooks and devices, and the effect of every change on access. */
 import { describe, expect, test } from "vitest";
 import { hasBrowser, picture, seriousProblems } from "./console-world.ts";
 import { button, effectOf, heading, inDialog, review, storyWorld, warnIfSkipped } from "./story-world.ts";
@@ -70,7 +70,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await visit.leave();
   });
 
-  test("makes a key whose secret is shown once, replaces it, and revokes it", async () => {
+  test("creates a key whose secret is shown once, replaces it, and revokes it", async () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/api-keys");
@@ -133,7 +133,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await visit.leave();
   });
 
-  test("sees what a role grants and who holds it, gives it, and takes it off", async () => {
+  test("sees a role's permissions and holders, assigns the role, and removes it", async () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/roles");
@@ -156,7 +156,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await visit.leave();
   });
 
-  test("deactivates a device and a user, each with its effect, and brings both back", async () => {
+  test("deactivates and reactivates a device and a user, each with its effect", async () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/users?q=engineer-02");
@@ -176,7 +176,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await visit.leave();
   });
 
-  test("sees who loses access by maintenance, a disconnected gateway, and a deletion, before it is so", async () => {
+  test("previews who loses access by maintenance, a disconnected gateway, and a deletion", async () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/gateways?q=Frankfurt 1");
@@ -189,7 +189,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
       .waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await inDialog(visit, "Cancel").click();
-    // A policy names it: the refusal is there before anybody has pressed the button.
+    // A policy names the gateway: the refusal is shown before the button is pressed.
     visit.expectFailures(409);
     await button(visit, "Delete").click();
     await page.getByText("token stops working").waitFor();
@@ -229,7 +229,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await visit.leave();
   });
 
-  test("is held up by an enforced access test when a user joins a group, and goes on with a reason", async () => {
+  test("is blocked by an enforced access test when a user joins a group, and continues with a reason", async () => {
     const test = await given.client.post("/tenants/access-tests", {
       name: "This engineer never reaches the terminals",
       subject: { type: "user", id: "engineer-03@example.com" },
@@ -260,7 +260,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await picture(page, "user-override");
     await button(visit, "Override and save").click();
     await page.getByRole("region", { name: "Profile" }).getByRole("link", { name: "Operations" }).waitFor();
-    // What went through before it was held up was written once.
+    // The requests that succeeded before the interruption were written once.
     const events = await given.client.get("/tenants/events?filter[target.name]=engineer-03@example.com&sort=-position");
     const told = events.body.data.map(({ operation, reason }: { operation: string; reason?: string }) => [
       operation,
@@ -277,7 +277,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
 
 describe.runIf(hasBrowser)("an administrator of webhooks", () => {
   const given = storyWorld();
-  test("makes a webhook, sends a test, sees what came of it, and delivers it again", async () => {
+  test("creates a webhook, sends a test, sees its result, and delivers it again", async () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/webhooks?new=1");

@@ -1,4 +1,4 @@
-/** Gateways that connect, what is wrong with the network, and orders that are changed by hand. */
+/** Gateways that connect, problems of the network, and orders that are changed by hand. */
 import type { Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -33,7 +33,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
   const button = ({ page }: Visit, name: string | RegExp) => page.getByRole("button", { name, exact: true });
   const region = ({ page }: Visit, name: string) => page.getByRole("region", { name, exact: true });
 
-  test("deploys a gateway with its one command, sees it turn green by itself, and why it refuses something", async () => {
+  test("deploys a gateway with one command, sees it turn green, and sees why it rejects a configuration", async () => {
     const visit = await world.visit({ key: owner });
     const { page } = visit;
     await visit.open("/gateways?new=1");
@@ -67,7 +67,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await visit.leave();
   });
 
-  test("shows an auditor how far a gateway is, and neither its token nor a command", async () => {
+  test("shows an auditor which configuration a gateway applied, but neither its token nor a command", async () => {
     const visit = await world.visit({ key: auditor });
     const { page } = visit;
     await page.keyboard.press("Control+k");
@@ -112,7 +112,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await page.keyboard.press("End");
     await button(visit, "Discard").click();
     await expect.poll(() => rows.first().textContent()).toContain("Cloud");
-    // Somebody else is faster.
+    // Another user saves first.
     await grip("Cloud").focus();
     await page.keyboard.press("End");
     await page.getByText("You have unsaved changes to the priority.").waitFor();
@@ -123,7 +123,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
       gateways,
     });
     expect(changed.status, changed.text).toBeLessThan(300);
-    // The page reads it anew by itself.
+    // The page reloads the order by itself.
     const notice = page.getByRole("alert").filter({ hasText: "Someone else changed the order" });
     await notice.waitFor({ timeout: 30_000 });
     expect(await rows.first().textContent()).toContain("Frankfurt 1");
@@ -140,7 +140,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await other.leave();
   });
 
-  test("orders policies and gateways with a finger", async () => {
+  test("orders policies and gateways by touch", async () => {
     const visit = await world.visit({ key: owner, width: 768, touch: true });
     const { page, context } = visit;
     const screen = await context.newCDPSession(page);
@@ -186,10 +186,10 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await visit.leave();
   });
 
-  test("is told when somebody else was faster to order policies, by coming back to the page and by the review", async () => {
+  test("is notified if someone else reordered the policies, on return to the page and in the review", async () => {
     const ordered = async (): Promise<readonly { readonly id: string; readonly name: string }[]> =>
       (await world.client.get("/tenants/policies?filter[type]=SAAS&sort=order")).body.data;
-    /** Somebody else puts the last policy first. */
+    /** Another user moves the last policy to the first position. */
     const overtake = async () => {
       const ids = (await ordered()).map(({ id }) => id);
       const policies = [ids.at(-1), ...ids.slice(0, -1)];
@@ -209,7 +209,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     const first = await overtake();
     await expect
       .poll(async () => {
-        // As when somebody comes back to the tab: what is a few seconds old is then read anew.
+        // The event of returning to the tab: data that is a few seconds old is then fetched again.
         await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
         return await notice.count();
       })
@@ -226,7 +226,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await notice.waitFor();
     await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
     expect(await names.allTextContents()).toEqual(second);
-    // Moved anew, it is reviewed when that is asked for, and saved.
+    // The policy is moved again, reviewed on request, and saved.
     const last = second.at(0) ?? "";
     await grip(last).focus();
     await page.keyboard.press("End");
@@ -239,7 +239,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await visit.leave();
   });
 
-  test("is told of resources that nobody reaches and policies that never match, and mends them from there", async () => {
+  test("sees unreachable resources and policies that never match, and fixes them from there", async () => {
     const made = async (path: string, body: object): Promise<string> => {
       const answer = await world.client.post(path, body);
       expect(answer.status, answer.text).toBe(201);

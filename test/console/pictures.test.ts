@@ -1,4 +1,4 @@
-/** The pages that documents picture, as they are in a network that is in use. */
+/** The pages in the pictures of documents, in a network that is in use. */
 import { until } from "@gatehouse/server/testing/until";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -73,7 +73,7 @@ describe.runIf(hasBrowser)("a network in use", () => {
   const settled = async ({ page }: Visit) => {
     await expect.poll(() => page.locator("[aria-busy=true]").count()).toBe(0);
     expect(await seriousProblems(page)).toEqual([]);
-    // What hovers or fades is gone.
+    // Ends hover effects and transitions.
     await page.mouse.move(0, 0);
     await page.evaluate("document.fonts.ready.then(() => undefined)");
   };
@@ -100,7 +100,7 @@ describe.runIf(hasBrowser)("a network in use", () => {
     await visit.leave();
   });
 
-  test("policies, and what a change of one does", async () => {
+  test("policies and the effects of their changes", async () => {
     const visit = await world.visit({ key: owner });
     const { page } = visit;
     await visit.open("/policies");
@@ -118,7 +118,7 @@ describe.runIf(hasBrowser)("a network in use", () => {
     await visit.leave();
   });
 
-  test("why somebody does not reach something", async () => {
+  test("the explanation of a denial", async () => {
     const visit = await world.visit({ key: owner });
     const { page } = visit;
     await visit.open("/access");
@@ -131,7 +131,7 @@ describe.runIf(hasBrowser)("a network in use", () => {
     await visit.leave();
   });
 
-  test("who reaches what, as a graph", async () => {
+  test("the access graph", async () => {
     const visit = await world.visit({ key: owner });
     const { page } = visit;
     await visit.open(`/access?view=graph&focus=group:${await idOf("groups", "Engineering")}`);
@@ -152,7 +152,7 @@ describe.runIf(hasBrowser)("a network in use", () => {
     await visit.leave();
   });
 
-  test("events, and what one did to access", async () => {
+  test("events and their effects on access", async () => {
     const made = await world.client.patch(`/tenants/policies/${await idOf("policies", "Office systems")}`, {
       groups: [await idOf("groups", "Sales"), await idOf("groups", "Support")],
     });

@@ -1,4 +1,4 @@
-/** The audit record: what is looked for in it, and what is put back from it. */
+/** The audit record: searches in it, and changes that are reverted from it. */
 import { describe, expect, test } from "vitest";
 import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
 import { button, effectOf, heading, inDialog, storyWorld, warnIfSkipped } from "./story-world.ts";
@@ -8,12 +8,12 @@ warnIfSkipped();
 describe.runIf(hasBrowser)("an administrator of the audit record", () => {
   const given = storyWorld();
   const putBack = ({ page }: Visit) => page.getByRole("region", { name: "Restore" });
-  /** The newest event of an operation about a record. */
+  /** Returns the newest event of an operation on a record. */
   const eventOf = async (id: string, operation: string): Promise<string> =>
     (await given.client.get(`/tenants/events?filter[target.id]=${id}&filter[operation]=${operation}&sort=-position`))
       .body.data[0].id;
 
-  test("finds events by time, operation, key, record and request, all in the address, and follows live what they ask for", async () => {
+  test("finds events by time, operation, key, record and request in the address, and follows them live", async () => {
     const { body } = await given.client.post("/tenants/groups", { name: "Looked for" });
     const visit = await given.visit();
     const { page } = visit;
@@ -45,7 +45,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await visit.leave();
   });
 
-  test("puts back what was changed, by the same review as any other change", async () => {
+  test("reverts a change, with the same review as any other change", async () => {
     const id = await given.idOf("policies", "Intranet for everybody");
     const before = (await given.client.get(`/tenants/policies/${id}`)).body;
     const changed = await given.client.patch(`/tenants/policies/${id}`, {
@@ -77,7 +77,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await visit.leave();
   });
 
-  test("puts the order of policies back", async () => {
+  test("restores the order of policies", async () => {
     const read = async () =>
       (await given.client.get("/tenants/policies?filter[type]=PRIVATE&sort=order")).body.data as readonly {
         readonly id: string;
@@ -98,7 +98,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await visit.leave();
   });
 
-  test("makes a deleted resource and a deleted group anew, and what belongs to them after that", async () => {
+  test("recreates a deleted resource and a deleted group, and then the records that belong to them", async () => {
     const gateway = (await given.client.get("/tenants/gateways")).body[0];
     const made = await given.client.post("/tenants/resources", {
       name: "Short-lived",
@@ -147,7 +147,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await visit.leave();
   });
 
-  test("leaves out what is gone, where a record named it", async () => {
+  test("omits deleted records that another record named", async () => {
     const group = await given.client.post("/tenants/groups", { name: "Gone soon" });
     const kept = await given.client.post("/tenants/groups", { name: "Kept" });
     const policy = await given.client.post("/tenants/policies", {
@@ -175,7 +175,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await visit.leave();
   });
 
-  test("is told when somebody was faster, sees the record anew, and puts it back then", async () => {
+  test("is notified if someone else saved first, sees the new record, and can then revert it", async () => {
     const { body } = await given.client.post("/tenants/groups", { name: "Put back late", description: "First" });
     await given.client.put(`/tenants/groups/${body.id}`, { description: "Second" });
     const visit = await given.visit();
@@ -198,7 +198,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await visit.leave();
   });
 
-  test("is told what cannot be put back, and why; an auditor is offered nothing", async () => {
+  test("sees which changes cannot be reverted and why, and an auditor sees no action", async () => {
     const key = await given.client.post("/tenants/api-keys", { name: "Revoked", role: "AUDITOR" });
     await given.client.delete(`/tenants/api-keys/${key.body.id}`);
     const visit = await given.visit();

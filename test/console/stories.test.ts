@@ -7,7 +7,7 @@ warnIfSkipped();
 describe.runIf(hasBrowser)("an administrator", () => {
   const given = storyWorld();
 
-  test("signs in, is told why a wrong key does not do, and signs out for good", async () => {
+  test("signs in, sees why a wrong key is refused, and signs out permanently", async () => {
     const visit = await given.world.visit();
     const { page, context } = visit;
     await page.goto("/");
@@ -132,7 +132,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.leave();
   });
 
-  test("invites many at once, is shown every bad line, and may mend what was refused", async () => {
+  test("invites many users at once, sees every invalid line, and can correct refused ones", async () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/users");
@@ -172,7 +172,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await page.getByRole("option", { name: "Operations" }).click();
     await page.keyboard.press("Escape");
     await button(visit, "Review").click();
-    // Three requests, previewed as one: whoever joins operations gains what operations reach.
+    // Three requests in one preview: a new member of operations gains the access of operations.
     await effectOf(visit).getByText("Gained:").first().waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await picture(page, "user-edit-review");
@@ -184,7 +184,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.leave();
   });
 
-  test("is shown both versions when somebody else was faster, and chooses", async () => {
+  test("sees both versions if someone else saved first, and chooses one", async () => {
     const visit = await given.visit();
     const { page } = visit;
     const { body } = await given.client.post("/tenants/groups", { name: "Contested", description: "As it was" });
@@ -208,7 +208,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.leave();
   });
 
-  test("loses no typed text when the session ends, and goes on by signing in over the page", async () => {
+  test("keeps typed text when the session ends, and continues after signing in over the page", async () => {
     const visit = await given.visit();
     const { page, context } = visit;
     await visit.open("/groups?new=1");
@@ -241,7 +241,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.leave();
   });
 
-  test("looks into the audit record, with what was before and after", async () => {
+  test("reads the audit record with previous and new values", async () => {
     const visit = await given.visit();
     const { page } = visit;
     const { body } = await given.client.post("/tenants/groups", { name: "Renamed" });
@@ -252,7 +252,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.leave();
   });
 
-  test("is told of an error in words, with the request's id to copy", async () => {
+  test("sees the text of an error, with the request's id to copy", async () => {
     const visit = await given.visit();
     const { page } = visit;
     visit.expectFailures(404);
@@ -264,7 +264,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
   });
 });
 
-test.runIf(hasBrowser)("what looks for faults of access finds one that is there", async () => {
+test.runIf(hasBrowser)("the search for accessibility faults finds an existing one", async () => {
   const world = await openConsoleWorld();
   try {
     const visit = await world.visit();

@@ -1,4 +1,4 @@
-/** What every file of stories begins with: a world, a key of its owner, and how people call what they see. */
+/** Common parts of the files of stories: a world, its owner's key, and functions named after elements on the screen. */
 import { isWrite } from "@gatehouse/contract/operation";
 import { operations } from "@gatehouse/contract/operations/all";
 import { afterAll, beforeAll, expect } from "vitest";
@@ -12,16 +12,16 @@ import {
 } from "./console-world.ts";
 
 export interface StoryWorld {
-  /** Only within tests, as all of the following. */
+  /** Available only within tests, like all of the following. */
   readonly world: ConsoleWorld;
   readonly client: ConsoleWorld["client"];
   /** The key of an owner. */
   readonly owner: string;
-  /** As the owner, unless another key is given. */
+  /** Signs in as the owner, unless another key is given. */
   visit(options?: VisitOptions): Promise<Visit>;
-  /** As an auditor; leaving fails where the console sent anything that changes something. */
+  /** Signs in as an auditor. Leaving fails if the console sent a request that changes something. */
   visitAsAuditor(options?: Omit<VisitOptions, "key">): Promise<Visit>;
-  /** Of a record by its name. */
+  /** Returns the id of a record by its name. */
   idOf(path: string, name: string): Promise<string>;
 }
 
@@ -79,19 +79,19 @@ export const inDialog = ({ page }: Visit, name: string | RegExp) =>
 export const region = ({ page }: Visit, name: string | RegExp) => page.getByRole("region", { name, exact: true });
 export const effectOf = ({ page }: Visit) => page.getByRole("region", { name: "Effect of this change" });
 
-/** What was typed is looked at, and then saved. @param label of the button that saves it */
+/** Reviews the changes in a form and saves them. @param label of the button that saves the form */
 export async function review(visit: Visit, label: string): Promise<void> {
   await inDialog(visit, "Review").click();
   await effectOf(visit).waitFor();
   await inDialog(visit, label).click();
 }
 
-/** What questions are asked with by other methods than GET, as patterns of their paths. */
+/** Questions that use other methods than GET, as patterns of their paths. */
 const questions = operations
   .filter((operation) => operation.method !== "GET" && !isWrite(operation))
   .map(({ path }) => new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`));
 
-/** What a page sends from now on that changes something, or would. */
+/** Records the requests that a page sends from now on and that change something, or would. */
 export function changesSentBy({ page }: Visit): readonly string[] {
   const sent: string[] = [];
   page.on("request", (request) => {
@@ -102,11 +102,11 @@ export function changesSentBy({ page }: Visit): readonly string[] {
   return sent;
 }
 
-/** How buttons are called that change something, or open a form. */
+/** Labels of buttons that change something, or open a form. */
 const writing =
   /^(create|invite|edit|delete|deactivate|reactivate|add|more(?! filters)|remove|move|reorder|assign|rotate|restore|redeliver|disconnect|connect|save|review|discard|revoke|replace|give|take|deliver|put|make|send)\b/i;
 
-/** What is in the page that changes something, or leads to a form: for whoever may only read, nothing. */
+/** Returns the controls of the page that change something, or lead to a form. A page has none for a read-only key. */
 export async function controlsThatWrite({ page }: Visit): Promise<readonly string[]> {
   const main = page.locator("main");
   const found = main
@@ -119,18 +119,18 @@ export async function controlsThatWrite({ page }: Visit): Promise<readonly strin
   );
 }
 
-/** Everything that the page asked for is there. */
+/** Waits until all requests of the page have completed. */
 export async function isQuiet({ page }: Visit): Promise<void> {
   await expect.poll(() => page.locator("[aria-busy=true]").count()).toBe(0);
 }
 
-/** @param where said where something is found */
+/** @param where names the place in the error, if a control is found */
 export async function offersNothing(visit: Visit, where: string): Promise<void> {
   await isQuiet(visit);
   expect(await controlsThatWrite(visit), where).toEqual([]);
 }
 
-/** Users by search, order and status, until one is left; each step stands in the address. */
+/** Narrows users by search, order and status until one is left. Each step is in the address. */
 export async function narrowUsers(visit: Visit): Promise<void> {
   const { page } = visit;
   await visit.open("/users");
@@ -149,7 +149,7 @@ export async function narrowUsers(visit: Visit): Promise<void> {
   await page.getByText("1–1 of 1 users").waitFor();
 }
 
-/** A policy that lets one user reach the resource "Logs". @returns a moment before it */
+/** Creates a policy that lets one user reach the resource "Logs". @returns a time before the policy */
 export async function giveLogs({ client }: StoryWorld, user: string, logs: string): Promise<string> {
   const { body: before } = await client.get("/tenants/events?sort=-position&limit=1");
   const policy = { name: "Logs for sellers", type: "PRIVATE", action: true, users: [user], resources: [logs] };

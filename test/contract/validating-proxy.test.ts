@@ -1,9 +1,9 @@
 /**
- * Holds live requests and answers against the OpenAPI document, by another program's reading of it than ours.
+ * Validates live requests and responses against the OpenAPI document, with an independent implementation.
  *
- * Where such a program cannot read a schema, it may pass the body unchecked, and say nothing. So the document that most
- * tests here use demands the impossible of every body, beside what it demanded before: a body that was checked is
- * reported for exactly that, and one that was not, or that breaks something else, fails its test.
+ * If such a program cannot read a schema, it may accept the body without a check and without a report. Most tests here
+ * therefore use a document that adds an impossible requirement to every body. A checked body is reported for exactly
+ * that requirement. A test fails if a body was not checked, or violates something else.
  */
 import { randomUUID } from "node:crypto";
 import { createWorld, type TestWorld, targetOf } from "@gatehouse/server/testing/operations/operation-case";

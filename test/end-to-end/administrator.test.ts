@@ -17,7 +17,7 @@ beforeEach(async () => {
   ({ gatehouse } = await server.newTenant());
 });
 
-/** The error of a call. */
+/** Returns the error of a call. */
 async function refusal(call: Promise<unknown>): Promise<GatehouseError> {
   const error = await call.then(
     () => undefined,

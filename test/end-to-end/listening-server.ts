@@ -1,4 +1,4 @@
-/** A server that listens for HTTP, and clients as users have them. */
+/** A server that listens for HTTP, and clients like those of users. */
 import { createGatehouse, type Gatehouse } from "@gatehouse/client/gatehouse";
 import { startTestServer } from "@gatehouse/server/testing/test-server";
 

@@ -1,10 +1,10 @@
-/** Whoever administers the network of a test: at a machine of their own, by HTTP. */
+/** The administrator of a test's network, who uses HTTP from a separate machine. */
 import type { Gateway } from "@gatehouse/contract/records/gateway";
 import { expect } from "vitest";
 import type { Prober } from "./namespaces.ts";
 
 interface Answer {
-  /** 0: nobody answered. */
+  /** 0: there was no response. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
@@ -14,7 +14,7 @@ export class Administrator {
   readonly #prober: Prober;
   readonly #apiKey: string;
   readonly #urlOf: (replica: number) => string;
-  /** The replica that is asked, from 1. */
+  /** The replica that receives requests, from 1. */
   replica = 1;
 
   constructor(prober: Prober, apiKey: string, urlOf: (replica: number) => string) {
@@ -63,7 +63,7 @@ export class Administrator {
     return answer;
   }
 
-  /** A change that comes back once every gateway enforces it. */
+  /** A change that returns once every gateway enforces it. */
   async enforce(method: string, path: string, body?: object): Promise<Answer> {
     const answer = await this.change(method, `${path}?wait=applied`, body);
     expect(answer.headers["gatehouse-enforced"], JSON.stringify(answer.headers)).toMatch(/^applied/);

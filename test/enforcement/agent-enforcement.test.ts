@@ -1,4 +1,7 @@
-/** The agent on real packets: what a configuration allows passes, and nothing else does. Configurations come straight from the test. */
+/**
+ * The agent on real packets: traffic that a configuration allows passes, and all other traffic is dropped. The test
+ * provides the configurations directly.
+ */
 import { mkdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { ConfigurationContent, Membership, Service } from "@gatehouse/agent-protocol/gateway/configuration";
@@ -58,7 +61,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
 
   type Probe = readonly [order: string, host: string, port?: number | undefined];
 
-  /** Which of these probes are answered. */
+  /** Returns the probes that are answered. */
   async function answered(device: Device, probes: readonly Probe[]) {
     const results = await Promise.all(
       probes.map(async ([order, host, port]) =>
@@ -71,7 +74,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
   const says = (device: Device, stream: string) =>
     device.prober.ask("say", { stream, text: `still here? ${Math.random()}` });
 
-  test("lets through what is allowed, over TCP, UDP and ICMP, IPv4 and IPv6, and nothing else", async () => {
+  test("forwards only allowed traffic, over TCP, UDP and ICMP, IPv4 and IPv6", async () => {
     await enforce(content({ [ann.ipv4]: true }));
     const allowed = [app.ipv4, app.ipv6].flatMap((host) => [
       ["tcp", host, ports.web] as const,
@@ -93,14 +96,14 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     expect(await answered(bob, [...allowed, ...refused.slice(0, 4)])).toEqual([]);
   });
 
-  test("enforces on each gateway what that one was told", async () => {
+  test("enforces on each gateway the configuration of that gateway", async () => {
     const [, second] = world.gateways as [Gateway, Gateway];
     await enforce(content({ [eve.ipv4]: true }, { at: [`${files.ipv4}/32`], through: second }), {}, second);
     expect(await answered(eve, [["tcp", files.ipv4, ports.web]])).toHaveLength(1);
     expect(await answered(eve, [["tcp", app.ipv4, ports.web]])).toEqual([]);
   });
 
-  test("cuts the running connections of who is taken out, and leaves the others", async () => {
+  test("cuts the running connections of a removed member, and no others", async () => {
     await enforce(content({ [ann.ipv4]: true, [bob.ipv4]: true }));
     for (const device of [ann, bob]) {
       expect(await device.prober.ask("open", { stream: "change", host: app.ipv4, port: ports.web })).toBe(true);
@@ -111,7 +114,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     expect(await says(bob, "change")).toBe(true);
   });
 
-  test("cuts the running connections of a peer that is gone, and leaves the others", async () => {
+  test("cuts the running connections of a removed peer, and no others", async () => {
     await enforce(content({ [ann.ipv4]: true, [bob.ipv4]: true }));
     for (const device of [ann, bob])
       await device.prober.ask("open", { stream: "peer", host: app.ipv6, port: ports.web });
@@ -124,7 +127,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     ann.reconnect();
   });
 
-  test("cuts a running connection when its time window ends, by itself", async () => {
+  test("cuts a running connection automatically when its time window ends", async () => {
     await enforce(content({ [ann.ipv4]: [[null, Date.now() + 3_000]], [bob.ipv4]: true }));
     for (const device of [ann, bob])
       await device.prober.ask("open", { stream: "window", host: app.ipv4, port: ports.web });
@@ -133,7 +136,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     expect(await says(bob, "window")).toBe(true);
   });
 
-  test("takes the longest prefix, and the first rule that is about the device", async () => {
+  test("uses the longest prefix, and the first rule for the device", async () => {
     const wide = content({ [ann.ipv4]: true, [bob.ipv4]: true }, { at: ["10.80.0.0/24"] });
     const narrow = {
       services: [{ ...web, resource: "0199aaaa-0000-7000-8000-000000000002" }],
@@ -159,7 +162,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     expect(await answered(bob, both)).toEqual(both.slice(0, 1));
   });
 
-  test("answers for names that a device may reach, and has their addresses in the filters by then", async () => {
+  test("answers for names that a device may reach, after adding their addresses to the filters", async () => {
     await enforce(content({ [ann.ipv4]: true }, { at: ["app.example.com", "*.internal.example.com"] }));
     const resolve = (device: Device, name: string, type: string, server = gateway.addresses.ipv4) =>
       device.prober.ask<unknown>("resolve", { server, name, type });
@@ -179,7 +182,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     expect(await resolve(bob, "app.example.com", "A")).toBe("EREFUSED");
   });
 
-  test("carries to the internet who may go there, and to nothing that is not the internet", async () => {
+  test("carries internet traffic of permitted devices, and no traffic to other networks", async () => {
     const base = world.base(gateway);
     const rules = { devices: [{ action: "allow" as const, classes: ["staff"] }] };
     await enforce({
@@ -205,7 +208,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     await until("the drain is over", async () => !(await says(ann, "drain")));
   });
 
-  test("refuses what is forged, replayed or changed, and goes on with what it had", async () => {
+  test("refuses forged, replayed or changed configurations, and keeps its current one", async () => {
     const value = content({ [ann.ipv4]: true });
     const old = world.signed(content({ [bob.ipv4]: true }), gateway);
     await enforce(value);
@@ -227,7 +230,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     expect(await answered(bob, [["tcp", app.ipv4, ports.web]])).toEqual([]);
   });
 
-  test("keeps the one before as a whole when the kernel refuses a part", async () => {
+  test("keeps the previous configuration completely if the kernel refuses a part of the new one", async () => {
     const value = content({ [ann.ipv4]: true });
     await enforce(value);
     await ann.prober.ask("open", { stream: "atomic", host: app.ipv4, port: ports.web });
@@ -247,7 +250,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
   });
 
   test("enforces without a control plane, dead or alive, and over its restarts", async () => {
-    // Ranges within ranges: a start makes the whole table at once.
+    // Nested ranges: a start creates the whole table at once.
     await enforce(content({ [ann.ipv4]: true }, { at: ["10.80.0.0/24", "10.80.0.128/25"] }));
     await ann.prober.ask("open", { stream: "restart", host: app.ipv4, port: ports.web });
     await gateway.kill();
@@ -260,7 +263,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     expect(await answered(bob, [["tcp", app.ipv4, ports.web]])).toEqual([]);
   });
 
-  test("cuts who lost access also where the disk does not take the configuration, and says so", async () => {
+  test("revokes access even if the configuration cannot be stored, and reports it", async () => {
     await enforce(content({ [ann.ipv4]: true }));
     await ann.prober.ask("open", { stream: "full", host: app.ipv4, port: ports.web });
     const file = path.join(gateway.stateFolder, "configuration.json");
@@ -276,7 +279,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     expect(await readFile(file, "utf8")).toContain(ann.ipv4);
   });
 
-  test("drops everything after a start with a kept configuration that was tampered with", async () => {
+  test("drops everything after a start with a stored configuration that was tampered with", async () => {
     await enforce(content({ [ann.ipv4]: true }));
     const file = path.join(gateway.stateFolder, "configuration.json");
     await gateway.kill();
@@ -297,10 +300,10 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     expect(await answered(ann, [["tcp", app.ipv4, ports.web]])).toEqual([]);
   });
 
-  describe("where another program takes away what is the agent's", () => {
+  describe("after another program removes the agent's state", () => {
     const probe = ["tcp", app.ipv4, ports.web] as const;
 
-    test("applies the next configuration to a table that is gone", async () => {
+    test("applies the next configuration after its table was removed", async () => {
       await enforce(content({ [ann.ipv4]: true }));
       gateway.namespace.run("nft", ["flush", "ruleset"]);
       await enforce(content({ [bob.ipv4]: true }));
@@ -311,7 +314,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     test.each([
       ["all tables", ["flush", "ruleset"]],
       ["the rules alone", ["flush", "table", "inet"]],
-    ])("puts the filters back by itself after %s went", async (_, change) => {
+    ])("restores the filters after the removal of %s", async (_, change) => {
       await enforce(content({ [ann.ipv4]: true }));
       const ofTable = change.includes("table") ? [`gatehouse-${gateway.interfaceName}`] : [];
       gateway.log = "";
@@ -321,7 +324,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
       expect(await answered(bob, [probe])).toEqual([]);
     });
 
-    test("closes again what nothing may pass", async () => {
+    test("restores the table that drops everything", async () => {
       await enforce(content({ [ann.ipv4]: true }), { expiresAt: Date.now() + 2_000 });
       await until("it has expired", async () => (await answered(ann, [probe])).length === 0);
       await until("the agent knows", () => gateway.log.includes("configuration expired; dropping all traffic"));
@@ -331,7 +334,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
       expect(await answered(ann, [probe])).toEqual([]);
     });
 
-    test("makes the interface anew with its peers", async () => {
+    test("recreates the interface with its peers", async () => {
       await enforce(content({ [ann.ipv4]: true }));
       gateway.namespace.run("ip", ["link", "delete", "dev", gateway.interfaceName]);
       await until("the interface is back", () => {

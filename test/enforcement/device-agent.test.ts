@@ -1,4 +1,7 @@
-/** `gatehouse device run` on real packets: what a configuration says goes where it says, and everything else as before. */
+/**
+ * `gatehouse device run` on real packets: configured traffic uses the configured gateways, and other traffic is
+ * unaffected.
+ */
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../packages/server/src/testing/until.ts";
@@ -31,7 +34,7 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
 
   const says = (stream: string) => world.prober.ask("say", { stream, text: `still here? ${Math.random()}` });
 
-  test("sends through a gateway what the configuration says, over IPv4 and IPv6", async () => {
+  test("routes the configured traffic through a gateway, over IPv4 and IPv6", async () => {
     expect(await world.carriers()).toEqual([]);
     await use(world.content([{ allowedIps: [app] }, {}]));
     expect(await world.carriers()).toEqual(["one"]);
@@ -44,7 +47,7 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     });
   });
 
-  test("moves what another gateway carries now, and leaves the other peer's connections alone", async () => {
+  test("moves traffic that another gateway carries now, and keeps the other peer's connections", async () => {
     await use(world.content([{ allowedIps: [app, `${site.files}/32`] }, {}]));
     const host = one.addresses[0];
     await one.prober.ask("echo", { port: 9000, hosts: [host] });
@@ -56,19 +59,19 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     expect(await says("one")).toBe(true);
   });
 
-  test("lets connections finish at a gateway that leaves and still answers, while new ones take the other way", async () => {
+  test("lets connections finish at a draining gateway that answers, while new ones use the other", async () => {
     await use(world.content([{ allowedIps: [app] }, {}]));
     expect(await world.carriers()).toEqual(["one"]);
     await world.prober.ask("open", { stream: "leaving", host: site.app, port: ports.one });
     expect(await says("leaving")).toBe(true);
-    // A session of its own has to begin; a connection that broke never goes on.
+    // A new session has to begin first. A connection that broke never continues.
     const goesOn = () => until("the connection goes on", () => says("leaving"));
     await use(world.content([{ gateway: two.id, allowedIps: [app] }]));
     await goesOn();
     expect(await world.carriers()).toEqual(["two"]);
     await world.prober.ask("open", { stream: "new", host: site.app, port: ports.two });
     expect([await says("new"), await says("leaving")]).toEqual([true, true]);
-    // It comes back: what ran through it goes on, now over the tunnel itself.
+    // The gateway returns: its connections continue, now over the tunnel itself.
     await use(world.content([{ allowedIps: [app] }, {}]));
     await goesOn();
     expect(await world.carriers()).toEqual(["one"]);
@@ -76,7 +79,7 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     expect(world.machine.run("nft", ["list", "tables"])).not.toContain(world.interfaceName);
   });
 
-  test("keeps each connection with the gateway that it began at, over any leaving and coming back of two", async () => {
+  test("keeps each connection at its first gateway, while two gateways drain and return in any order", async () => {
     const only = ({ id }: typeof one) => use(world.content([{ gateway: id, allowedIps: [app] }]));
     const begun: string[] = [];
     const streams = [
@@ -96,7 +99,7 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     await use(world.content([{ allowedIps: [app] }, {}]));
   });
 
-  test("sends everything through the gateway of the internet, but for endpoints and the control plane", async () => {
+  test("routes everything through the internet gateway, except endpoints and the control plane", async () => {
     const everywhere = { ...world.content([{ allowedIps: [app] }, {}]), internet: two.id };
     await use(everywhere);
     expect(world.machine.run("ip", ["route", "get", "198.51.100.7"])).toContain(world.interfaceName);
@@ -108,7 +111,7 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     expect(await world.carriers()).toEqual(["one"]);
   });
 
-  test("leaves what never went through the tunnel where it is, while the gateway of the internet leaves", async () => {
+  test("leaves connections outside the tunnel unchanged while the internet gateway drains", async () => {
     const neighbour = { host: "192.0.2.2", port: 9100 };
     await two.prober.ask("echo", { port: neighbour.port, hosts: [neighbour.host] });
     const through = ({ id }: typeof one) => ({ ...world.content([{ gateway: id, allowedIps: [app] }]), internet: id });
@@ -117,7 +120,7 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     await world.prober.ask("open", { stream: "neighbour", ...neighbour });
     expect(await says("neighbour")).toBe(true);
     await use(through(two));
-    // It is leaving: what is known of it still goes there.
+    // The gateway is draining: its known connections still use it.
     expect(world.machine.run("ip", ["link", "show"])).toContain(`${world.interfaceName}d`);
     expect(await says("neighbour")).toBe(true);
     expect((await world.state()).isLinked).toBe(true);
@@ -125,25 +128,25 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     expect(await says("neighbour")).toBe(true);
   });
 
-  test("reaches an endpoint outside the tunnel even where the configuration sends its network through it", async () => {
+  test("reaches an endpoint outside the tunnel even if the configuration routes its network into it", async () => {
     await use(world.content([{ allowedIps: [app, "192.0.2.0/24"] }, {}]));
     expect(await world.carriers()).toEqual(["one"]);
     expect(world.machine.run("ip", ["route", "get", "192.0.2.77"])).toContain(world.interfaceName);
   });
 
-  test("asks the gateway for its names, and sends their addresses through it before it answers", async () => {
+  test("resolves the gateway's names there, and routes their addresses through it before responding", async () => {
     await use(world.content([{ allowedIps: [app] }, { names: ["*.internal.example.com"] }]));
     expect(await world.carriers(site.files)).toEqual([]);
     const resolve = (name: string) => world.prober.ask<unknown>("resolve", { server: "127.0.0.153", name, type: "A" });
     expect(await resolve("files.internal.example.com")).toEqual([site.files]);
     expect(await world.prober.ask("tcp", { host: site.files, port: ports.two })).toBe(true);
     expect(await resolve("missing.internal.example.com")).toBe("ENOTFOUND");
-    // When another gateway carries the name, what is known of it moves along.
+    // If another gateway carries the name, the name's known addresses move with it.
     await use(world.content([{ allowedIps: [app], names: ["files.internal.example.com"] }, {}]));
     expect(await world.carriers(site.files)).toEqual(["one"]);
   });
 
-  test("refuses what is forged, replayed, expired or malformed, and goes on with what it had", async () => {
+  test("refuses forged, replayed, expired or malformed configurations, and keeps its current one", async () => {
     const good = world.content([{ allowedIps: [app] }, {}]);
     await use(good);
     const other = world.content([{}, { allowedIps: [app] }]);
@@ -162,11 +165,11 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     expect(await world.carriers()).toEqual(["one"]);
   });
 
-  test("keeps the one before as a whole when the machine refuses a part", async () => {
+  test("keeps the previous configuration completely if the machine refuses a part of the new one", async () => {
     await use(world.content([{ allowedIps: [app] }, {}]));
     await world.prober.ask("open", { stream: "atomic", host: site.app, port: ports.one });
     expect(await says("atomic")).toBe(true);
-    // Of IPv6, after peers and IPv4 were changed already: the address of a group is nobody's own.
+    // The IPv6 address is a multicast address, which is invalid. Peers and IPv4 are already changed at this point.
     const refused = world.content([{}, { allowedIps: [app] }]);
     const answer = await world.configure({ ...refused, ipv6: "ff02::7" });
     expect(answer).toMatchObject({ type: "failed", reason: "not_applied" });
@@ -174,7 +177,7 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     expect(await says("atomic")).toBe(true);
   });
 
-  test("goes on without a control plane, and over its own restart", async () => {
+  test("continues without a control plane, and after its own restart", async () => {
     await use(world.content([{ allowedIps: [app] }, {}]));
     await world.prober.ask("open", { stream: "restart", host: site.app, port: ports.one });
     await world.stopControlPlane();
@@ -190,7 +193,7 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     expect(await world.carriers()).toEqual(["one"]);
   });
 
-  test("takes no configurations of a control plane with another key", async () => {
+  test("accepts no configurations of a control plane with another key", async () => {
     await world.startControlPlane();
     await until("it sees the other key", () => world.log.includes("server is not the pinned one"), 50_000);
     expect(await world.carriers()).toEqual(["one"]);
@@ -208,21 +211,21 @@ describe.skipIf(why !== undefined)("a device's end on real packets", () => {
   });
   afterAll(() => world.remove());
 
-  test("sends nothing through gateways once the configuration has expired, and starts anew with the next", async () => {
+  test("uses no gateway once the configuration has expired, and resumes with the next one", async () => {
     const content = world.content([{ allowedIps: [app] }, {}]);
     const expiresAt = Date.now() + 6_000;
     expect(await world.configure(content, { changes: { expiresAt } })).toMatchObject({ type: "applied" });
     expect(await world.carriers()).toEqual(["one"]);
     await until("it has expired", () => world.log.includes("configuration expired"));
     expect(await world.carriers()).toEqual([]);
-    // Over a link of its own it tells that nothing is in use.
+    // The agent reports over its own link that no configuration is in use.
     await world.linked();
     expect((await world.state()).hello).toMatchObject({ uses: null });
     expect(await world.configure(content)).toMatchObject({ type: "applied" });
     expect(await world.carriers()).toEqual(["one"]);
   });
 
-  test("leaves nothing behind when it is told to end", async () => {
+  test("leaves nothing behind after an orderly stop", async () => {
     const rules = (family: string) => world.machine.run("ip", [family, "rule", "show"]).split("\n").length;
     expect(rules("-4")).toBeGreaterThan(4);
     expect(await world.stopAgent("SIGTERM")).toBe(0);

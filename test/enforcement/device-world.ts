@@ -1,10 +1,11 @@
 /**
- * A device and two gateways, each a machine of its own:
+ * A device and two gateways, each on a separate machine:
  *
  *     device ── public ─┬─ gateway one ─┐
  *                       └─ gateway two ─┴─ 10.80.0.11, 10.80.0.12 (each has both: they are of one site)
  *
- * The device runs `gatehouse device run` and, beside it, a control plane that says what the test wants; gateways are WireGuard alone.
+ * The device runs `gatehouse device run` and, beside it, a control plane that the test controls. Gateways run only
+ * WireGuard.
  */
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -27,11 +28,11 @@ const controlPlaneFromSource = fileURLToPath(
 );
 
 export const site = { app: "10.80.0.11", files: "10.80.0.12" };
-/** Where both serve, and where one of them does, which tells who carried a packet. */
+/** A port that both gateways serve, and one port for each gateway, which shows which gateway carried a packet. */
 export const ports = { both: 8080, one: 8081, two: 8082 };
 const listenPort = 51820;
 const own = { ipv4: "100.64.0.1", ipv6: "fd64::1" };
-/** Of the control plane, the same over its restarts. */
+/** The control plane's port, which stays the same over restarts. */
 const controlPort = 18080;
 /** The first start transpiles the command. */
 const startMs = 50_000;
@@ -83,7 +84,7 @@ export class DeviceWorld {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** What runs at the device, as a person there would. */
+  /** Runs commands on the device, like a person at the device. */
   get prober(): Prober {
     if (this.#prober === undefined) throw new Error("the world is not built");
     return this.#prober;
@@ -98,7 +99,7 @@ export class DeviceWorld {
     return { ...process.env, GATEHOUSE_TEST_TRANSPILED: this.folder };
   }
 
-  /** A configuration with these gateways, of which each says what goes through it. */
+  /** Returns a configuration with these gateways and their traffic. */
   content(gateways: readonly Partial<DeviceGateway>[]): DeviceConfiguration {
     return {
       device: this.device,
@@ -158,13 +159,13 @@ export class DeviceWorld {
     });
   }
 
-  /** @returns the exit code */
+  /** @returns the agent's exit code */
   stopAgent(signal: NodeJS.Signals): Promise<number | null> {
     // `ip netns exec` becomes the program: the signal reaches the agent itself.
     return ended(this.#agent, signal);
   }
 
-  /** Sends a configuration, and waits for what the device says of it. */
+  /** Sends a configuration, and waits for the device's response. */
   async configure(configure: DeviceConfiguration, more: Omit<ControlPlaneOrder, "configure"> = {}): Promise<Answer> {
     return (await this.#order({ configure, ...more })) as Answer; // as fake-control-plane-process.ts answers
   }
@@ -177,7 +178,7 @@ export class DeviceWorld {
     return until("the device is linked", async () => (await this.state()).isLinked, startMs);
   }
 
-  /** Which of the gateways carry packets to the application. */
+  /** Returns the gateways that carry packets to the application. */
   async carriers(host: string = site.app): Promise<readonly string[]> {
     const [one, two] = await Promise.all([ports.one, ports.two].map((port) => this.prober.ask("tcp", { host, port })));
     return [...(one === true ? ["one"] : []), ...(two === true ? ["two"] : [])];

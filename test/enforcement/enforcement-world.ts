@@ -1,11 +1,11 @@
 /**
- * Two gateways of one site, three devices, four targets, each a machine of its own:
+ * Two gateways of one site, three devices and four targets, each on a separate machine:
  *
  *     device1…3 ─┐                 ┌─ app   10.80.0.11  fd80::11
  *     internet ──┤ public ─ gateway1…2 ─ site ─┼─ files 10.80.0.12  fd80::12
  *                                  └─ names 10.80.0.13  fd80::13
  *
- * Devices run wireguard-go and `wg` alone; gateways run the agent.
+ * Devices run only wireguard-go and `wg`. Gateways run the agent.
  */
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -32,12 +32,12 @@ export const app = { ipv4: "10.80.0.11", ipv6: "fd80::11" };
 export const files = { ipv4: "10.80.0.12", ipv6: "fd80::12" };
 export const names = { ipv4: "10.80.0.13", ipv6: "fd80::13" };
 export const internet = { ipv4: "203.0.113.80", ipv6: "2001:db8:113::80" };
-/** Served everywhere. */
+/** Ports that every target serves. */
 export const ports = { web: 8080, admin: 9090 };
 
 const publicNetwork = { ipv4: "192.0.2", ipv6: "2001:db8:2" };
 const siteNetwork = { ipv4: "10.80.0", ipv6: "fd80:" };
-/** What devices send into the tunnel. */
+/** Networks that devices send into the tunnel. */
 const tunnelled = ["10.80.0.0/16", "fd80::/64", "100.64.0.0/10", "fd64::/64", "203.0.113.0/24", "2001:db8:113::/64"];
 
 export interface Device {
@@ -47,11 +47,11 @@ export interface Device {
   readonly namespace: Namespace;
   readonly interfaceName: string;
   readonly prober: Prober;
-  /** Begins a new session at once. WireGuard itself notices only after some 15 s that the other side has forgotten one. */
+  /** Starts a new session immediately. WireGuard itself takes some 15 s to notice that its peer has lost a session. */
   reconnect(): void;
 }
 
-/** What an agent answers: see gateway-agent.ts. */
+/** The agent's response: see gateway-agent.ts. */
 export interface AgentAnswer {
   readonly state?: "applied" | "failed";
   readonly reason?: string;
@@ -96,7 +96,7 @@ export class Gateway {
     this.#shared = parts.sharedFolder;
   }
 
-  /** @returns what the agent says once it has started */
+  /** @returns the agent's response once it has started */
   async start(): Promise<AgentAnswer> {
     const args = [
       "--conditions=gatehouse-source",
@@ -127,7 +127,7 @@ export class Gateway {
     return started;
   }
 
-  /** As if its power had gone. */
+  /** Ends the agent like a power failure. */
   async kill(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;
@@ -179,7 +179,7 @@ export class EnforcementWorld {
       namespace.run("ip", ["-6", "route", "add", "2001:db8:113::/64", "dev", "wide"]);
       this.addGateway(role, host, namespace);
     }
-    // The first one transpiles for both.
+    // The first start transpiles for both agents.
     await this.gateways[0]?.start();
     const second = this.gateways[1]?.start();
     for (const [role, target] of Object.entries({ app, files, names })) {
@@ -197,7 +197,7 @@ export class EnforcementWorld {
     await Promise.all([...probers, ...this.devices.map(({ prober }) => prober.ready)]);
   }
 
-  /** One whose agent has not started yet. @param host the last part of its addresses in the tunnel */
+  /** Adds a gateway whose agent has not started yet. @param host the last part of its addresses in the tunnel */
   addGateway(role: string, host: number, namespace: Namespace): Gateway {
     const gateway = new Gateway({
       namespace,
@@ -216,7 +216,7 @@ export class EnforcementWorld {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** @param changes of the header, as a control plane would make them */
+  /** @param changes of the header, like those of a control plane */
   signed(
     content: ConfigurationContent,
     gateway: Gateway,
@@ -225,7 +225,7 @@ export class EnforcementWorld {
     return this.#signer.signed(gateway.id, content, changes);
   }
 
-  /** Everything of a configuration but who may reach what. */
+  /** A configuration without access. */
   base(gateway: Gateway): ConfigurationContent {
     return {
       settings: {
@@ -259,7 +259,7 @@ export class EnforcementWorld {
     const publicKey = namespace.run("wg", ["pubkey"], privateKey).trim();
     const keyFile = path.join(this.#folder, `${interfaceName}.key`);
     writeFileSync(keyFile, privateKey, { mode: 0o600 });
-    // The third one goes through the second gateway.
+    // The third device uses the second gateway.
     const host = number === 3 ? 2 : 1;
     const gateway = this.gateways[host - 1];
     if (gateway === undefined) throw new Error("devices come after gateways");
@@ -278,7 +278,7 @@ export class EnforcementWorld {
   }
 }
 
-/** A device's only peer. */
+/** Sets the gateway as the device's only peer. */
 function useGateway(device: { namespace: Namespace; interfaceName: string }, gateway: Gateway, host: number): void {
   const peer = ["peer", gateway.publicKey, "endpoint", `${publicNetwork.ipv4}.${host}:${listenPort}`];
   device.namespace.run("wg", ["set", device.interfaceName, ...peer, "allowed-ips", tunnelled.join(",")]);

@@ -1,5 +1,5 @@
-// Runs a program of ours from its TypeScript sources: from-source.mjs <module, from the root of the repository> <arguments>.
-// Needs the condition gatehouse-source.
+// Runs one of our programs from its TypeScript sources: from-source.mjs <module, from the root of the repository>
+// <arguments>. Requires the condition gatehouse-source.
 import { register } from "node:module";
 
 register("../typescript-hooks.mjs", import.meta.url);

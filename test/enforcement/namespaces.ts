@@ -1,4 +1,4 @@
-/** Network namespaces of one test, which go again whatever happens, with all that runs in them. */
+/** Network namespaces of one test. They are always removed after the test, with all processes in them. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, rmSync } from "node:fs";
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 const prefix = "ghtest";
 const socketFolder = "/var/run/wireguard";
 
-/** Why real packets cannot be tested here; undefined: they can. */
+/** The reason why real packets cannot be tested here; undefined: they can. */
 export function obstacle(): string | undefined {
   if (process.platform !== "linux") return "network namespaces are Linux's";
   if (process.getuid?.() !== 0) return "only root may make network namespaces";
@@ -27,7 +27,7 @@ export function obstacle(): string | undefined {
   return undefined;
 }
 
-/** One machine of the test: a namespace with its own interfaces, addresses and processes. */
+/** One machine of the test: a namespace with separate interfaces, addresses and processes. */
 export class Namespace {
   readonly name: string;
 
@@ -47,7 +47,7 @@ export class Namespace {
 }
 
 export class Namespaces {
-  /** Short: it is part of interfaces' names, which also have to differ between namespaces. */
+  /** Short because it is part of interface names, which must also differ between namespaces. */
   readonly id = randomBytes(3).toString("hex");
   readonly #namespaces: Namespace[] = [];
   readonly #onExit = () => this.remove();
@@ -63,7 +63,7 @@ export class Namespaces {
     return namespace;
   }
 
-  /** A namespace with a bridge: a network that others are connected to. */
+  /** Adds a namespace with a bridge: a network to which other namespaces connect. */
   addNetwork(role: string): Namespace {
     const network = this.add(role);
     network.run("ip", ["link", "add", "bridge", "type", "bridge"]);
@@ -84,7 +84,7 @@ export class Namespaces {
     machine.run("ip", ["link", "set", interfaceName, "up"]);
   }
 
-  /** Ends everything. Never throws. */
+  /** Ends all processes and removes the namespaces. Never throws. */
   remove(): void {
     process.removeListener("exit", this.#onExit);
     for (const { name } of this.#namespaces.splice(0)) removeNamespace(name);
@@ -92,7 +92,7 @@ export class Namespaces {
   }
 }
 
-/** A process that takes orders as lines of JSON, and answers each. */
+/** A process that accepts orders as lines of JSON, and responds to each. */
 export class Prober {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, { resolve: (answer: unknown) => void; reject: (error: Error) => void }>();
@@ -100,7 +100,7 @@ export class Prober {
   #number = 0;
   #errors = "";
 
-  /** @param program beside this file, that takes orders */
+  /** @param program in this file's folder that accepts orders */
   constructor(namespace: Namespace, program = "prober.mjs") {
     this.#child = namespace.start(process.execPath, [fileURLToPath(new URL(program, import.meta.url))]);
     const { stdout, stderr } = this.#child;
@@ -158,7 +158,7 @@ function removeNamespace(name: string): void {
   quietly(() => run("ip", ["netns", "del", name]));
 }
 
-/** Of wireguard-go, which leaves them when it is killed. */
+/** Removes sockets of wireguard-go, which remain after it is killed. */
 function removeSockets(id: string): void {
   quietly(() => {
     for (const file of readdirSync(socketFolder)) {
@@ -167,7 +167,7 @@ function removeSockets(id: string): void {
   });
 }
 
-/** What a test left that was killed itself. */
+/** Removes the resources of a test that was killed. */
 function removeOrphans(): void {
   const names = run("ip", ["netns", "list"]).split("\n");
   for (const line of names) {
@@ -183,6 +183,6 @@ function quietly(work: () => unknown): void {
   try {
     work();
   } catch {
-    // Cleaning up goes on with the rest.
+    // The cleanup continues with the other resources.
   }
 }

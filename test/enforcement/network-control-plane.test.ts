@@ -1,4 +1,4 @@
-/** What becomes of traffic when the control plane restarts, is gone, or somebody stands in between. */
+/** Traffic while the control plane restarts or is unavailable, and while an attacker is between it and the agents. */
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -16,7 +16,7 @@ import { answered, Download, expectCut, via } from "./traffic.ts";
 const why = networkObstacle();
 if (why !== undefined) console.warn(`A failing control plane is not tested on real packets: ${why}.`);
 
-/** Until what was away is back: agents wait a random time of up to 30 s before they come again. */
+/** The time until a disconnected agent is back: agents wait a random time of up to 30 s before they reconnect. */
 const comesBackMs = 60_000;
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
@@ -45,13 +45,13 @@ describe.skipIf(why !== undefined)("a network whose control plane fails", () => 
       comesBackMs,
     );
 
-  test("goes on while a replica restarts; what was changed meanwhile arrives", async () => {
+  test("continues while a replica restarts, and receives the changes made meanwhile", async () => {
     const [hers, his] = await Promise.all([Download.begin(ann, app.ipv4), Download.begin(bob, app.ipv4)]);
-    // The replica of the first gateway, and of the devices.
+    // The replica of the first gateway and of the devices.
     await world.replicas[0]?.stop();
     administrator.replica = 2;
     await Promise.all([hers.goesOn(), his.goesOn()]);
-    // Back before the gateway, of which nobody hears, is OFFLINE, and devices go elsewhere.
+    // The replica is back before the silent gateway becomes OFFLINE and devices switch gateways.
     const restarted = world.startReplica(1);
     const deactivated = `/tenants/users/${world.users[1]?.id}/deactivate?wait=applied&timeout=1`;
     const { headers } = await administrator.change("PATCH", deactivated);
@@ -67,7 +67,7 @@ describe.skipIf(why !== undefined)("a network whose control plane fails", () => 
     await Promise.all([hers.end(), his.end()]);
   }, 180_000);
 
-  test("goes on without any replica, over restarts of an agent and of a device, and follows once they are back", async () => {
+  test("continues without replicas and over restarts of agents, and then applies changes", async () => {
     const [hers, his] = await Promise.all([Download.begin(ann, app.ipv4), Download.begin(bob, app.ipv4)]);
     await Promise.all(world.replicas.map((replica) => replica.kill()));
     expect((await administrator.ask("GET", "/readyz")).status).toBe(0);
@@ -92,7 +92,7 @@ describe.skipIf(why !== undefined)("a network whose control plane fails", () => 
     expect(await via(ann, app.ipv6)).toBe(before);
 
     await Promise.all([world.startReplica(1), world.startReplica(2)]);
-    // Gateways come back when they do: whoever waits for a change is told which are away.
+    // Gateways reconnect after a while: a caller that waits for a change receives the list of disconnected gateways.
     await administrator.change("PATCH", `/tenants/devices/${ann.id}/deactivate`);
     await settled();
     await expectCut(hers, his);
@@ -102,13 +102,13 @@ describe.skipIf(why !== undefined)("a network whose control plane fails", () => 
     await Promise.all([hers.end(), his.end()]);
   }, 180_000);
 
-  test("takes nothing from somebody in between: what is forged, replayed, altered, or signed by another", async () => {
+  test("rejects an attacker's forged, replayed, altered and foreign-signed configurations", async () => {
     const tamperer = await world.addTamperer();
     await gateway.agent.stop();
     gateway.agent.start(world.agentArguments(1, tamperer.url));
     const staff = `/tenants/policies/${world.policies.staff}`;
     const isEnforced = async () => (await via(ann, app.ipv4)) !== null;
-    // It passes on what the control plane sends, so what follows is refused for what it is.
+    // The tamperer forwards the control plane's frames, so the following frames are refused because of their content.
     await until("the agent is connected", async () => (await isEnforced()) && (await isApplied(gateway)), comesBackMs);
     await administrator.enforce("PATCH", `${staff}/deactivate`);
     await until("nobody may", async () => !(await isEnforced()));
@@ -140,14 +140,14 @@ describe.skipIf(why !== undefined)("a network whose control plane fails", () => 
       await refuses(JSON.stringify({ type: "whole", envelope, content: opened.content }), "forged");
     }
 
-    // On its way a change is made wider: it is asked for anew, and nothing wider is ever let through.
+    // The tamperer widens a change in transit. The agent requests the change again, and never permits the wider access.
     await tamperer.prober.ask("alter", { text: `[${ports.web},${ports.web}]`, by: `[${ports.web},${ports.admin}]` });
     await administrator.enforce("POST", `${staff}/reactivate`);
     expect(await tamperer.prober.ask<string[]>("answers")).toContain("wrong_root");
     await until("staff may", isEnforced, comesBackMs);
     expect(await answered(ann, [["tcp", app.ipv4, ports.admin]])).toEqual([]);
 
-    // Another control plane, with a key of its own, is none.
+    // A different control plane with its own key is rejected.
     const key = publicKey.export({ format: "der", type: "spki" }).subarray(-32).toString("base64");
     await tamperer.prober.ask("offerKey", { key });
     await tamperer.prober.ask("cut");
@@ -162,7 +162,7 @@ describe.skipIf(why !== undefined)("a network whose control plane fails", () => 
     );
   }, 240_000);
 
-  /** What the gateway's agent enforces, as it keeps it for a restart. */
+  /** Returns the configuration that the gateway's agent enforces and has stored for a restart. */
   function held(): SignedConfiguration {
     return JSON.parse(readFileSync(path.join(gateway.stateFolder, "configuration.json"), "utf8"));
   }

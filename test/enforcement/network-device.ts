@@ -1,4 +1,7 @@
-/** A device in the network of a test, as a person has it: `gatehouse device enrol`, and then `gatehouse device run`. */
+/**
+ * A device in a test's network that runs `gatehouse device enrol` and then `gatehouse device run`, like a person's
+ * device.
+ */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { type Namespace, Prober } from "./namespaces.ts";
@@ -6,22 +9,22 @@ import { ManagedProgram } from "./programs.ts";
 
 interface NetworkDeviceParts {
   readonly namespace: Namespace;
-  /** Of WireGuard: 15 characters at most, and none that another test on this machine has. */
+  /** WireGuard's interface name: 15 characters at most, and unique among the tests on this machine. */
   readonly interfaceName: string;
   readonly userId: string;
-  /** Of its control plane. */
+  /** The URL of its control plane. */
   readonly url: string;
-  /** Who enrols it. */
+  /** The key that enrols the device. */
   readonly apiKey: string;
-  /** Of the test. */
+  /** The test's folder. */
   readonly folder: string;
-  /** As in ManagedProgram. */
+  /** See ManagedProgram. */
   readonly sharedFolder: string;
 }
 
 export class NetworkDevice {
   readonly prober: Prober;
-  /** `gatehouse device run`. */
+  /** The process of `gatehouse device run`. */
   readonly agent: ManagedProgram;
   readonly #enrol: ManagedProgram;
   readonly #stateFolder: string;

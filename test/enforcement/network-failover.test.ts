@@ -1,4 +1,4 @@
-/** What becomes of traffic when a gateway goes away: at once, silently, or as its administrator wishes. */
+/** Traffic when a gateway is switched off, becomes silent, or enters maintenance. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../packages/server/src/testing/until.ts";
 import type { Administrator } from "./administrator.ts";
@@ -10,9 +10,12 @@ import { Download, expectCut, via } from "./traffic.ts";
 const why = networkObstacle();
 if (why !== undefined) console.warn(`Failover is not tested on real packets: ${why}.`);
 
-/** Devices go on within 5 s of their gateway's status (contract); here they may take this long, as the machine is busy with other tests. */
+/**
+ * Devices switch within 5 s of their gateway's status (contract). The limit here is longer, because other tests load
+ * the machine.
+ */
 const failoverMs = 15_000;
-/** A gateway is OFFLINE 30 s after it was last heard of. */
+/** A gateway becomes OFFLINE 30 s after its last message. */
 const offlineMs = 60_000;
 const drainSeconds = 20;
 
@@ -36,7 +39,7 @@ describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
   const hasStatus = (gateway: NetworkGateway, status: string, timeoutMs: number) =>
     until(`a gateway is ${status}`, async () => (await administrator.gateway(gateway.id)).status === status, timeoutMs);
 
-  /** New connections of these, IPv4 and IPv6, go that way. */
+  /** Expects new connections of these devices, over IPv4 and IPv6, to use that gateway. */
   async function expectThrough(gateway: NetworkGateway, devices = [ann, bob]) {
     const ways = devices.flatMap((device) => (["ipv4", "ipv6"] as const).map((family) => ({ device, family })));
     await Promise.all(
@@ -50,7 +53,7 @@ describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
     );
   }
 
-  test("goes through the second gateway once the first one's power is gone, and back when it is there again", async () => {
+  test("uses the second gateway after a power failure of the first one, and returns to the first", async () => {
     await first.agent.kill();
     for (const link of ["wide", "site"]) first.namespace.run("ip", ["link", "set", link, "down"]);
     expect(await via(ann, app.ipv4)).toBe(null);
@@ -62,7 +65,7 @@ describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
     await expectThrough(first);
   }, 180_000);
 
-  test("goes through the second gateway while nobody hears of the first one, which enforces all the while", async () => {
+  test("uses the second gateway while the first one is silent, though the first one still enforces", async () => {
     const running = await Download.begin(ann, app.ipv4);
     first.namespace.run("nft", ["-f", "-"], silence(replicaAddress(1)));
     await hasStatus(first, "OFFLINE", offlineMs);
@@ -75,11 +78,11 @@ describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
     await running.end();
   }, 180_000);
 
-  test("in maintenance lets what runs finish, takes nothing new, and carries nothing after the drain time", async () => {
+  test("in maintenance lets connections finish, accepts no new ones, and stops after the drain time", async () => {
     const file = await Download.begin(bob, app.ipv4, 4 * 50);
     const endless = await Download.begin(bob, app.ipv6);
     await Promise.all([file.goesOn(), endless.goesOn()]);
-    // His device does not hear of it, as one with a file for wg-quick.
+    // His device is not notified, like a device with a file for wg-quick.
     bob.agent.pause();
     const began = Date.now();
     await administrator.enforce("POST", `/tenants/gateways/${first.id}/enter-maintenance`);
@@ -99,7 +102,7 @@ describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
     await Promise.all([endless.end(), hers.end()]);
   });
 
-  test("in maintenance lets finish what runs at a device that follows, while what is new goes elsewhere at once", async () => {
+  test("in maintenance lets a connected device's connections finish, and new ones use another gateway", async () => {
     const file = await Download.begin(ann, app.ipv4, 8 * 50);
     await file.goesOn();
     try {
@@ -115,7 +118,7 @@ describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
   });
 });
 
-/** What is said to that address, and from it, is lost; nobody is told. */
+/** Returns rules that silently drop the packets between this machine and TCP port 8080 of that address. */
 function silence(address: string): string {
   return `table inet silence {
     chain out { type filter hook output priority 0; ip daddr ${address} tcp dport 8080 drop; }

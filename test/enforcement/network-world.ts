@@ -1,14 +1,14 @@
 /**
- * A whole installation on a network of its own: two replicas of the server over one database, two gateways of one site, three devices, four
- * targets, and an administrator, each a machine:
+ * A complete installation on a separate network: two replicas of the server over one database, two gateways of one
+ * site, three devices, four targets, and an administrator, each on a separate machine:
  *
  *     ann, bob, eve ─┐                     ┌─ app   10.80.0.11  fd80::11
  *     replica1…2 ────┤ public ─ gateway1…2 ─ site ─┼─ files 10.80.0.12  fd80::12
  *     administrator ─┤                     └─ names 10.80.0.13  fd80::13
  *     internet ──────┘
  *
- * All of them run what their owners would: `gatehouse serve`, `gatehouse-gateway`, `gatehouse device`. Everything that a test changes it changes
- * through the API.
+ * All machines run the real programs: `gatehouse serve`, `gatehouse-gateway`, `gatehouse device`. A test makes all its
+ * changes through the API.
  */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -29,12 +29,12 @@ import { via } from "./traffic.ts";
 
 const apiPort = 8080;
 const wireguardPort = "51820";
-/** How long building may take where other tests keep the machine busy, in milliseconds. */
+/** The time limit for building if other tests keep the machine busy, in milliseconds. */
 export const buildMs = 240_000;
-/** Kept between runs: it is by the hash of each source. */
+/** Retained between runs, because entries are named by the hash of each source. */
 const transpiledFolder = fileURLToPath(new URL("../../node_modules/.cache/gatehouse-sources", import.meta.url));
 
-/** Why this world cannot be built here; undefined: it can. */
+/** The reason why this world cannot be built here; undefined: it can. */
 export function networkObstacle(): string | undefined {
   const { connectionString } = inject("server");
   if (connectionString !== undefined && !isSocket(connectionString)) {
@@ -50,7 +50,7 @@ function isSocket(connectionString: string): boolean {
 
 export interface NetworkGateway {
   readonly id: string;
-  /** What targets see connections come from that went through it. */
+  /** The source address that targets see for connections through the gateway. */
   readonly site: typeof app;
   readonly namespace: Namespace;
   readonly agent: ManagedProgram;
@@ -62,7 +62,7 @@ export class NetworkWorld {
   readonly folder = mkdtempSync(path.join(tmpdir(), "gatehouse-network-"));
   readonly replicas: ManagedProgram[] = [];
   readonly gateways: NetworkGateway[] = [];
-  /** Of three people: Ann and Bob are staff, Eve is a visitor. */
+  /** Devices of three people: Ann and Bob are staff, Eve is a visitor. */
   readonly devices: NetworkDevice[] = [];
   readonly users: { readonly id: string }[] = [];
   readonly groups = { staff: "", visitors: "" };
@@ -75,7 +75,7 @@ export class NetworkWorld {
 
   /**
    * @param settings of the server, by their environment variables
-   * @throws Error with what the programs said
+   * @throws Error with the output of the programs
    */
   async build(settings: Readonly<Record<string, string>> = {}): Promise<void> {
     try {
@@ -103,7 +103,7 @@ export class NetworkWorld {
     await Promise.all([this.#startGateways(wide, site), this.#startDevices(wide), ...serving]);
     await this.#untilGatewaysServe();
     await Promise.all(
-      // Those of staff; a visitor's has nowhere to go.
+      // Only devices of staff, because a visitor's device can reach nothing.
       this.devices
         .slice(0, 2)
         .map((device) => until("a device is connected", async () => (await via(device, app.ipv4)) !== null, 60_000)),
@@ -125,7 +125,7 @@ export class NetworkWorld {
     await until("a replica serves", () => replica?.output.includes("http://") === true, 60_000);
   }
 
-  /** Somebody who can stand between agents and the first replica. */
+  /** Adds a machine that can intercept traffic between agents and the first replica. */
   async addTamperer(): Promise<{ readonly url: string; readonly prober: Prober }> {
     const namespace = this.namespaces.add("tamperer");
     const host = "192.0.2.66";
@@ -138,7 +138,7 @@ export class NetworkWorld {
   }
 
   /**
-   * What the agent of a gateway is started with.
+   * The arguments of a gateway's agent.
    *
    * @param number from 1
    */
@@ -150,7 +150,7 @@ export class NetworkWorld {
     ];
   }
 
-  /** What all programs said, for a test that fails. */
+  /** The output of all programs, for a test that fails. */
   get output(): string {
     const programs = [...this.replicas, ...[...this.gateways, ...this.devices].map(({ agent }) => agent)];
     return programs.map(({ output }, index) => `--- ${index}\n${output.slice(-4_000)}`).join("\n");
@@ -189,7 +189,7 @@ export class NetworkWorld {
         sharedFolder: transpiledFolder,
       });
       this.replicas.push(replica);
-      // The first one makes the tables.
+      // The first replica creates the tables.
       await this.startReplica(number);
     }
   }
@@ -259,7 +259,7 @@ export class NetworkWorld {
     }
   }
 
-  /** Power is back, and with it what an administrator configured: links, addresses, routes. */
+  /** Restores the power, and with it the administrator's configuration: links, addresses, routes. */
   reconnect({ namespace, site }: NetworkGateway): void {
     const host = site.ipv4.split(".").at(-1);
     for (const link of ["wide", "site"]) namespace.run("ip", ["link", "set", link, "up"]);
@@ -277,7 +277,7 @@ export class NetworkWorld {
         namespace,
         interfaceName: `d${index + 1}${this.namespaces.id}`,
         userId: user.id,
-        // Eve's comes by the other replica.
+        // Eve's device uses the other replica.
         url: replicaUrl(index === 2 ? 2 : 1),
         apiKey: this.#apiKey,
         folder: this.folder,
@@ -288,7 +288,7 @@ export class NetworkWorld {
     await Promise.all(this.devices.map((device) => device.enrol()));
   }
 
-  /** Neighbours on the public network that have other prefixes. */
+  /** Adds routes to neighbours on the public network that have other prefixes. */
   #route(namespace: Namespace, link: string, { ipv4, ipv6 }: typeof app): void {
     namespace.run("ip", ["route", "add", `${ipv4.replace(/\d+$/, "0")}/24`, "dev", link]);
     namespace.run("ip", ["-6", "route", "add", `${ipv6.replace(/[0-9a-f]*$/, "")}/64`, "dev", link]);
@@ -316,7 +316,7 @@ export function replicaUrl(number: number): string {
   return `http://${replicaAddress(number)}:${apiPort}`;
 }
 
-/** The tests' PostgreSQL listens on a socket, which is there in every network namespace. */
+/** The URL of the tests' PostgreSQL, which listens on a socket that exists in every network namespace. */
 function urlOf(connection: Connection): string {
   const { connectionString, host = "", port = 5432, user = "", database = "" } = connection;
   if (connectionString !== undefined) return connectionString;

@@ -1,4 +1,4 @@
-/** What administrators decide is what packets meet: who may, who may not, and who may no more. */
+/** Real packets follow administrators' decisions: they grant, deny and revoke access. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../packages/server/src/testing/until.ts";
 import type { Administrator } from "./administrator.ts";
@@ -33,7 +33,7 @@ describe.skipIf(why !== undefined)("a network under the control plane", () => {
   const ping = (host: string) => ["ping", host] as const;
   const allowed = [...both(tcp(ports.web), app), ...both(udp(ports.web), files), ...both(ping, names)];
 
-  /** Ann's and Bob's downloads; what is done next cuts hers, and leaves his. */
+  /** Expects a change to cut Ann's download and to leave Bob's. */
   async function expectCutOfAnn(host: string, cut: () => Promise<unknown>, allow: () => Promise<unknown>) {
     const [hers, his] = await Promise.all([ann, bob].map((device) => Download.begin(device, host)));
     if (hers === undefined || his === undefined) throw new Error("there are two");
@@ -47,7 +47,7 @@ describe.skipIf(why !== undefined)("a network under the control plane", () => {
     await until("she is let in again", async () => (await via(ann, host)) !== null, 40_000);
   }
 
-  test("lets through what is allowed, over TCP, UDP and ICMP, IPv4 and IPv6, and drops all else", async () => {
+  test("forwards allowed traffic over TCP, UDP and ICMP, IPv4 and IPv6, and drops all other traffic", async () => {
     const refused = [
       ...both(udp(ports.web), app),
       ...both(tcp(ports.admin), app),
@@ -65,7 +65,7 @@ describe.skipIf(why !== undefined)("a network under the control plane", () => {
     expect(await answered(ann, refused)).toEqual([]);
     expect(await answered(eve, [...allowed, ...refused])).toEqual([]);
 
-    // She is a visitor; as staff she may what staff may.
+    // She is a visitor. As staff, she has the access of staff.
     const groups = `/tenants/users/${world.users[2]?.id}/groups`;
     await administrator.enforce("POST", groups, { groupId: world.groups.staff });
     await until("Eve may as well", async () => (await answered(eve, allowed)).length === allowed.length, 40_000);
@@ -74,7 +74,7 @@ describe.skipIf(why !== undefined)("a network under the control plane", () => {
     expect(await answered(eve, allowed)).toEqual([]);
   });
 
-  test("carries to the internet who may go there by a gateway, and nobody else", async () => {
+  test("carries internet traffic only of devices that may use a gateway for it", async () => {
     const outside = [...both(tcp(ports.web), internet), ...both(udp(ports.web), internet)];
     const policy = await administrator.create("/tenants/policies?wait=applied", {
       name: "Ann by a gateway",
@@ -118,7 +118,7 @@ describe.skipIf(why !== undefined)("a network under the control plane", () => {
     );
   });
 
-  test("cuts a running connection when its time window ends, by itself", async () => {
+  test("cuts a running connection automatically when its time window ends", async () => {
     const end = new Date(Date.now() + 15_000);
     const rule = await administrator.create("/tenants/admission-rules", {
       name: "For a short time",

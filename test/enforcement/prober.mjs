@@ -1,4 +1,5 @@
-// Runs in a network namespace, and does there what a person at that machine would: serves, connects, pings, asks for names.
+// Runs in a network namespace, and does what a person at that machine would do: serves, connects, pings, resolves
+// names.
 import { execFile } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { Resolver } from "node:dns/promises";
@@ -8,14 +9,17 @@ import { takeOrders } from "./take-orders.mjs";
 
 /** Open connections by number. */
 const streams = new Map();
-/** Downloads that were begun, by name. */
+/** Started downloads by name. */
 const downloads = new Map();
-/** A download is pieces of this length, one so often, in bytes and milliseconds: slow enough to be cut in the middle. */
+/**
+ * A download is a sequence of pieces of this length, in bytes, at this interval, in milliseconds. It is slow enough to
+ * be cut in the middle.
+ */
 const pieceBytes = 64;
 const pieceEveryMs = 20;
 
 const orders = {
-  /** Sends back whatever arrives, over TCP and UDP. */
+  /** Echoes all data, over TCP and UDP. */
   async echo({ port, hosts }) {
     for (const host of hosts) {
       const tcp = createServer((socket) => socket.on("error", () => {}).pipe(socket));
@@ -27,7 +31,8 @@ const orders = {
     return true;
   },
   /**
-   * Downloads over TCP: who connects says how many pieces it wants, 0 for no end, and is first told which address it comes from.
+   * Serves downloads over TCP. The client sends the number of pieces, 0 for no end. The server first sends the client's
+   * source address.
    */
   async serveDownloads({ port, hosts }) {
     for (const host of hosts) {
@@ -38,7 +43,7 @@ const orders = {
     }
     return true;
   },
-  /** Begins a download. Whether it began in time. */
+  /** Starts a download. Returns whether it started in time. */
   async download({ stream, host, port, pieces = 0 }) {
     const download = { via: undefined, bytes: 0, isWhole: false };
     downloads.set(stream, download);
@@ -65,11 +70,11 @@ const orders = {
     });
     return Promise.race([begun, failsAfter(socket)]);
   },
-  /** How a download is: from where its target sees it come, and how much of it is there. */
+  /** The progress of a download: the source address that its target sees, and the number of bytes received. */
   async progress({ stream }) {
     return downloads.get(stream);
   },
-  /** From which address a target sees this machine come; null when it does not. */
+  /** The source address that a target sees for this machine; null if the target is unreachable. */
   async via({ host, port }) {
     const stream = Symbol(host);
     const isAnswered = await orders.download({ stream, host, port, pieces: 1 });
@@ -79,7 +84,7 @@ const orders = {
     downloads.delete(stream);
     return isAnswered ? via : null;
   },
-  /** An HTTP request, whose answer comes back whole; status 0 when there is none. */
+  /** Sends an HTTP request and returns the complete response. The status is 0 if there is no response. */
   async request({ url, method, headers, body }) {
     try {
       const response = await fetch(url, { method, headers, ...(body === undefined ? {} : { body }) });
@@ -88,7 +93,7 @@ const orders = {
       return { status: 0, headers: {}, text: String(error.cause ?? error) };
     }
   },
-  /** A resolver that knows these names, by type. */
+  /** Runs a resolver with these names, by type. */
   async serveNames({ host, records }) {
     const udp = createSocket("udp4");
     udp.on("message", (bytes, from) => {
@@ -111,7 +116,7 @@ const orders = {
     streams.set(stream, socket);
     return Promise.race([once(socket, "connect").then(() => true), failsAfter(socket)]);
   },
-  /** Whether a running connection still brings back what is sent. */
+  /** Whether a running connection still echoes data. */
   async say({ stream, text }) {
     const socket = streams.get(stream);
     const answer = echoed(socket, text);
@@ -153,7 +158,7 @@ const orders = {
   },
 };
 
-/** How long something that does not come is waited for, in milliseconds. */
+/** The timeout for a response, in milliseconds. */
 const patienceMs = 1_000;
 
 function sendPieces(socket, pieces) {

@@ -1,4 +1,4 @@
-/** Programs of ours that run on a machine of a test, from their sources. */
+/** Our own programs, run from their sources on a machine of a test. */
 import type { ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Namespace } from "./namespaces.ts";
@@ -7,26 +7,26 @@ const fromSource = fileURLToPath(new URL("./from-source.mjs", import.meta.url));
 
 interface ManagedProgramOptions {
   readonly namespace: Namespace;
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly module: string;
   readonly args: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Where programs of one test keep what was transpiled. */
+  /** The folder of transpiled modules, shared by the programs of one test. */
   readonly sharedFolder: string;
 }
 
-/** One that is started, ended, and started again. */
+/** A program that can be started, ended and restarted. */
 export class ManagedProgram {
   readonly #options: ManagedProgramOptions;
   #child: ChildProcess | undefined;
-  /** What it said, on both of its outputs, since it was started last. */
+  /** The output of both streams since the last start. */
   output = "";
 
   constructor(options: ManagedProgramOptions) {
     this.#options = options;
   }
 
-  /** @param args in place of the usual ones */
+  /** @param args replace the default ones */
   start(args: readonly string[] = this.#options.args): void {
     const { namespace, module, environment, sharedFolder } = this.#options;
     this.output = "";
@@ -43,14 +43,14 @@ export class ManagedProgram {
     this.#child = child;
   }
 
-  /** @returns its exit code, once it ends by itself; null: by a signal */
+  /** @returns the exit code once the program ends by itself; null: by a signal */
   ended(): Promise<number | null> {
     const child = this.#child;
     if (child === undefined) throw new Error("it was not started");
     return new Promise((resolve) => child.once("close", resolve));
   }
 
-  /** Lets it do nothing for a while: it hears of nothing, and ends nothing. */
+  /** Suspends the program: it neither receives messages nor closes connections. */
   pause(): void {
     this.#child?.kill("SIGSTOP");
   }
@@ -58,12 +58,12 @@ export class ManagedProgram {
     this.#child?.kill("SIGCONT");
   }
 
-  /** Lets it end as it does when asked to, and waits for that. @returns its exit code */
+  /** Asks the program to end, and waits for that. @returns its exit code */
   stop(): Promise<number | null> {
     return this.#end("SIGTERM");
   }
 
-  /** As if its machine's power had gone. */
+  /** Ends the program like a power failure of its machine. */
   async kill(): Promise<void> {
     await this.#end("SIGKILL");
   }

@@ -1,4 +1,4 @@
-/** A device that cannot find a gateway goes through another one, which carries its packets as they are. */
+/** A device that cannot reach a gateway uses another one as a relay, which forwards its packets unchanged. */
 import type { ConfigurationContent, Settings } from "@gatehouse/agent-protocol/gateway/configuration";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { until } from "../../packages/server/src/testing/until.ts";
@@ -24,7 +24,7 @@ describe.skipIf(why !== undefined)("a relay", () => {
     [relay, target] = world.gateways as [Gateway, Gateway];
     eve = world.devices[2] as Device;
     await enforce(target, reaching());
-    // Nothing of the device comes to the gateway by itself.
+    // The device's packets cannot reach the gateway directly.
     target.namespace.run("nft", ["-f", "-"], wall);
     relay.namespace.run("nft", ["-f", "-"], watch);
   });
@@ -39,7 +39,7 @@ describe.skipIf(why !== undefined)("a relay", () => {
   }
 }
 `;
-  /** What passes through the relay that is not UDP to or from the other gateway's port. */
+  /** Matches packets through the relay that are not UDP to or from the other gateway's port. */
   const watch = `table inet watch {
   counter foreign { }
   chain forward {
@@ -72,7 +72,7 @@ describe.skipIf(why !== undefined)("a relay", () => {
     return enforce(relay, { ...base, settings });
   }
 
-  /** As a device does that finds its gateway nowhere else; its socket stays the same. */
+  /** Switches to an endpoint, like a device that cannot reach its gateway. Its socket stays the same. */
   function goThrough(endpoint: string): void {
     const peer = ["peer", target.publicKey, "endpoint", endpoint];
     eve.namespace.run("wg", ["set", eve.interfaceName, ...peer, "persistent-keepalive", "1"]);
@@ -81,7 +81,7 @@ describe.skipIf(why !== undefined)("a relay", () => {
   const reaches = () => eve.prober.ask("tcp", { host: app.ipv4, port: ports.web });
   const says = () => eve.prober.ask("say", { stream: "relayed", text: `still here? ${Math.random()}` });
 
-  test.each([4, 6] as const)("carries what it cannot read, over IPv%i", async (family) => {
+  test.each([4, 6] as const)("forwards packets that it cannot decrypt, over IPv%i", async (family) => {
     eve.reconnect();
     expect(await reaches()).toBe(false);
     goThrough(relayAt[family]);
@@ -94,7 +94,7 @@ describe.skipIf(why !== undefined)("a relay", () => {
     expect((await relay.report()).peers?.find(({ peer }) => peer === eve.ipv4)?.lastHandshake).toBeUndefined();
   });
 
-  test("that is switched off cuts who goes through it, and lets them on when it is back", async () => {
+  test("that is switched off cuts its devices' traffic, and carries it again when it is back", async () => {
     await relays([{ listenPort: relayPort, endpoint: targetAt[4] }]);
     goThrough(relayAt[4]);
     await until("the way is found", reaches);
@@ -108,7 +108,7 @@ describe.skipIf(why !== undefined)("a relay", () => {
     await until("the running connection goes on", says);
   });
 
-  test("follows where a gateway moves, for devices that are on their way already", async () => {
+  test("follows a gateway that moves, for devices that already use it", async () => {
     await relays([{ listenPort: relayPort, endpoint: targetAt[4] }]);
     goThrough(relayAt[4]);
     await until("the way is found", reaches);
@@ -117,7 +117,7 @@ describe.skipIf(why !== undefined)("a relay", () => {
     await until("the way is found again", reaches);
   });
 
-  test("passes nothing on to itself or into its tunnel", async () => {
+  test("forwards nothing to itself or into its tunnel", async () => {
     for (const endpoint of ["127.0.0.1:53", `${eve.ipv4}:53`, "[::1]:53"]) {
       await relays([{ listenPort: relayPort, endpoint }]);
       const map = relay.namespace.run("nft", ["list", "map", "inet", `gatehouse-${relay.interfaceName}`, "relays4"]);
@@ -131,7 +131,7 @@ describe.skipIf(why !== undefined)("a relay", () => {
     expect(await eve.prober.ask("udp", { host: "192.0.2.1", port: relayPort })).toBe(false);
   });
 
-  test("in maintenance takes nobody new, and carries the others until the end", async () => {
+  test("in maintenance accepts no new devices, and carries the others until the end", async () => {
     const list = [{ listenPort: relayPort, endpoint: targetAt[4] }];
     await relays(list);
     goThrough(relayAt[4]);

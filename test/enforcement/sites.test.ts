@@ -1,10 +1,10 @@
 /**
- * Traffic between two sites, each with a gateway, and machines that know nothing of it:
+ * Traffic between two sites, each with a gateway and with machines that are unaware of Gatehouse:
  *
  *     office  10.80.0.11  fd80::11 ─┐                                          ┌─ app   10.81.0.11  fd81::11
  *     printer 10.80.0.12  fd80::12 ─┴─ gateway north ─ public ─ gateway south ─┴─ files 10.81.0.12  fd81::12
  *
- * Configurations are made by the policy engine of what administrators set.
+ * The policy engine creates the configurations from administrators' settings.
  */
 
 import { contentOf } from "@gatehouse/agent-protocol/gateway/content-tree";
@@ -62,7 +62,7 @@ function policy(number: number, sourceIps: readonly string[], more: Partial<Poli
 const fromOffice = policy(1, [office.ipv4, office.ipv6]);
 const fromPrinter = policy(2, [printer.ipv4, printer.ipv6]);
 
-/** What is set of a tenant with two sites, and what its gateways are told of it. */
+/** The settings of a tenant with two sites, and the configurations of its gateways. */
 class Tenant {
   readonly #gateways: readonly [north: Gateway, south: Gateway];
   readonly #world: EnforcementWorld;
@@ -117,7 +117,7 @@ class Tenant {
     return this;
   }
 
-  /** Tells those gateways alone that the change concerns, as a control plane does. */
+  /** Sends configurations only to the gateways that the change concerns, like a control plane. */
   async change(changes: readonly FactChange[]): Promise<void> {
     this.#model = update(this.#model, changes);
     await this.#tell(this.#enforcement.update(this.#model, changes, Date.now()));
@@ -194,7 +194,7 @@ describe.skipIf(why !== undefined)("between two sites", () => {
       ["ping", host, undefined] as const,
     ]);
 
-  /** Which of these probes are answered. */
+  /** Returns the probes that are answered. */
   async function answered(from: keyof typeof probers, probes: readonly Probe[]): Promise<readonly Probe[]> {
     const results = await Promise.all(probes.map(([order, host, port]) => probers[from].ask(order, { host, port })));
     return probes.filter((_probe, index) => results[index]);
@@ -210,12 +210,12 @@ describe.skipIf(why !== undefined)("between two sites", () => {
     await until("the sites have met", isThere);
   });
 
-  test("what a policy allows passes, over TCP, UDP and ICMP, IPv4 and IPv6, and nothing else", async () => {
+  test("only traffic that a policy allows passes, over TCP, UDP and ICMP, IPv4 and IPv6", async () => {
     expect(await answered("office", everyWay(app))).toEqual(everyWay(app));
     expect(await answered("printer", everyWay(app))).toEqual([]);
     const otherPort = [app.ipv4, app.ipv6].map((host) => ["tcp", host, ports.admin] as const);
     expect(await answered("office", [...otherPort, ...everyWay(files)])).toEqual([]);
-    // Answers come back; what begins on the other side is something else.
+    // Answers return, but connections from the other side are denied.
     expect(await answered("app", everyWay(office))).toEqual([]);
     const gatewayItself = [gateways[1].addresses, { ipv4: "10.81.0.1", ipv6: "fd81::1" }];
     expect(
@@ -226,7 +226,7 @@ describe.skipIf(why !== undefined)("between two sites", () => {
     ).toEqual([]);
   });
 
-  test("a policy that goes cuts the running connections that it allowed, and no other", async () => {
+  test("deleting a policy cuts the running connections that it allowed, and no others", async () => {
     await tenant.change([{ kind: "policy", facts: fromPrinter }]);
     for (const from of ["office", "printer"] as const) {
       for (const [stream, host] of [
@@ -256,13 +256,13 @@ describe.skipIf(why !== undefined)("between two sites", () => {
     expect(await answered("printer", everyWay(app))).toEqual(everyWay(app));
   });
 
-  test("a site that nobody can find begins by itself", async () => {
+  test("a site without a known endpoint initiates the connection", async () => {
     await new Tenant(world, gateways, [fromOffice], { north: { endpoint: null } }).enforced();
     await until("the sites have met", isThere);
     expect(await answered("office", everyWay(app))).toEqual(everyWay(app));
   });
 
-  test("a network that is said to be elsewhere is not carried, whatever the policy says", async () => {
+  test("a network that is configured at another site is not carried, even if the policy allows it", async () => {
     await new Tenant(world, gateways, [policy(5, [])], { north: { networks: ["10.80.0.8/30"] } }).enforced();
     await until("the sites have met", isThere);
     expect(await answered("printer", [["tcp", app.ipv4, ports.web]])).toEqual([]);

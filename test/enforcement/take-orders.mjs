@@ -1,4 +1,5 @@
-// Takes orders as lines of JSON on standard input, and answers each by a line with its number. Ends when standard input does.
+// Accepts orders as lines of JSON on standard input, and answers each with a line that has its number. Ends when
+// standard input ends.
 import { createInterface } from "node:readline";
 
 /** @param orders functions by the names of orders */

@@ -1,17 +1,17 @@
-// Stands between an agent and the control plane, and does what the link must bear: passes frames on, alters them, sends others.
+// Intercepts the link between an agent and the control plane, and attacks it: forwards, alters and injects frames.
 import { createServer } from "node:http";
 import { WebSocket, WebSocketServer } from "ws";
 import { takeOrders } from "./take-orders.mjs";
 
-/** What came from the control plane, as it came. */
+/** Messages of the control plane, unchanged. */
 const passed = [];
-/** What the agent said to frames that are not the control plane's; nobody else hears of that. */
+/** The agent's responses to injected frames, which are not forwarded. */
 const answers = [];
-/** By their hash: configurations that were sent here. */
+/** Hashes of configurations that were injected here. */
 const own = new Set();
-/** Changes the next configuration that passes: a text in it, and what stands there instead. */
+/** Changes the next forwarded configuration: a text in it, and its replacement. */
 let alteration;
-/** In place of the control plane's signing key. */
+/** Replaces the control plane's signing key. */
 let otherKey;
 let agent;
 
@@ -66,12 +66,12 @@ await takeOrders({
     otherKey = key;
     return true;
   },
-  /** Cuts the link: the agent comes again. */
+  /** Cuts the link. The agent reconnects. */
   cut() {
     agent.terminate();
     return true;
   },
-  /** @returns what the agent said to it, in the end */
+  /** @returns the agent's final response */
   async send({ text, hash }) {
     own.add(hash);
     const before = answers.length;

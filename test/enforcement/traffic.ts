@@ -1,21 +1,21 @@
-/** What people do at their devices, and what becomes of it. */
+/** Traffic of people at their devices, and its outcome. */
 import { expect } from "vitest";
 import { until } from "../../packages/server/src/testing/until.ts";
 import type { NetworkDevice } from "./network-device.ts";
 import { ports } from "./targets.ts";
 
-/** How many pieces of a running download tell that time has passed: it brings one each 20 ms. */
+/** The number of pieces of a running download that proves that time has passed. A piece arrives every 20 ms. */
 const pieces = 25;
 const pieceBytes = 64;
 
 interface Progress {
-  /** The address that the target sees. */
+  /** The source address that the target sees. */
   readonly via?: string;
   readonly bytes: number;
   readonly isWhole: boolean;
 }
 
-/** Bytes that come one after the other, over one TCP connection. */
+/** A running download over one TCP connection. */
 export class Download {
   readonly #device: NetworkDevice;
   readonly #stream: string;
@@ -36,7 +36,7 @@ export class Download {
     return this.#device.prober.ask<Progress>("progress", { stream: this.#stream });
   }
 
-  /** Comes back once it has brought so much more. */
+  /** Returns once the download has received this many more bytes. */
   async goesOn(): Promise<void> {
     const { bytes } = await this.progress();
     const enough = bytes + pieces * pieceBytes;
@@ -48,7 +48,7 @@ export class Download {
   }
 }
 
-/** Nothing of the one arrives any more, for as long as it takes the other, which goes on, to bring half a second's worth. */
+/** Expects that one download receives nothing while the other, which continues, receives half a second's worth. */
 export async function expectCut(cut: Download, running: Download): Promise<void> {
   await until("a download stops", async () => {
     const { bytes } = await cut.progress();
@@ -58,14 +58,14 @@ export async function expectCut(cut: Download, running: Download): Promise<void>
   expect((await cut.progress()).isWhole).toBe(false);
 }
 
-/** From which address a target sees a new connection of this device come; null: it sees none. */
+/** Returns the source address that a target sees for a new connection of this device; null: it sees none. */
 export function via(device: NetworkDevice, host: string): Promise<string | null> {
   return device.prober.ask<string | null>("via", { host, port: ports.downloads });
 }
 
 export type Probe = readonly [order: "tcp" | "udp" | "ping", host: string, port?: number | undefined];
 
-/** Which of these are answered. */
+/** Returns the probes that are answered. */
 export async function answered(device: NetworkDevice, probes: readonly Probe[]): Promise<readonly Probe[]> {
   const results = await Promise.all(
     probes.map(async (probe) => {

@@ -85,7 +85,7 @@ describe("a device's agent", () => {
     return { agent, tunnel, folder, link, stop, publicKey };
   }
 
-  test("applies and reports configurations, and stores them with private rights", async () => {
+  test("applies and reports configurations, and stores them in private files", async () => {
     const { tunnel, publicKey } = await start();
     expect(controlPlane.hellos).toMatchObject([{ publicKey, uses: null, format: 1 }]);
     expect(await controlPlane.send(controlPlane.signed(content))).toMatchObject({ type: "applied" });

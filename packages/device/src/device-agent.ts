@@ -69,7 +69,7 @@ export class DeviceAgent {
   readonly #holder: ConfigurationHolder<SignedDeviceConfiguration, DeviceTrust, DeviceConfiguration>;
   #trust: DeviceTrust | undefined;
   #used: SignedDeviceConfiguration | undefined;
-  /** By the gateway's public key. */
+  /** Path selections by the gateway's public key. */
   #selections = new Map<string, PathSelection>();
   #applied: WantedTunnel | undefined;
   #draining: Draining = notDraining;

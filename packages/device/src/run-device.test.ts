@@ -29,7 +29,7 @@ const enrolled = {
 };
 const common = { interfaceName: "gatehouse-dev0", writeLog: () => undefined, agentVersion: "0.1.0" };
 
-test("a device's agent touches nothing where another one runs with its folder, or uses the machine", async () => {
+test("a device's agent changes nothing if another one uses its folder or the machine", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-device-"));
   const changed: string[] = [];
   const ofAnother: ProgramRunner = {
@@ -54,7 +54,7 @@ test("a device's agent touches nothing where another one runs with its folder, o
   }
 });
 
-test("a device that cannot answer names where it should says so, and leaves nothing that would keep it running", async () => {
+test("a device that cannot serve DNS at its address reports it, and leaves nothing that keeps it running", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-device-"));
   const taken = createSocket("udp4").bind(0, "127.0.0.1");
   await once(taken, "listening");

@@ -18,7 +18,7 @@ async function listLinks(links: unknown): Promise<void> {
   await writeFile(join(packageDir, "native", "pg-symlinks.json"), JSON.stringify(links));
 }
 
-test("missing library links are made, relative, and a second time changes nothing", async () => {
+test("missing library links are made as relative links, and a second run changes nothing", async () => {
   await listLinks([{ source: "native/lib/libpq.so.5.18", target: "native/lib/libpq.so.5" }]);
   await makeLibraryLinks(packageDir, "example");
   await makeLibraryLinks(packageDir, "example");
@@ -35,7 +35,7 @@ test("links that would lead out of the package are not made", async () => {
   await expect(readlink(join(packageDir, "../outside"))).rejects.toThrow("ENOENT");
 });
 
-test("a link that cannot be made is named, with what to do", async () => {
+test("a link that cannot be made is reported with a remedy", async () => {
   await listLinks([{ source: "native/lib/libpq.so", target: "native/absent/libpq.so" }]);
   const making = makeLibraryLinks(packageDir, "example");
   await expect(making).rejects.toBeInstanceOf(EmbeddedPostgresError);

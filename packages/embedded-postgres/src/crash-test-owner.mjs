@@ -1,4 +1,4 @@
-// Starts the embedded PostgreSQL on the data folder in its first argument, says so, and waits to be killed.
+// Starts the embedded PostgreSQL on the data folder in its first argument, prints a line, and waits to be killed.
 import { register } from "node:module";
 
 register("../../../test/typescript-hooks.mjs", import.meta.url);

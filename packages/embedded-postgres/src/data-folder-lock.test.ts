@@ -20,7 +20,7 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-/** Another process with a claim in the folder, which says nothing when it is asked. */
+/** Starts another process with a claim in the folder that does not respond to queries. */
 async function spawnSilentHolder(name: string): Promise<ChildProcess> {
   const script = "require('node:net').createServer().listen(process.argv[1], () => console.log('listening'))";
   const child = spawn(process.execPath, ["-e", script, join(dataDir, "lock", name)], {
@@ -31,7 +31,7 @@ async function spawnSilentHolder(name: string): Promise<ChildProcess> {
   return child;
 }
 
-test("a held folder is refused with the holder's process id, and free after the release", async () => {
+test("a locked folder is refused with the holder's process id, and available after the release", async () => {
   const first = await lockDataFolder(dataDir);
   await expect(lockDataFolder(dataDir)).rejects.toThrow(`in use by another Gatehouse, process ${process.pid}`);
   await first.release();
@@ -40,7 +40,7 @@ test("a held folder is refused with the holder's process id, and free after the 
   expect(await readdir(join(dataDir, "lock"))).toEqual([]);
 });
 
-test("of many simultaneous claims exactly one wins", async () => {
+test("exactly one of many simultaneous claims wins", async () => {
   for (let round = 0; round < 10; round += 1) {
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => lockDataFolder(dataDir)));
     const won = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
@@ -49,7 +49,7 @@ test("of many simultaneous claims exactly one wins", async () => {
   }
 });
 
-test("a holder that does not answer still holds; killed with -9, it holds no more", async () => {
+test("a holder that does not respond keeps its lock until it is killed", async () => {
   await (await lockDataFolder(dataDir)).release(); // makes the folder
   const holder = await spawnSilentHolder("4242-0123456789ab");
   await expect(lockDataFolder(dataDir)).rejects.toThrow("process 4242");
@@ -60,7 +60,7 @@ test("a holder that does not answer still holds; killed with -9, it holds no mor
   await lock.release();
 });
 
-test("files that are no claims are left alone", async () => {
+test("files that are not claims are ignored", async () => {
   await (await lockDataFolder(dataDir)).release();
   const other = createServer().listen(join(dataDir, "lock", "other.sock"));
   await once(other, "listening");

@@ -7,19 +7,20 @@ import { DataFolderInUseError, systemErrorCode, withFileRemedy } from "./embedde
 import { chooseSocketDirectory, makeSocketDirectory } from "./socket-directory.ts";
 
 /*
- * One Gatehouse per data folder. Node has no file locks, so each start puts up a claim: a listening unix socket with a
- * name of its own in <data>/lock. The kernel closes it with the process, so a claim whose socket refuses connections is
- * dead for good and can be deleted by anybody: names are never used twice. Process ids are only shown, never trusted.
+ * One Gatehouse per data folder. Node has no file locks, so each start creates a claim: a listening unix socket with a
+ * unique name in <data>/lock. The kernel closes the socket with the process. A claim whose socket refuses connections
+ * is therefore dead, and any process can delete it, because names are never reused. Process ids are only displayed,
+ * never trusted.
  *
- * Each start publishes its claim before it reads the others', so of two at least one sees the other. Between claims
- * that are both undecided, the one whose name sorts first waits for the other, and the other gives up.
+ * Each start publishes its claim before it reads the others', so of two starts at least one sees the other. Between two
+ * undecided claims, the one whose name sorts first waits for the other, and the other gives up.
  */
 
 export interface DataFolderLock {
   release(): Promise<void>;
 }
 
-/** "leaving": it hung up without an answer, as a claim does that is being withdrawn. */
+/** "leaving": the claim hung up without a response, because it is being withdrawn. */
 type ClaimState = "undecided" | "holder" | "leaving" | "dead";
 
 interface Claim {
@@ -31,12 +32,13 @@ interface Claim {
 const claimName = /^(\d+)-[0-9a-f]{12}$/;
 const longestClaimName = "4194304-0123456789ab.new";
 const answerTimeoutMs = 2_000;
-/** Other starts decide within milliseconds; one that takes longer is not going to make room. */
+/** Other starts decide within milliseconds. A start that takes longer will not release its claim. */
 const decisionTimeoutMs = 10_000;
 const pollMs = 20;
 
 /**
- * Takes the data folder for this process. The lock ends with `release` or with the process, however it ends.
+ * Locks the data folder for this process. The lock ends with `release` or with the process, even if the process is
+ * killed.
  *
  * @param dataDir absolute, without symbolic links
  * @throws DataFolderInUseError that names the process that already holds the folder
@@ -93,9 +95,9 @@ async function putUpClaim(folder: string): Promise<Claim> {
   const name = `${process.pid}-${randomBytes(6).toString("hex")}`;
   const path = join(folder, name);
   const server = createServer((socket) => {
-    socket.on("error", () => {}); // whoever asks may go away before the answer
+    socket.on("error", () => {}); // a client may disconnect before the response
     socket.write(claim.state);
-    socket.destroySoon(); // a client that never closes its end must not hold up the release
+    socket.destroySoon(); // a client that never closes its end must not delay the release
   });
   const claim: Claim = {
     name,
@@ -105,7 +107,7 @@ async function putUpClaim(folder: string): Promise<Claim> {
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };
-  // A socket that is bound but does not listen yet looks dead, so it gets its real name only once it listens.
+  // A socket that is bound but does not listen yet looks dead. The socket is renamed to its final name once it listens.
   await listen(server, `${path}.new`);
   server.unref();
   try {
@@ -132,7 +134,7 @@ function askClaim(path: string): Promise<ClaimState> {
     let answer = "";
     const socket = createConnection(path);
     socket.setEncoding("utf8");
-    // It accepts but says nothing: a process that is stopped or busy still holds its claim.
+    // The process accepts but does not respond. A stopped or busy process still holds its claim.
     socket.setTimeout(answerTimeoutMs, () => {
       resolve("holder");
       socket.destroy();
@@ -143,19 +145,22 @@ function askClaim(path: string): Promise<ClaimState> {
     socket.on("error", (error) => {
       const code = systemErrorCode(error);
       if (code === "ECONNREFUSED" || code === "ENOENT") resolve("dead");
-      else if (code !== "ECONNRESET" && code !== "EPIPE") resolve("holder"); // such as EAGAIN: too many ask at once
+      else if (code !== "ECONNRESET" && code !== "EPIPE") resolve("holder"); // such as EAGAIN: too many clients
     });
     socket.on("close", () => resolve(answer === "undecided" || answer === "holder" ? answer : "leaving"));
   });
 }
 
 interface ClaimsFolder {
-  /** Short enough to bind sockets in. */
+  /** A path that is short enough to bind sockets in. */
   readonly path: string;
   close(): Promise<void>;
 }
 
-/** On Linux a folder can be named by its open descriptor, whatever the length of its path. */
+/**
+ * Opens the folder of the claims. On Linux, a folder can be named by its open descriptor, regardless of the length of
+ * its path.
+ */
 async function openClaimsFolder(dataDir: string): Promise<ClaimsFolder> {
   if (process.platform !== "linux") {
     const short = chooseSocketDirectory(dataDir, "lock", longestClaimName);
@@ -163,7 +168,7 @@ async function openClaimsFolder(dataDir: string): Promise<ClaimsFolder> {
     return { path: short, close: async () => {} };
   }
   const folder = join(dataDir, "lock");
-  // Not recursive: Node's recursive mkdir never ends where the data folder takes no folders, as /proc does.
+  // Not recursive: Node's recursive mkdir never ends if the data folder does not permit folders, such as /proc.
   await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
     if (systemErrorCode(error) !== "EEXIST") throw error;
   });

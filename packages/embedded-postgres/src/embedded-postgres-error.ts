@@ -1,4 +1,4 @@
-/** The embedded PostgreSQL cannot run: `message` says what is wrong with which value, `remedy` what to do about it. */
+/** The embedded PostgreSQL cannot run. `message` names the problem with its value, and `remedy` says what to do. */
 export class EmbeddedPostgresError extends Error {
   readonly remedy: string;
 
@@ -19,10 +19,11 @@ export function systemErrorCode(error: unknown): string | undefined {
 }
 
 /**
- * Runs file work on `path` and turns the failures that a person can act on into an error with a remedy.
+ * Runs file work on `path`, and turns failures that a person can resolve into an error with a remedy.
  *
  * @param purpose completes "Cannot …", for example "create the data folder"
- * @throws EmbeddedPostgresError for a full disk, missing permission or a read-only file system; others pass through
+ * @throws EmbeddedPostgresError for a full disk, missing permission or a read-only file system; other errors pass
+ * through
  */
 export async function withFileRemedy<T>(purpose: string, path: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -34,7 +35,7 @@ export async function withFileRemedy<T>(purpose: string, path: string, work: () 
   }
 }
 
-/** What a person can do when PostgreSQL's own output says why it stopped. */
+/** Returns a remedy if PostgreSQL's own output says why it stopped. */
 export function remedyForServerOutput(output: string, dataDir: string): string {
   if (/no space left on device|disk quota exceeded/i.test(output)) return diskFullRemedy(dataDir);
   if (/read-only file system/i.test(output)) return readOnlyRemedy(dataDir);

@@ -56,7 +56,7 @@ async function query(postgres: EmbeddedPostgres, text: string): Promise<unknown[
   }
 }
 
-/** Waits for a condition of the system, which tells nobody when it comes true. */
+/** Polls until a condition of the system is true, because the system does not notify about it. */
 async function until(what: string, condition: () => Promise<boolean>, timeoutMs = 15_000): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {
@@ -65,7 +65,7 @@ async function until(what: string, condition: () => Promise<boolean>, timeoutMs 
   }
 }
 
-/** Another process that starts the embedded PostgreSQL on the folder. */
+/** Starts another process that starts the embedded PostgreSQL on the folder. */
 function spawnOwner(dataDir: string): ChildProcess {
   const child = spawn(process.execPath, [ownerScript, dataDir], { stdio: ["ignore", "pipe", "inherit"] });
   children.add(child);
@@ -96,7 +96,7 @@ async function rejection(promise: Promise<unknown>): Promise<EmbeddedPostgresErr
   throw new Error(`expected an EmbeddedPostgresError, got ${String(error)}`);
 }
 
-test("the first start makes a database, the second finds its data", async () => {
+test("the first start creates a database, and the second one finds its data", async () => {
   const dataDir = join(root, "restart");
   const first = await start(dataDir);
   await query(first, "create table kept as select 1 as value");
@@ -123,13 +123,13 @@ test("a second start on the same folder is refused with the process id of the fi
   expect(error.remedy).toContain(`kill ${owner.pid}`);
 });
 
-test("of simultaneous starts on a new folder exactly one succeeds", async () => {
+test("exactly one of several simultaneous starts on a new folder succeeds", async () => {
   const dataDir = join(root, "race");
   const starts = await Promise.allSettled([start(dataDir), start(dataDir), start(dataDir)]);
   expect(starts.filter((outcome) => outcome.status === "fulfilled")).toHaveLength(1);
 });
 
-test("a data folder with a long and unusual path works, its socket lies in a short folder", async () => {
+test("a data folder with a long and unusual path works, with its socket in a short folder", async () => {
   const dataDir = join(root, `a "long", 'odd' path ${"x".repeat(120)}`);
   const postgres = await start(dataDir);
   expect(postgres.connection.host.startsWith(dataDir)).toBe(false);
@@ -171,7 +171,7 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-test("a start that was killed inside initdb is followed by one that works", async () => {
+test("a start succeeds after an earlier one was killed during initdb", async () => {
   const dataDir = join(root, "unfinished");
   const unfinished = async () =>
     (await readdir(dataDir).catch(() => [])).filter((name) => name.startsWith("postgres.unfinished-"));
@@ -183,7 +183,7 @@ test("a start that was killed inside initdb is followed by one that works", asyn
   expect(await unfinished()).toEqual([]);
 });
 
-test("a server that is killed comes back with what was committed", async () => {
+test("a killed server restarts with all committed data", async () => {
   const postgres = await start(join(root, "crash"));
   await query(postgres, "create table kept as select 1 as value");
   const before = postgres.pid ?? 0;
@@ -196,7 +196,7 @@ test("a server that is killed comes back with what was committed", async () => {
   });
 });
 
-test("stop during a pending restart leaves no server and frees the folder", async () => {
+test("stop during a pending restart leaves no server and unlocks the folder", async () => {
   const dataDir = join(root, "stop-restart");
   const postgres = await start(dataDir);
   process.kill(postgres.pid ?? 0, "SIGKILL");
@@ -226,7 +226,7 @@ test.each([
   expect(stranger.exitCode).toBeNull();
 });
 
-test("a server that cannot start is reported with its own last lines, and the folder is free again", async () => {
+test("a server that cannot start is reported with its last lines, and its folder is unlocked", async () => {
   const dataDir = join(root, "bad-setting");
   const bad = startEmbeddedPostgres({ dataDir, log: () => {}, settings: { fsync: "off", shared_buffers: "much" } });
   expect((await rejection(bad)).message).toContain('invalid value for parameter "shared_buffers": "much"');
@@ -241,7 +241,7 @@ test("a database of another major version is refused by both names", async () =>
   expect(error.message).toMatch(/was made by PostgreSQL 12, but this Gatehouse brings PostgreSQL \d+/);
 });
 
-test("a folder that is no database is refused, and left as it is", async () => {
+test("a folder that is not a database is refused and not changed", async () => {
   const dataDir = join(root, "foreign");
   await mkdir(join(dataDir, "postgres"), { recursive: true });
   await writeFile(join(dataDir, "postgres", "precious.txt"), "precious");
@@ -249,7 +249,7 @@ test("a folder that is no database is refused, and left as it is", async () => {
   expect(await readdir(join(dataDir, "postgres"))).toEqual(["precious.txt"]);
 });
 
-test("a file in the place of the data folder is named, with what to do", async () => {
+test("a file in place of the data folder is reported with a remedy", async () => {
   const dataDir = join(root, "file");
   await writeFile(dataDir, "");
   const error = await rejection(start(dataDir));
@@ -266,7 +266,7 @@ test.runIf(process.platform === "linux").each(["/proc/gatehouse/data", "/proc"])
   },
 );
 
-test.runIf(asRoot)("as root, a parent that PostgreSQL's user cannot enter is named, with what to do", async () => {
+test.runIf(asRoot)("as root, a parent that PostgreSQL's user cannot enter is reported with a remedy", async () => {
   const closed = join(root, "closed");
   await mkdir(closed, { mode: 0o700 });
   const error = await rejection(start(join(closed, "data")));

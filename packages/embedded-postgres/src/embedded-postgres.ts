@@ -20,7 +20,7 @@ const databaseName = "gatehouse";
 const run = promisify(execFile);
 
 export interface EmbeddedPostgresOptions {
-  /** Absolute path of Gatehouse's data folder; made when it does not exist. */
+  /** Absolute path of Gatehouse's data folder. The folder is created if it does not exist. */
   readonly dataDir: string;
   log(event: LogEvent): void;
   /** More server settings, by their names in postgresql.conf; tests set `fsync` to `off`. */
@@ -28,19 +28,19 @@ export interface EmbeddedPostgresOptions {
 }
 
 export interface EmbeddedPostgres {
-  /** What `pg.Client` takes: the superuser on the unix socket. */
+  /** The connection for `pg.Client`: the superuser on the unix socket. */
   readonly connection: ServerConnection;
   /** Process id of the server; undefined while it is down. */
   readonly pid: number | undefined;
-  /** Stops the server, by force if it does not stop in good order, and frees the data folder. Can be called again. */
+  /** Stops the server, by force if it does not shut down, and unlocks the data folder. Can be called again. */
   stop(): Promise<void>;
 }
 
 /**
  * Starts Gatehouse's own PostgreSQL in `<dataDir>/postgres` and keeps it running until `stop`, or until this process
- * ends, however it ends.
+ * ends for any reason.
  *
- * @throws EmbeddedPostgresError when it cannot run here; its remedy tells a person what to do
+ * @throws EmbeddedPostgresError if PostgreSQL cannot run here; its remedy says what to do
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { log, settings = {} } = options;
@@ -88,9 +88,10 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 }
 
 /**
- * How to reach the PostgreSQL that another Gatehouse runs on a data folder. Takes that Gatehouse's user, or root.
+ * Returns the connection to the PostgreSQL that another Gatehouse runs on a data folder. Requires that Gatehouse's
+ * user, or root.
  *
- * @param dataDir a folder that is there
+ * @param dataDir an existing folder
  */
 export async function runningPostgres(dataDir: string): Promise<ServerConnection> {
   return connectionWithin(await realpath(dataDir));
@@ -103,8 +104,8 @@ function connectionWithin(dataDir: string): ServerConnection {
 }
 
 /**
- * Makes the data folder. As root it lets others pass through, but not list it: PostgreSQL's account has to reach its own
- * folders in there. Everything in it is closed to others by its own mode.
+ * Creates the data folder. As root, the mode lets others traverse the folder but not list it, because PostgreSQL's
+ * account must reach its own folders in it. Everything in it is closed to others by its own mode.
  *
  * @returns its path without symbolic links, so that every name of the folder leads to the same lock
  */
@@ -116,10 +117,10 @@ export async function makeDataFolder(dataDir: string): Promise<string> {
 }
 
 /**
- * Makes a folder and the ones above it, one at a time: Node's recursive mkdir never ends where the system says ENOENT
- * although the folder above exists, as in /proc.
+ * Creates a folder and its parents, one at a time. Node's recursive mkdir never ends if the system reports ENOENT
+ * although the parent exists, as in /proc.
  *
- * @returns whether it was made now
+ * @returns whether this call created the folder
  */
 async function makeFolder(path: string): Promise<boolean> {
   if (await isFolder(path)) return false;
@@ -128,7 +129,7 @@ async function makeFolder(path: string): Promise<boolean> {
     await mkdir(path);
     return true;
   } catch (error) {
-    if (await isFolder(path)) return false; // another start has made it meanwhile
+    if (await isFolder(path)) return false; // another start created it concurrently
     throw error;
   }
 }

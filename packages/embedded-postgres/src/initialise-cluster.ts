@@ -24,16 +24,16 @@ export interface ClusterPlan {
   readonly account: ServerAccount | undefined;
   /** Major version of the binaries, such as "18". */
   readonly majorVersion: string;
-  /** Tests go without waiting for the disk. */
+  /** False in tests, which do not wait for the disk. */
   readonly durable: boolean;
 }
 
 /**
- * Makes sure that the cluster exists, is whole, and is one that these binaries can open. initdb cannot continue what was
- * interrupted, so it works in a folder beside the cluster, which is renamed once it is whole and on disk.
+ * Ensures that the cluster exists, is complete, and can be opened by these binaries. initdb cannot resume after an
+ * interruption. It therefore works in a folder beside the cluster, which is renamed once it is complete and on disk.
  *
- * @returns whether the cluster was made by this call
- * @throws EmbeddedPostgresError when initdb fails, or the cluster is of another major version or owner
+ * @returns whether this call created the cluster
+ * @throws EmbeddedPostgresError if initdb fails, or if the cluster has another major version or owner
  */
 export async function ensureCluster(plan: ClusterPlan): Promise<boolean> {
   const { clusterDir } = plan;
@@ -72,12 +72,13 @@ async function runInitdb(plan: ClusterPlan, target: string): Promise<void> {
       `--pgdata=${target}`,
       `--username=${superuser}`,
       "--encoding=UTF8",
-      // The same order of text on every machine, whatever locales it has: PostgreSQL's own, not the C library's.
+      // PostgreSQL's own collation, not the C library's, sorts text identically on every machine, regardless of its
+      // locales.
       "--locale=C",
       "--locale-provider=builtin",
       "--builtin-locale=C.UTF-8",
       "--data-checksums",
-      // Safe because the socket lies in a folder that only its owner can enter; see socket-directory.ts.
+      // Safe because the socket is in a folder that only its owner can enter; see socket-directory.ts.
       "--auth-local=trust",
       "--auth-host=reject",
       "--no-instructions",
@@ -138,7 +139,10 @@ async function clusterVersion(clusterDir: string): Promise<string | undefined> {
   }
 }
 
-/** What an interrupted initdb left. Its own watcher stops initdb, but may still be at it; hence the retries. */
+/**
+ * Removes the folder of an interrupted initdb. A watcher stops that initdb, but it may still be running, so the removal
+ * is retried.
+ */
 async function removeUnfinished(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     if (name.startsWith(unfinishedPrefix)) {
@@ -147,7 +151,7 @@ async function removeUnfinished(parent: string): Promise<void> {
   }
 }
 
-/** An empty folder counts as none: renaming the new cluster replaces it. */
+/** Whether a folder has files. An empty folder counts as missing, because renaming the new cluster replaces it. */
 async function holdsFiles(folder: string): Promise<boolean> {
   try {
     return (await readdir(folder)).length > 0;

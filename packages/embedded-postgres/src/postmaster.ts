@@ -8,19 +8,25 @@ import { EmbeddedPostgresError, systemErrorCode } from "./embedded-postgres-erro
 const run = promisify(execFile);
 const pollMs = 50;
 
-/** How a server is stopped: each signal, and the milliseconds it gets before the next, harder one. */
+/** Signals that stop a server, with the milliseconds to wait before the next, harder signal. */
 export const stopSteps = [
   { signal: "SIGINT", timeoutMs: 30_000 }, // fast shutdown: ends sessions, writes a checkpoint
   { signal: "SIGQUIT", timeoutMs: 10_000 }, // immediate: the next start recovers from the write-ahead log
   { signal: "SIGKILL", timeoutMs: 5_000 },
 ] as const;
 
-/** PostgreSQL's own lock file, whose first line is the process id of the server that runs on the cluster. */
+/**
+ * Returns the path of PostgreSQL's own lock file. Its first line is the process id of the server that runs on the
+ * cluster.
+ */
 export function postmasterFile(clusterDir: string): string {
   return join(clusterDir, "postmaster.pid");
 }
 
-/** The process id that the cluster's lock file names; that process may be long gone, or another program by now. */
+/**
+ * Returns the process id in the cluster's lock file. That process may have ended, and its id may belong to another
+ * program.
+ */
 export async function recordedPostmasterPid(clusterDir: string): Promise<number | undefined> {
   try {
     const firstLine = (await readFile(postmasterFile(clusterDir), "utf8")).split("\n", 1)[0] ?? "";
@@ -33,11 +39,11 @@ export async function recordedPostmasterPid(clusterDir: string): Promise<number 
 }
 
 /**
- * Stops a server that a Gatehouse before this one left on the cluster. To be called only by the holder of the data
- * folder's lock, which is what makes such a server an orphan.
+ * Stops a server that an earlier Gatehouse left on the cluster. Only the holder of the data folder's lock may call
+ * this, because only the lock proves that the server is an orphan.
  *
- * @returns the process id of the orphan that was stopped, undefined when there was none
- * @throws EmbeddedPostgresError when it does not end
+ * @returns the process id of the orphan that was stopped; undefined if there was none
+ * @throws EmbeddedPostgresError if the orphan does not end
  */
 export async function stopOrphan(clusterDir: string): Promise<number | undefined> {
   const pid = await recordedPostmasterPid(clusterDir);
@@ -57,9 +63,9 @@ export async function stopOrphan(clusterDir: string): Promise<number | undefined
 }
 
 /**
- * Whether the process is a running PostgreSQL on this cluster, by its command line. A zombie has none, and a stranger
- * that got the process id later has another. (PostgreSQL guards against a server that this does not recognise, such as
- * one started under the folder's former name, by its shared memory.)
+ * Whether the process is a running PostgreSQL on this cluster, according to its command line. A zombie has no command
+ * line. An unrelated process that reused the id has a different one. (PostgreSQL's shared memory guards against a
+ * server that this does not recognise, such as one started under the folder's former name.)
  */
 export async function isPostmasterOf(pid: number, clusterDir: string): Promise<boolean> {
   if (process.platform === "linux") {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 
-/** What `pg.Client` takes. */
+/** Connection options of `pg.Client`. */
 export interface ServerConnection {
   /** Folder of the unix socket. */
   readonly host: string;
@@ -13,17 +13,17 @@ export interface ServerConnection {
 export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string };
 
 const pollMs = 25;
-/** A server that does not even answer after this is not going to. */
+/** A server that does not respond at all within this time will not respond. */
 const silenceTimeoutMs = 30_000;
-/** After a crash the server first replays its log, and answers that it is starting up. */
+/** After a crash, the server first replays its log, and responds that it is starting up. */
 const recoveryTimeoutMs = 15 * 60_000;
 const cannotConnectNow = "57P03";
 const duplicateDatabase = "42P04";
 
 /**
- * Waits until the server accepts connections, and makes Gatehouse's database when it is not there yet.
+ * Waits until the server accepts connections, and creates Gatehouse's database if it does not exist.
  *
- * @param stopped tells when waiting has become pointless, because the server ended or is being stopped
+ * @param stopped aborted if the server ended or is being stopped, so that waiting is pointless
  */
 export async function waitUntilReady(connection: ServerConnection, stopped: AbortSignal): Promise<Readiness> {
   const started = performance.now();

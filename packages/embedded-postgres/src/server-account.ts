@@ -6,21 +6,21 @@ import { EmbeddedPostgresError, systemErrorCode } from "./embedded-postgres-erro
 
 const run = promisify(execFile);
 
-/** The system account that PostgreSQL's processes run as; `name` is for messages. */
+/** The system account of PostgreSQL's processes. `name` is for messages. */
 export interface ServerAccount {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
 }
 
-/** In order of preference. `_postgres` is macOS's own; initdb insists on an account with a passwd entry. */
+/** Accounts in order of preference. `_postgres` is macOS's own. initdb requires an account with a passwd entry. */
 const candidates = ["postgres", "_postgres", "nobody"];
 
 /**
- * PostgreSQL refuses to run as root, so as root it runs as an unprivileged account: the owner of an existing cluster
- * (so that a folder first used without root stays usable without it), else the first candidate that exists.
+ * Chooses the account of PostgreSQL, which refuses to run as root. As root, this is the owner of an existing cluster,
+ * so that a folder first used without root stays usable without it. Otherwise it is the first candidate that exists.
  *
- * @returns undefined when this process is not root: PostgreSQL then runs as the same user
+ * @returns undefined if this process is not root: PostgreSQL then runs as the same user
  */
 export async function chooseServerAccount(clusterDir: string): Promise<ServerAccount | undefined> {
   if (process.getuid?.() !== 0) return undefined;
@@ -42,11 +42,12 @@ export function spawnAs(account: ServerAccount | undefined): { uid?: number; gid
 }
 
 /**
- * Makes sure that the account can enter a folder, by trying as that account: only this sees access lists and mounts.
+ * Ensures that the account can enter a folder, by trying it as that account. Only this accounts for access lists and
+ * mounts.
  *
  * @param folder absolute, without symbolic links
  * @param remedy what to do besides opening the offending folder
- * @throws EmbeddedPostgresError that names the first folder on the way that cannot be entered
+ * @throws EmbeddedPostgresError that names the first folder of the path that the account cannot enter
  */
 export async function ensureFolderCanBeEntered(
   folder: string,
@@ -62,7 +63,9 @@ export async function ensureFolderCanBeEntered(
   );
 }
 
-/** Hands a folder tree that root made (such as a restored backup) to the account. Links are not followed. */
+/**
+ * Changes the owner of a folder tree that root made (such as a restored backup) to the account. Links are not followed.
+ */
 export async function giveTo(account: ServerAccount | undefined, path: string): Promise<void> {
   if (account === undefined) return;
   await lchown(path, account.uid, account.gid);

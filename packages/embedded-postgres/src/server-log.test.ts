@@ -14,7 +14,7 @@ test.each([
   expect(levelOf(line)).toBe(level);
 });
 
-test("lines arrive whole however the output is cut, and the last ones are kept", () => {
+test("lines are complete regardless of how the output is split, and the last ones are retained", () => {
   const events: LogEvent[] = [];
   const log = createServerLog((event) => events.push(event));
   log.write("postmaster: LOG:  sta");

@@ -16,8 +16,8 @@ const keptLines = 20;
 const longestLine = 2_000;
 
 /**
- * Passes the server's output on line by line, and keeps the last lines. Nothing is written to a file, so no file can
- * fill the disk.
+ * Forwards the server's output line by line, and retains the last lines. It writes no file, so no file can fill the
+ * disk.
  */
 export function createServerLog(log: (event: LogEvent) => void): ServerLog {
   const kept: string[] = [];
@@ -42,8 +42,8 @@ export function createServerLog(log: (event: LogEvent) => void): ServerLog {
 const taggedLine = /^(?:([a-z -]+): )?(DEBUG\d?|INFO|NOTICE|LOG|HINT|CONTEXT|WARNING|ERROR|FATAL|PANIC):/;
 
 /**
- * What a client is told is the client's to report; here it would only repeat, once per failed statement. That sessions
- * end at a shutdown ("due to administrator command") is no failure either.
+ * Returns the level of a line. Errors of clients are for the clients to report, and would only repeat here, once per
+ * failed statement. Sessions that end at a shutdown ("due to administrator command") are not a failure either.
  */
 export function levelOf(line: string): LogLevel {
   const [, process = "", severity = ""] = taggedLine.exec(line) ?? [];

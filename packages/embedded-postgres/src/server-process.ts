@@ -9,7 +9,7 @@ import { serverArguments, serverSocketName } from "./server-settings.ts";
 import { clearSocketDirectory, makeSocketDirectory } from "./socket-directory.ts";
 import { describeEnd, startWatchedProcess, type WatchedProcess } from "./watched-process.ts";
 
-/** How long sessions of a server that was killed may take to notice it and end, in milliseconds. */
+/** The time that sessions of a killed server have to notice its end and exit, in milliseconds. */
 const leftSessionsTimeoutMs = 10_000;
 const retryMs = 200;
 
@@ -24,11 +24,11 @@ export interface ServerPlan {
 }
 
 /**
- * Starts the server on its cluster and waits until it accepts connections. To be called by the holder of the data
- * folder's lock: a server that still runs on the cluster is an orphan, and is stopped.
+ * Starts the server on its cluster and waits until it accepts connections. Only the holder of the data folder's lock
+ * may call this: a server that still runs on the cluster is an orphan, and is stopped.
  *
- * @param abort gives up: the server is stopped again before this rejects
- * @throws EmbeddedPostgresError with the server's last lines when it does not come up
+ * @param abort cancels the start: the server is stopped before this rejects
+ * @throws EmbeddedPostgresError with the server's last lines if it does not start
  */
 export async function startServer(plan: ServerPlan, abort: AbortSignal): Promise<WatchedProcess> {
   const deadline = performance.now() + leftSessionsTimeoutMs;
@@ -54,7 +54,8 @@ async function tryToStart(plan: ServerPlan, abort: AbortSignal): Promise<StartOu
   const { clusterDir, connection, log } = plan;
   const orphan = await stopOrphan(clusterDir);
   if (orphan !== undefined) log({ level: "warn", message: `stopped PostgreSQL process ${orphan} of an earlier run` });
-  // What is in the socket folder belongs to a server that no longer runs; and cleaners of /tmp may have removed it.
+  // Files in the socket folder belong to a server that no longer runs. Cleaners of /tmp may also have removed the
+  // folder.
   await makeSocketDirectory(connection.host, plan.account);
   await clearSocketDirectory(connection.host, serverSocketName);
 
@@ -79,7 +80,7 @@ async function tryToStart(plan: ServerPlan, abort: AbortSignal): Promise<StartOu
   return { server: undefined, reason, output: serverLog.tail() };
 }
 
-/** Stops the server in good order if it lets itself, and in any case; returns when it has ended. */
+/** Stops the server, by force if it does not shut down. Returns once it has ended. */
 export async function stopServer(server: WatchedProcess): Promise<void> {
   for (const { signal, timeoutMs } of stopSteps) {
     server.kill(signal);
@@ -92,9 +93,10 @@ export async function stopServer(server: WatchedProcess): Promise<void> {
 }
 
 /**
- * PostgreSQL refuses to start while the process that its lock file names exists, even if that is a zombie which nobody
- * reaped, or another program with the same process id. It makes an exception for the process in PG_GRANDPARENT_PID, by
- * which pg_ctl solves the same problem; the guard by shared memory stays in force. Only sound after stopOrphan.
+ * PostgreSQL refuses to start while the process in its lock file exists. That process may be a zombie that was never
+ * reaped, or another program with the same process id. PostgreSQL makes an exception for the process in
+ * PG_GRANDPARENT_PID, which pg_ctl uses for the same purpose. The guard by shared memory remains in force. Only safe
+ * after stopOrphan.
  */
 async function environmentForStaleLockFile(clusterDir: string): Promise<Record<string, string>> {
   const pid = await recordedPostmasterPid(clusterDir);

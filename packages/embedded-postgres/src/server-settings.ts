@@ -1,4 +1,4 @@
-/** The only port a unix socket needs is the one in its name. */
+/** A unix socket uses the port only in its name. */
 export const serverPort = 5432;
 export const serverSocketName = `.s.PGSQL.${serverPort}`;
 
@@ -13,14 +13,14 @@ const smallMachine: Readonly<Record<string, string>> = {
   jit: "off", // compiling costs more than our short queries take
   max_parallel_workers_per_gather: "0", // many short queries at once beat one that takes every core
   timezone: "UTC",
-  // One line per event, and no row contents in it: a DETAIL or STATEMENT line could show a secret.
+  // One line per event, without row contents: a DETAIL or STATEMENT line could show a secret.
   log_line_prefix: "%b: ",
   log_error_verbosity: "terse",
   log_min_error_statement: "panic",
   log_timezone: "UTC",
 };
 
-/** What the supervisor relies on; cannot be overridden. */
+/** Settings that the supervisor relies on. They cannot be overridden. */
 function fixedSettings(socketDirectory: string): Record<string, string> {
   return {
     // No network: the packaged OpenSSL is old, and a socket in a 0700 folder needs no password.
@@ -35,7 +35,10 @@ function fixedSettings(socketDirectory: string): Record<string, string> {
   };
 }
 
-/** The server's command line: nothing is kept in the cluster's postgresql.conf, so an upgrade brings new settings. */
+/**
+ * Returns the server's command line. The cluster's postgresql.conf contains no settings, so an upgrade applies new
+ * ones.
+ */
 export function serverArguments(
   clusterDir: string,
   socketDirectory: string,

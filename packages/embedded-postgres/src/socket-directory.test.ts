@@ -14,18 +14,18 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-test("the socket lies in the data folder where its path fits", () => {
+test("the socket is in the data folder if its path fits", () => {
   expect(chooseSocketDirectory("/srv/gatehouse", "socket", name)).toBe("/srv/gatehouse/socket");
 });
 
-test("a path over the limit moves to a short folder, always the same for one data folder", () => {
+test("a path over the limit moves to a short folder, which is stable for each data folder", () => {
   const short = chooseSocketDirectory(long, "socket", name, ["/tmp"]);
   expect(short).toMatch(/^\/tmp\/gatehouse-[0-9a-f]{16}$/);
   expect(chooseSocketDirectory(long, "socket", name, ["/tmp"])).toBe(short);
   expect(chooseSocketDirectory(`${long}e`, "socket", name, ["/tmp"])).not.toBe(short);
 });
 
-test("a temporary folder with a long path is passed over, and without any short one the remedy says so", () => {
+test("a temporary folder with a long path is skipped, and the remedy mentions it if none is short", () => {
   expect(chooseSocketDirectory(long, "socket", name, [long, "/tmp"])).toMatch(/^\/tmp\//);
   expect(() => chooseSocketDirectory(long, "socket", name, [long])).toThrow("short enough");
 });
@@ -35,7 +35,7 @@ test("the limit counts bytes, not characters", () => {
   expect(fitsSocketPath(`/${"ü".repeat(60)}`)).toBe(false);
 });
 
-test("a folder that was left open is closed to others", async () => {
+test("a folder that others can access is closed to them", async () => {
   const directory = join(folder, "socket");
   await makeSocketDirectory(directory, undefined);
   await chmod(directory, 0o777);
@@ -43,7 +43,7 @@ test("a folder that was left open is closed to others", async () => {
   expect((await stat(directory)).mode & 0o777).toBe(0o700);
 });
 
-test("something else in its place is refused", async () => {
+test("a different file in its place is refused", async () => {
   const directory = join(folder, "socket");
   await writeFile(directory, "");
   await expect(makeSocketDirectory(directory, undefined)).rejects.toThrow("is not a folder");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { EmbeddedPostgresError, systemErrorCode, withFileRemedy } from "./embedded-postgres-error.ts";
 import type { ServerAccount } from "./server-account.ts";
 
-/** Bytes of a socket's path that fit into `sockaddr_un` (108 on Linux, 104 on macOS) before its closing zero. */
+/** Bytes of a socket's path that fit into `sockaddr_un` (108 on Linux, 104 on macOS) before the terminating zero. */
 const socketPathLimit = process.platform === "linux" ? 107 : 103;
 
 /** Whether a socket of this path can be bound. */
@@ -14,12 +14,12 @@ export function fitsSocketPath(path: string): boolean {
 }
 
 /**
- * Chooses the folder for the sockets of a data folder: inside it, or a short one under the system's folder for
- * temporary files when the path would be too long. The same data folder always gets the same socket folder.
+ * Chooses the folder for the sockets of a data folder. It is inside the data folder, or a short folder under the
+ * system's temporary folder if the path would be too long. The same data folder always has the same socket folder.
  *
  * @param dataDir absolute, without symbolic links
  * @param longestName the longest socket name that has to fit
- * @param temporaryRoots where a short folder may be made, best first
+ * @param temporaryRoots parents of a short folder, in order of preference
  */
 export function chooseSocketDirectory(
   dataDir: string,
@@ -41,9 +41,9 @@ export function chooseSocketDirectory(
 }
 
 /**
- * Makes the socket folder, closed to all but its owner: this is what keeps other users of the machine out.
+ * Creates the socket folder with access only for its owner. Its mode denies access to other users of the machine.
  *
- * @throws EmbeddedPostgresError when another user already made it, as anybody could in the folder for temporary files
+ * @throws EmbeddedPostgresError if another user already created it, which any user can do in the temporary folder
  */
 export async function makeSocketDirectory(directory: string, account: ServerAccount | undefined): Promise<void> {
   const ownUid = process.getuid?.();
@@ -67,16 +67,16 @@ export async function makeSocketDirectory(directory: string, account: ServerAcco
 }
 
 /**
- * Removes what a server that no longer runs left in its socket folder, by name: a folder under /tmp is no place for root
- * to delete recursively.
+ * Removes the files that a stopped server left in its socket folder, by name. Root must not delete recursively in a
+ * folder under /tmp.
  */
 export async function clearSocketDirectory(directory: string, socketName: string): Promise<void> {
   await rm(join(directory, socketName), { force: true });
   await rm(join(directory, `${socketName}.lock`), { force: true });
 }
 
-/** Removes the folder after the last server; what else somebody put there stays. */
+/** Removes the folder after the last server. Other files in it stay. */
 export async function removeSocketDirectory(directory: string, socketName: string): Promise<void> {
   await clearSocketDirectory(directory, socketName);
-  await rmdir(directory).catch(() => {}); // gone already, or not empty: neither is in the way of the next start
+  await rmdir(directory).catch(() => {}); // Already removed, or not empty. Neither prevents the next start.
 }

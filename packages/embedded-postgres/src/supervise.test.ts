@@ -13,7 +13,7 @@ function deferred<T>(): { promise: Promise<T>; resolve(value: T): void } {
 
 const crash: ProgramEnd = { code: 2, signal: null };
 
-/** A server that ends when it is told to, by any signal or by `end`. */
+/** A server that ends on any signal or on `end`. */
 function fakeServer(pid: number): WatchedProcess & { end(): void; signals: string[] } {
   const { promise, resolve } = deferred<ProgramEnd>();
   const signals: string[] = [];
@@ -24,7 +24,7 @@ function fakeServer(pid: number): WatchedProcess & { end(): void; signals: strin
   return { pid, ended: promise, kill, signals, end: () => resolve(crash) };
 }
 
-test("starting is tried again until it succeeds, and each failure is logged", async () => {
+test("starting is retried until it succeeds, and each failure is logged", async () => {
   const logged: LogEvent[] = [];
   const first = fakeServer(1);
   const second = fakeServer(2);

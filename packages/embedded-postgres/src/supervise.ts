@@ -6,22 +6,22 @@ import { describeEnd, type WatchedProcess } from "./watched-process.ts";
 
 const firstDelayMs = 100;
 const longestDelayMs = 10_000;
-/** A server that ran this long had recovered; the next failure is a new one. */
+/** A server that ran this long had recovered. Its next failure counts as a new one. */
 const settledAfterMs = 60_000;
 
 export interface Supervision {
-  /** Process id of the server; undefined while there is none. */
+  /** Process id of the server; undefined while no server runs. */
   readonly pid: number | undefined;
   /** Stops the server and the supervision; the same promise on every call. */
   stop(): Promise<void>;
 }
 
 /**
- * Keeps the server running: when it ends without being asked to, it is started again, at once and then with delays
- * that grow up to 10 s, for as long as it takes; meanwhile Gatehouse answers that its database is away.
+ * Keeps the server running. If the server ends unexpectedly, it is restarted without limit: at once, then with delays
+ * that grow up to 10 s. Meanwhile Gatehouse responds that its database is unavailable.
  *
  * @param first the server that runs now
- * @param start starts the next one; rejects when it does not come up, and when the signal aborts
+ * @param start starts the next one; rejects if it does not start, or if the signal aborts
  */
 export function supervise(
   first: WatchedProcess,

@@ -3,13 +3,13 @@ import { Writable } from "node:stream";
 import { type ServerAccount, spawnAs } from "./server-account.ts";
 
 /**
- * Becomes the program, after leaving behind a tiny shell that reads a pipe whose other end only Gatehouse holds.
- * However Gatehouse ends, kill -9 included, the kernel closes that pipe, and the shell stops the program: first with
- * the given signal, and after 30 s with SIGQUIT if the program's lock file still names it (so that a reused process id
- * is never hit). A line on the pipe means that the program has ended by itself.
+ * Replaces itself with the program, after starting a tiny shell that reads a pipe whose other end only Gatehouse holds.
+ * However Gatehouse ends, kill -9 included, the kernel closes that pipe, and the shell stops the program. It sends the
+ * given signal first, and SIGQUIT after 30 s if the program's lock file still names the program. A reused process id is
+ * therefore never signalled. A line on the pipe means that the program has ended by itself.
  *
  * `$$` stays the process id of the program. The shell is forked twice so that it is not a child of PostgreSQL, which
- * would take the end of an unknown child for a crash.
+ * would interpret the exit of an unknown child as a crash.
  */
 const watcherScript = `
 signal=$1 lock=$2
@@ -38,7 +38,7 @@ export interface WatchedProgram {
   /** Folder that the account can enter. */
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Ends the program in good order. */
+  /** Signal for an orderly end of the program. */
   readonly stopSignal: "INT" | "TERM";
   /** File whose first line is the program's process id for as long as it runs. */
   readonly lockFile?: string;
@@ -55,15 +55,15 @@ export interface WatchedProcess {
   readonly pid: number;
   /** Settles when the program has ended and was reaped; never rejects. */
   readonly ended: Promise<ProgramEnd>;
-  /** Does nothing once the program has ended, so it can never hit a stranger with the same process id. */
+  /** Does nothing once the program has ended, so it can never signal an unrelated process with the same id. */
   kill(signal: NodeJS.Signals): void;
 }
 
 /**
- * Starts a program that does not outlive Gatehouse. It gets a session of its own, so Ctrl-C at the terminal reaches
- * Gatehouse alone, which drains requests before it stops PostgreSQL.
+ * Starts a program that does not outlive Gatehouse. The program has its own session, so Ctrl-C at the terminal reaches
+ * only Gatehouse, which drains requests before it stops PostgreSQL.
  *
- * @throws the system's error when the program cannot be started
+ * @throws the system's error if the program cannot be started
  */
 export async function startWatchedProcess(program: WatchedProgram): Promise<WatchedProcess> {
   const args = ["-c", watcherScript, "gatehouse-watcher", program.stopSignal, program.lockFile ?? "", program.command];
@@ -79,11 +79,11 @@ export async function startWatchedProcess(program: WatchedProgram): Promise<Watc
     output?.setEncoding("utf8").on("data", (text: string) => program.onOutput(text));
   }
   const lifeline = child.stdio[3];
-  if (lifeline instanceof Writable) lifeline.on("error", () => {}); // the watcher may have gone first
+  if (lifeline instanceof Writable) lifeline.on("error", () => {}); // the watcher may have ended first
   const ended = new Promise<ProgramEnd>((resolve) => {
     child.once("exit", (code, signal) => {
       if (lifeline instanceof Writable) lifeline.end("ended\n");
-      // The last output explains the end, so wait for it; but not for a backend that still holds the pipe.
+      // The last output explains the exit, so wait for it, but not for a backend that still holds the pipe.
       child.once("close", () => resolve({ code, signal }));
       setTimeout(() => resolve({ code, signal }), lastOutputTimeoutMs).unref();
     });

@@ -67,7 +67,7 @@ const retryMs = 5_000;
 const checkMs = 2_000;
 /** The interval of tunnel repairs: people and programs change peers, addresses and routes. */
 const repairMs = 60_000;
-/** The interval of looking at the wall clock, which may be set, and which goes on while the machine sleeps. */
+/** The interval between checks of the wall clock, which may be set, and which advances while the machine sleeps. */
 const longestWaitMs = 30_000;
 
 export class Agent {

@@ -27,7 +27,8 @@ export class ConfigurationHolder<Configuration, Trust, Content> {
   /** Persists the active configuration. If that fails, the agent keeps enforcing it: revocation must not depend on the disk. */
   async persist(configuration: Configuration, trust: Trust): Promise<void> {
     try {
-      // In this order, a crash leaves a configuration that is later than `latest`. The reverse would look like a replay.
+      // With this order, a crash leaves a configuration that is later than `latest`. The reverse would look like a
+      // replay.
       await this.#store.storeConfiguration(configuration);
       await this.#store.storeTrust(trust);
       this.#failure = undefined;

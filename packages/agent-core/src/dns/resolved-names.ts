@@ -20,7 +20,7 @@ interface ResolvedName {
 
 /** The addresses of names that devices asked for. The store is bounded. */
 export class ResolvedNames {
-  /** By name. The name with the oldest question comes first. */
+  /** Names and their addresses. The name with the oldest question comes first. */
   readonly #names = new Map<string, ResolvedName>();
 
   /**

@@ -21,7 +21,7 @@ export interface UpstreamQuestion {
 /** @returns the answer; undefined if no resolver answers */
 export type AskUpstream = (question: UpstreamQuestion, resolvers: readonly string[]) => Promise<DnsMessage | undefined>;
 
-/** Returns the resolvers of a name: those of the longest matching domain, else of the site, else of the machine. */
+/** Returns the resolvers of a name: those of the longest matching domain, else the site's, else the machine's. */
 export function resolversOf({ settings }: ConfigurationContent, name: string): readonly string[] {
   const { domains, resolvers } = settings.dns;
   const [longest] = domains

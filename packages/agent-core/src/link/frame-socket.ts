@@ -27,7 +27,7 @@ export interface FrameSocketOptions<Message> {
   readonly frames: Readonly<Record<string, object>>;
   /** Read for each connection, so that a token can be replaced without a restart. */
   readonly token: () => Promise<string>;
-  /** What a person can do if the server rejects the token. */
+  /** The remedy for a person if the server rejects the token. */
   readonly tokenRemedy: string;
   readonly log: Log;
   readonly connected: () => void;

@@ -25,7 +25,7 @@ type CommonFrame =
   | HeartbeatAnswer
   | { readonly type: "goodbye"; readonly reason: string; readonly retryAfterMs?: number };
 
-/** What differs between the links of gateways and devices. */
+/** The differences between the links of gateways and devices. */
 export interface LinkClientKind<Frame, Message, Configuration, Reason, Report>
   extends Pick<FrameSocketOptions<never>, "path" | "subprotocol" | "frames" | "tokenRemedy"> {
   readonly step: StepAgentLink<Message, Configuration, Reason>;
@@ -41,9 +41,9 @@ export interface LinkClientKind<Frame, Message, Configuration, Reason, Report>
   readonly report: () => Promise<Report>;
   /** Returns a heartbeat's fields. The report is undefined if it could not be read. */
   readonly heartbeat: (report: Report | undefined, roundTripTimeMs: number | undefined) => object;
-  /** What a person can do after a goodbye, by its reason. */
+  /** Remedies for a person after a goodbye, by the goodbye's reason. */
   readonly remedies: Readonly<Partial<Record<string, string>>>;
-  /** What a person can do about a server that is not the pinned one. */
+  /** Remedies for a person if the server is not the pinned one. */
   readonly alarms: Readonly<Record<LinkAlarm, string>>;
 }
 

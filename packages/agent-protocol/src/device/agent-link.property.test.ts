@@ -57,7 +57,7 @@ function signed(
     content: deviceContentHash(content, sha256),
   };
   const text = deviceSignedText(configurationName(whole, sha256));
-  return { header: whole, signature: signature(text, key), content: content as DeviceConfiguration }; // also what is none
+  return { header: whole, signature: signature(text, key), content: content as DeviceConfiguration }; // may be invalid
 }
 
 const welcome: DeviceWelcome = {

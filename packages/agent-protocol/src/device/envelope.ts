@@ -19,7 +19,7 @@ export function deviceContentHash(content: unknown, sha256: HashText): string {
   return sha256(canonicalJson(content as JsonValue)); // the content was parsed from JSON
 }
 
-/** What a device checks a configuration against. */
+/** The values that a device checks a configuration against. */
 export interface DeviceExpectation extends HeaderExpectation {
   readonly device: string;
 }

@@ -14,9 +14,9 @@ export const deviceLinkSubprotocol = "gatehouse.device.1";
 
 /** Why a device does not use a configuration. */
 export const deviceFailureReasons = [
-  /** For another device, or not signed by the tenant's key. */
+  /** The configuration is for another device, or not signed by the tenant's key. */
   "forged",
-  /** Not later than the latest configuration that was used. */
+  /** The configuration is not later than the latest one that was used. */
   "replayed",
   "expired",
   /** A format that this agent does not support. */
@@ -52,7 +52,7 @@ export const DeviceFailed = closedObject({
   type: oneOf(["failed"]),
   configuration: ConfigurationName,
   reason: oneOf(deviceFailureReasons),
-  /** For people: the part that was refused, and why. */
+  /** The refused part and the reason, as text for people. */
   message: Type.String({ maxLength: 2000 }),
 });
 export type DeviceFailed = Static<typeof DeviceFailed>;

@@ -12,14 +12,14 @@ import { type EnvelopeExpectation, envelopeFault, signedText } from "./envelope.
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-test("canonical JSON is that of RFC 8785, as another program writes it", () => {
+test("canonical JSON follows RFC 8785 and equals another program's output", () => {
   const text = fc.string({ unit: "binary" });
   const value = fc.anything({
     key: text,
     values: [fc.maxSafeInteger(), text, fc.boolean(), fc.constant(null)],
   });
   fc.assert(
-    // Made of what JSON holds; the library's type does not say so.
+    // The generated value is JSON, but the library's type does not say so.
     fc.property(value, (json) => canonicalJson(json as JsonValue) === canonicalize(json)),
   );
 });
@@ -28,13 +28,13 @@ test.each([0.5, 1e21, 2 ** 53, -(2 ** 53), Number.NaN])("the number %d is not ha
   expect(() => canonicalJson({ a: number })).toThrow(RangeError);
 });
 
-describe("of two contents, the difference", () => {
-  test("leads from one to the other, whose root proves it", () => {
+describe("the difference of two contents", () => {
+  test("leads from one content to the other, as the root proves", () => {
     fc.assert(
       fc.property(randomContent, randomContent, (one, other) => {
         const before = contentTreeOf(one);
         const after = contentTreeOf(other);
-        // As it arrives.
+        // Serialized and parsed, like a difference that arrives over the link.
         const difference = JSON.parse(JSON.stringify(differenceBetween(before, after, sha256)));
         const led = applyDifference(before, difference);
         expect(contentRoot(led, sha256)).toBe(contentRoot(after, sha256));

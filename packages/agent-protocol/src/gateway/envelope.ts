@@ -8,7 +8,7 @@ export function signedText(name: Pick<ConfigurationName, "hash">): string {
   return signedTextOf(configurationSignatureDomain, name);
 }
 
-/** What an agent checks an envelope against. */
+/** The values that an agent checks an envelope against. */
 export interface EnvelopeExpectation extends HeaderExpectation {
   readonly gateway: string;
 }

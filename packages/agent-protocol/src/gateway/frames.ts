@@ -29,9 +29,9 @@ export type EnforcedConfiguration = Static<typeof EnforcedConfiguration>;
 
 /** Why an agent does not enforce a configuration. */
 export const failureReasons = [
-  /** For another gateway, or not signed by the tenant's key. */
+  /** The configuration is for another gateway, or not signed by the tenant's key. */
   "forged",
-  /** Not later than the latest enforced configuration. */
+  /** The configuration is not later than the latest enforced one. */
   "replayed",
   "expired",
   /** A format that this agent does not support. */
@@ -74,7 +74,7 @@ export const Failed = closedObject({
   type: oneOf(["failed"]),
   configuration: ConfigurationName,
   reason: oneOf(failureReasons),
-  /** For people: the part that was refused, and why. */
+  /** The refused part and the reason, as text for people. */
   message: Type.String({ maxLength: 2000 }),
 });
 export type Failed = Static<typeof Failed>;
@@ -103,7 +103,7 @@ export const Heartbeat = closedObject({
   roundTripTimeMs: Type.Optional(Type.Number({ minimum: 0, maximum: 600_000 })),
   /** The peers that changed since the last heartbeat. Beyond the limit, they follow in later heartbeats. */
   peers: Type.Array(PeerReport, { maxItems: 1000 }),
-  /** For people: problems that do not prevent enforcement, such as DNS. Absent: none. */
+  /** Problems that do not prevent enforcement, such as DNS, as text for people. Absent: none. */
   warnings: Type.Optional(Type.Array(Type.String({ maxLength: longestWarning }), { maxItems: 8 })),
 });
 export type Heartbeat = Static<typeof Heartbeat>;

@@ -137,12 +137,12 @@ const refuses: Handler<"failed"> = (link, { configuration, reason, message }, fu
   if (link.inFlight?.name.hash !== configuration.hash) return closing(link, "protocol");
   const wasDifference = !link.sentAsWhole;
   const rest: ServerLink = { ...link, inFlight: undefined };
-  // No common base after all: that is nobody's failure, and a whole needs none.
+  // The agent has no common base. This is not a failure, because a full configuration needs none.
   if (wasDifference && (reason === "unknown_base" || reason === "wrong_root")) {
     const enforced = rest.enforced === undefined ? undefined : { ...rest.enforced, content: undefined };
     return offered({ ...rest, enforced }, functions);
   }
-  // What is wanted by now may do; the same again would not.
+  // The configuration that is wanted now may be accepted. The rejected one would be rejected again.
   const next: ServerLinkStep =
     link.wanted.generation > configuration.generation
       ? offered(rest, functions)

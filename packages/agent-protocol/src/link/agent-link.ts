@@ -18,7 +18,7 @@ export interface WelcomeIdentity {
   readonly device?: string;
 }
 
-/** What an agent checks a configuration against. */
+/** The values that an agent checks a configuration against. */
 export interface Expectation<Configuration> {
   /** The gateway's or device's id; undefined until the gateway's first configuration. */
   readonly agent: string | undefined;

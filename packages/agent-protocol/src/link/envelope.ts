@@ -48,7 +48,7 @@ interface CheckedHeader extends Pick<ConfigurationName, "generation" | "issuedAt
   readonly expiresAt: number;
 }
 
-/** What an agent checks a header against. */
+/** The values that an agent checks a header against. */
 export interface HeaderExpectation {
   /** Undefined until the first link or configuration has set it. */
   readonly tenant: string | undefined;

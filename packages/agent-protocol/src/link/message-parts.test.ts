@@ -6,7 +6,7 @@ test("a short message is one frame", () => {
   expect([...framesOf({ type: "welcome" })]).toEqual(['{"type":"welcome"}']);
 });
 
-test("a long message goes in parts, and comes out as it was", () => {
+test("a long message is sent in parts and reassembled unchanged", () => {
   const message = { type: "whole", text: "\u{1f600}".repeat(longestPart) };
   const parts = Array.from(framesOf(message), (frame): Part => JSON.parse(frame));
   expect(parts.map(({ index }) => index)).toEqual(parts.map((_, index) => index));
@@ -17,7 +17,7 @@ test("a long message goes in parts, and comes out as it was", () => {
   expect(typeof last === "object" && JSON.parse(last.text)).toEqual(message);
 });
 
-test("a part out of its turn, and a message without an end, are refused", () => {
+test("a part out of order and a message without an end are refused", () => {
   const reader = new PartsReader();
   expect(reader.read({ type: "part", index: 1, isLast: false, text: "" })).toBe("protocol");
   const text = "x".repeat(longestPart);

@@ -98,7 +98,7 @@ describe("the frame of the console", () => {
     expect(document.documentElement.getAttribute("data-mantine-color-scheme")).toBe("light");
   });
 
-  test("shows the title, the detail and the request of an error, and tries again", async () => {
+  test("shows the title, the detail and the request of an error, and retries", async () => {
     mockApi.answer("get", "/tenants/groups", () =>
       problem("permission_denied", { detail: "The key lacks groups:read." }),
     );
@@ -112,7 +112,7 @@ describe("the frame of the console", () => {
     await screen.findByRole("link", { name: "Engineering" });
   });
 
-  test("says so when something other than Gatehouse answers", async () => {
+  test("reports that a server other than Gatehouse responds", async () => {
     mockApi.answer(
       "get",
       "/tenants/groups",

@@ -25,7 +25,7 @@ export interface Filter<Row> {
   readonly parameter?: string;
   /** Hidden behind the button "More filters". */
   readonly isAdvanced?: boolean;
-  /** For unpaged lists. */
+  /** Filters the rows of unpaged lists. */
   readonly matches?: (row: Row, value: string) => boolean;
 }
 

@@ -69,7 +69,7 @@ describe("the address", () => {
     expect(readListState({ page }, [], "name").page).toBe(1);
   });
 
-  test("holds the search and filters, and a new search starts on the first page", () => {
+  test("contains the search and filters, and a new search starts on the first page", () => {
     const search = { q: "ann", page: "4", status: "active", other: "x" };
     expect(readListState(search, ["status"], "email")).toEqual({
       text: "ann",

@@ -8,7 +8,7 @@ import { pageOf, sample } from "../testing/sample.ts";
 const groups = Array.from({ length: 25 }, (_, index) => sample("Group", { name: `Group ${index + 1}` }));
 const rows = () => [...document.querySelectorAll("tbody tr")].map((row) => row.querySelector("td")?.textContent);
 
-describe("a list whose pages the server makes", () => {
+describe("a list that the server pages", () => {
   test("shows that it loads, then the records and how many there are", async () => {
     let answer: () => void = () => undefined;
     const answered = new Promise<void>((resolve) => {
@@ -33,7 +33,7 @@ describe("a list whose pages the server makes", () => {
     expect(screen.queryByRole("table")).toBeNull();
   });
 
-  test("asks for the next page and keeps it in the address", async () => {
+  test("requests the next page and keeps it in the address", async () => {
     mockApi.answer("get", "/tenants/groups", pageOf(groups, 60));
     const user = openConsole("/groups");
     await click(user, t("lists.page", { number: 2 }));
@@ -44,7 +44,7 @@ describe("a list whose pages the server makes", () => {
     );
   });
 
-  test("searches for the text as it stands, from the first page on", async () => {
+  test("searches for the exact text, starting on the first page", async () => {
     mockApi.answer("get", "/tenants/groups", pageOf(groups, 60));
     const user = openConsole("/groups?page=2");
     await user.type(await screen.findByRole("searchbox"), "50%");
@@ -95,7 +95,7 @@ describe("a list whose pages the server makes", () => {
   });
 });
 
-describe("a list that comes as a whole", () => {
+describe("an unpaged list of the server", () => {
   const gateways = [
     sample("Gateway", { name: "Gateway 10", status: "ONLINE" }),
     sample("Gateway", { name: "Gateway 2", status: "OFFLINE" }),

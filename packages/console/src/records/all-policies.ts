@@ -19,7 +19,7 @@ export function allPoliciesQuery(type: Policy["type"], begun: (first: FirstPage)
   });
 }
 
-/** Returns the first page as soon as it arrives. `isWhole` tells when all pages have arrived. */
+/** Returns the first page as soon as it arrives. `isWhole` is true once all pages have arrived. */
 export function usePolicies(type: Policy["type"]) {
   const queryClient = useQueryClient();
   const firstKey = [source.path, "order", type, "first page"];

@@ -13,7 +13,7 @@ interface DeleteRecordProps {
   readonly etag?: string;
   /** False if the deletion cannot change anyone's access. */
   readonly changesAccess?: boolean;
-  /** For records whose deletion has another name, such as "Revoke". */
+  /** Another name of the deletion, such as "Revoke". */
   readonly label?: string;
   readonly size?: "xs" | "sm";
   readonly done?: () => void;

@@ -57,7 +57,7 @@ describe("a form", () => {
     expect(currentPath()).toBe(`/groups/${id}`);
   });
 
-  test("keeps what was typed when the review is left", async () => {
+  test("keeps the input if the review is cancelled", async () => {
     const user = openConsole("/groups?new=1");
     await fill(user, t("common.name"), "Engineering");
     await click(user, t("common.review"));
@@ -79,7 +79,7 @@ describe("a form", () => {
     ]);
   });
 
-  test("offers nothing to save while nothing is changed", async () => {
+  test("cannot be saved while nothing is changed", async () => {
     const user = openEditForm();
     await click(user, t("common.edit"));
     const dialog = await findDialog();
@@ -108,7 +108,7 @@ describe("a form", () => {
     expect(screen.getByRole("textbox", { name: t("common.name") }).getAttribute("aria-invalid")).not.toBe("true");
   });
 
-  test("says at the name that it is taken", async () => {
+  test("reports a taken name at its field", async () => {
     mockApi.answer("post", "/tenants/groups", () => problem("name_taken"));
     const user = openConsole("/groups?new=1");
     await fill(user, t("common.name"), "Engineering");
@@ -118,7 +118,7 @@ describe("a form", () => {
     expect(currentPath()).toMatch(/^\/groups\?new=1/);
   });
 
-  test("asks before it discards what was typed", async () => {
+  test("asks before it discards input", async () => {
     const user = openConsole("/groups?new=1");
     await fill(user, t("common.name"), "Engineering");
     await click(user, t("common.cancel"));
@@ -131,7 +131,7 @@ describe("a form", () => {
     expect(mockApi.writes()).toEqual([]);
   });
 
-  test("closes at once when nothing was typed", async () => {
+  test("closes immediately if nothing was typed", async () => {
     const user = openConsole("/groups?new=1");
     await findDialog();
     await click(user, t("common.cancel"));
@@ -172,7 +172,7 @@ describe("a form", () => {
       expect(mockApi.bodies("updateGroup")).toMatchObject([{ name: "Research" }, { name: "Research" }]);
     });
 
-    test("can go on from the stored version", async () => {
+    test("can continue from the stored version", async () => {
       const user = await saveInConflict();
       await click(user, t("records.conflict.discardMine"));
       expect((await screen.findByRole<HTMLInputElement>("textbox", { name: t("common.name") })).value).toBe("Labs");
@@ -182,7 +182,7 @@ describe("a form", () => {
 });
 
 describe("the review of a change", () => {
-  test("can be sent unseen if there is no preview", async () => {
+  test("can be sent without a preview if the preview fails", async () => {
     mockApi.answer("post", "/tenants/policies/preview", () => problem("preview_too_long"));
     const user = openConsole("/groups?new=1");
     await fill(user, t("common.name"), "Engineering");
@@ -202,7 +202,7 @@ describe("the review of a change", () => {
     expect(mockApi.received("previewAccess")).toEqual([]);
   });
 
-  test("takes a reason to override enforced access tests", async () => {
+  test("requires a reason to override enforced access tests", async () => {
     mockApi.answer("post", "/tenants/groups", ({ overrideReason }) =>
       overrideReason === null
         ? problem("access_tests_broken", { errors: [{ pointer: "/name", message: "Contractors never reach Payroll" }] })

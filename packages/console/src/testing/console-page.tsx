@@ -1,4 +1,4 @@
-/** Opens the console in the test's window, and finds what a person would look for. */
+/** Opens the console in the test's window, and finds elements by the text that a person would read. */
 import { screen, waitFor, within } from "@testing-library/dom";
 import { type UserEvent, userEvent } from "@testing-library/user-event";
 import { createRoot, type Root } from "react-dom/client";

@@ -46,7 +46,7 @@ interface Document {
 
 export interface ApiOperation {
   readonly id: string;
-  /** In lower case. */
+  /** The HTTP method in lower case. */
   readonly method: string;
   /** With parameters in braces. */
   readonly path: string;

@@ -61,7 +61,7 @@ function dnsWith({ answers = [], rcode = "NOERROR", isSilent, refuses, outside =
 const record = { type: "A", name: "git.internal.example.com", ttl: 60, data: "10.90.0.7" };
 
 describe("DNS on a device", () => {
-  test("asks the gateway of the name, and has the addresses in the tunnel before it answers", async () => {
+  test("resolves a name at its gateway, and routes the addresses through the tunnel before responding", async () => {
     const { ask, events, named } = dnsWith({ answers: [record] });
     expect(await ask("Git.Internal.example.com")).toMatchObject({
       id: 7,
@@ -72,13 +72,13 @@ describe("DNS on a device", () => {
     expect(named()).toEqual(new Map([["10.90.0.7", ["git.internal.example.com"]]]));
   });
 
-  test("takes the longest wildcard's gateway where the name itself is not listed", async () => {
+  test("uses the longest wildcard's gateway if the name itself is not listed", async () => {
     const { ask, events } = dnsWith({ answers: [{ ...record, name: "wiki.internal.example.com" }] });
     await ask("wiki.internal.example.com");
     expect(events[0]).toBe("100.64.255.2 A wiki.internal.example.com");
   });
 
-  test("passes all other names on as they are, and gives back what is answered", async () => {
+  test("forwards all other names unchanged, and returns the response", async () => {
     const { dns, question, events } = dnsWith({});
     for (const name of ["example.org", "internal.example.com", "a.internal.example.com.example.org"]) {
       const asked = question(name, "HTTPS");
@@ -87,13 +87,13 @@ describe("DNS on a device", () => {
     expect(new Set(events)).toEqual(new Set(["passed on over tcp to 192.0.2.53"]));
   });
 
-  test("passes everything on while no configuration is in use", async () => {
+  test("forwards everything while no configuration is in use", async () => {
     const { ask, events } = dnsWith({ hasNone: true });
     await ask("git.internal.example.com");
     expect(events).toEqual(["passed on over udp to 192.0.2.53"]);
   });
 
-  test("never asks the tunnel for what the tunnel depends on", async () => {
+  test("never resolves names through the tunnel that the tunnel depends on", async () => {
     const { ask, events } = dnsWith({ outside: ["gateway-2.internal.example.com"] });
     await ask("gateway-2.internal.example.com");
     expect(events).toEqual(["passed on over udp to 192.0.2.53"]);
@@ -112,11 +112,11 @@ describe("DNS on a device", () => {
     expect(await dnsWith(world).ask("git.internal.example.com")).toMatchObject({ rcode, answers: [] });
   });
 
-  test("says so when no resolver of the machine answers", async () => {
+  test("reports that no resolver of the machine responds", async () => {
     expect(await dnsWith({ isSilent: true }).ask("example.org")).toMatchObject({ id: 7, rcode: "SERVFAIL" });
   });
 
-  test("answers types that could carry other addresses with nothing, and learns from none but addresses", async () => {
+  test("returns no records for types that could contain other addresses, and learns only from addresses", async () => {
     const { ask, events, named } = dnsWith({ answers: [record] });
     expect(await ask("git.internal.example.com", "HTTPS")).toMatchObject({ rcode: "NOERROR", answers: [] });
     await ask("git.internal.example.com", "TXT");
@@ -124,7 +124,7 @@ describe("DNS on a device", () => {
     expect(named().size).toBe(0);
   });
 
-  test("keeps addresses 10 minutes after their time, and for as long as the name is asked for and still has them", async () => {
+  test("keeps addresses 10 minutes after they expire, and as long as the name is queried and has them", async () => {
     const { dns, ask, named, passTime, events } = dnsWith({ answers: [record] });
     await ask("git.internal.example.com");
     passTime(9 * 60_000);

@@ -1,4 +1,7 @@
-/** A control plane for one device, without a database. It speaks the link's frames, and sends what the test orders. */
+/**
+ * A control plane for one device, without a database. It implements the link's frames, and sends what the test
+ * requests.
+ */
 import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -14,7 +14,7 @@ const now = 1_000_000;
 const before = tunnel({ one: ["10.80.0.0/24", "fd80::/64", "10.90.0.1/32"], two: ["10.80.0.8/30"] });
 const after = tunnel({ two: ["10.80.0.0/24", "10.80.0.8/30", "fd80::/64"] });
 
-test("a removed gateway that answers drains what others carry now, except what they carried before", () => {
+test("a removed gateway that answers drains blocks that others carry now, unless they carried them before", () => {
   expect(nextDraining(notDraining, before, after, always, now)).toEqual({
     routes: [
       {

@@ -16,7 +16,7 @@ export interface BypassRoute {
 export interface WantedTunnel {
   /** The addresses of the interface, with prefix lengths. */
   readonly addresses: readonly string[];
-  /** By public key. */
+  /** Wanted peers by public key. */
   readonly peers: ReadonlyMap<string, WantedPeer>;
   /** The blocks that are routed into the tunnel. `0.0.0.0/0` and `::/0` are the default route. */
   readonly routes: readonly string[];

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { exampleConfiguration } from "../testing/example-configuration.ts";
 import { validateConfiguration } from "./validate-configuration.ts";
 
-/** What another program would take for something else than an address, a name or a key. */
+/** Texts that another program would interpret as something other than an address, a name or a key. */
 const injections = [
   "100.64.0.9; flush ruleset",
   "100.64.0.9\nflush ruleset",
@@ -22,7 +22,7 @@ describe("the form of a configuration", () => {
     expect(validateConfiguration(exampleConfiguration())).toHaveProperty("configuration");
   });
 
-  test.each(injections)("refuses %j wherever a text stands", (text) => {
+  test.each(injections)("refuses %j in every text field", (text) => {
     const { content } = exampleConfiguration();
     const peer = content.peers["100.64.0.1"];
     const places: readonly object[] = [
@@ -47,7 +47,7 @@ describe("the form of a configuration", () => {
     }
   });
 
-  test("refuses a prefix with bits after its end, addresses that come twice, and peers outside the pools", () => {
+  test("refuses a prefix with host bits, repeated addresses, and peers outside the pools", () => {
     const { content } = exampleConfiguration();
     const peer = content.peers["100.64.0.1"];
     const wrong = [
@@ -63,7 +63,7 @@ describe("the form of a configuration", () => {
     }
   });
 
-  test("never throws, whatever it is given", () => {
+  test("never throws for any input", () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => void validateConfiguration(value)));
   });
 });

@@ -27,7 +27,7 @@ describe("changes of the table", () => {
     expect(tableChange("t", stateOf(), stateOf())).toBe("");
   });
 
-  test("name the element alone when a device loses access", () => {
+  test("change only the device's element if a device loses access", () => {
     const without = { ...content, classes: {} };
     const lines = tableChange("t", stateOf(), stateOf(without)).trim().split("\n");
     expect(lines).toHaveLength(2);
@@ -40,7 +40,7 @@ describe("changes of the table", () => {
     expect(rules(wholeTable("t", stateOf(withDevices(10_000))))).toBe(rules(wholeTable("t", stateOf())));
   });
 
-  test("put an address that was resolved into the map of names, and nothing else", () => {
+  test("add only a resolved address to the map of names", () => {
     const named = new Map([["10.90.0.7", ["*.internal.example.com"]]]);
     const lines = tableChange("t", stateOf(), stateOf(content, named)).trim().split("\n");
     expect(lines).toEqual([
@@ -48,7 +48,7 @@ describe("changes of the table", () => {
     ]);
   });
 
-  test("take what nothing refers to away, last", () => {
+  test("remove unreferenced elements last", () => {
     const without = { ...content, resources: {}, destinations: {} };
     const lines = tableChange("t", stateOf(), stateOf(without)).trim().split("\n");
     expect(lines).toContain(`delete chain inet t resource_${exampleResource}`);

@@ -73,7 +73,7 @@ function additions(table: string, before: NftState | undefined, after: NftState)
   return [...chains, ...names, ...rules, ...elements];
 }
 
-/** Returns removals of what nothing refers to after the additions. */
+/** Returns the removals of elements that nothing refers to after the additions. */
 function removals(table: string, before: NftState, after: NftState): string[] {
   const lines: string[] = [];
   const chains = [...before.chains.keys()].filter((name) => !after.chains.has(name));
@@ -116,7 +116,7 @@ function elementLines(
   return lines;
 }
 
-/** Whether the rules are those of a base chain, which the kernel calls itself. */
+/** Whether the rules belong to a base chain, which the kernel calls itself. */
 export function isBaseChain(lines: readonly string[]): boolean {
   return lines[0]?.startsWith("type ") === true;
 }

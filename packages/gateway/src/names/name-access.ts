@@ -9,7 +9,7 @@ import {
 } from "@gatehouse/agent-protocol/gateway/configuration";
 import { isOpen } from "../configuration/time-windows.ts";
 
-/** For `destination`, the filters must have the addresses before the device gets the answer. */
+/** If `destination`, the filters must have the addresses before the device receives the response. */
 export type NameAccess = "destination" | "internet" | "refused";
 
 /**

@@ -143,7 +143,7 @@ export const METHODS: ReadonlyMap<string, ResultSize> = new Map<string, ResultSi
 
 const sharedEnvironment = new Environment({
   unlistedVariablesAreDyn: false,
-  // As in the CEL specification, `["a", user.level]` is a list of dynamic elements.
+  // The CEL specification treats `["a", user.level]` as a list of dynamic elements.
   homogeneousAggregateLiterals: false,
   enableOptionalTypes: false,
   limits: {

@@ -56,7 +56,7 @@ function decidedBy(
   return decided(policy, resource, deniedByPolicy, noGateways);
 }
 
-/** The first policy that denies, or that allows and whose rule is met. */
+/** Returns the first policy that denies, or that allows and whose rule is met. */
 function firstQualifying(candidates: Candidates, circumstances: Circumstances): CompiledPolicy | undefined {
   for (let policy = candidates.next(); policy !== undefined; policy = candidates.next()) {
     if (policy.hasSourceIps && !policy.appliesToSourceIp(circumstances.sourceIp)) continue;

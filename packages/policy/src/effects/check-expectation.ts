@@ -21,7 +21,7 @@ export interface AccessExpectation {
     | { readonly kind: "device"; readonly id: string };
   /**
    * The devices of the users. "any" means each active device of a user. It includes the user without a device if access
-   * is expected to be denied, or if the user has no active device. A posture stands for a hypothetical active device
+   * is expected to be denied, or if the user has no active device. A posture represents a hypothetical active device
    * whose other fields are empty.
    */
   readonly device: "any" | "none" | { readonly posture: Properties };

@@ -7,7 +7,7 @@ import type { UserScratch } from "./user-scratch.ts";
 
 /**
  * Counts, for each entry, the difference to the base for every destination that the entry names, as if no other entry
- * named that destination. One count stands for all destinations of the entry.
+ * named that destination. One count represents all destinations of the entry.
  */
 export class EntryPass {
   readonly #chain: PolicyChain;

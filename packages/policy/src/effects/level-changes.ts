@@ -19,7 +19,7 @@ const changes: readonly LevelChange[] = [
 /** The number of change codes, including 0 for no change. */
 export const changeCount = changes.length + 1;
 
-/** A set of change codes: bit `n` stands for change `n`. Bit 0, no change, carries no information. */
+/** A set of change codes: bit `n` represents change `n`. Bit 0, no change, carries no information. */
 export type ChangeSet = number;
 
 /** The changes in one set but not in the other. */

@@ -77,7 +77,10 @@ export interface ChainParts {
   readonly after: Model;
   /** Merged policies in the order of evaluation. */
   readonly policies: readonly MergedPolicy[];
-  /** Resources of the chain's type. Undefined for the internet, where every policy applies whatever it names. */
+  /**
+   * Resources of the chain's type. Undefined for the internet, where every policy applies regardless of its
+   * destinations.
+   */
   readonly resources: readonly CompiledResource[] | undefined;
   readonly fallbackBits: number;
   readonly circumstances: KnownCircumstances;

@@ -29,8 +29,8 @@ const fields = { users: 0, devices: 1, subjects: 2, fingerprintA: 3, fingerprint
 const slotLength = 5;
 
 /**
- * Counts of subjects and users by row and change of level. A row stands for all destinations, for the destinations of
- * one entry, or for those of one class. Counts can be negative, because rows hold corrections to each other.
+ * Counts of subjects and users by row and change of level. A row represents all destinations, the destinations of one
+ * entry, or those of one class. Counts can be negative, because rows hold corrections to each other.
  */
 export class SubjectTally {
   readonly #counts: IntColumn;

@@ -35,7 +35,7 @@ const people = `
     of ines: {user: ines}
   gateways: {berlin: ONLINE, oslo: OFFLINE, paris: ONLINE}`;
 
-test("idle policies are reported with a reason, and others are not", () => {
+test("idle policies are reported with a reason, and no others", () => {
   const { policies, hidden } = found(`${people}
   resources:
     git: {addresses: {git.example.com: [TCP/443]}, gateways: [berlin]}
@@ -102,7 +102,7 @@ test("idle policies are reported with a reason, and others are not", () => {
   });
 });
 
-test("unreachable resources are reported with a reason, and others are not", () => {
+test("unreachable resources are reported with a reason, and no others", () => {
   const address = "addresses: {a.example.com: [TCP/443]}";
   const { resources } = found(`${people}
   resources:

@@ -130,7 +130,7 @@ class Changes {
       // A resource may list one address in two notations: 192.0.2.1 and 192.0.2.1/32.
       const same = entries.find((other) => other.resourceId === resourceId);
       const whole = same === undefined ? entry : { resourceId, offers: [...same.offers, ...entry.offers] };
-      // In the order of creation, because ids are UUIDv7.
+      // Ids are UUIDv7, so this is the order of creation.
       const before = entries.filter((other) => other.resourceId < resourceId);
       return [...before, whole, ...entries.filter((other) => other.resourceId > resourceId)];
     });

@@ -123,7 +123,7 @@ function zoneOf(timeZone: string): Intl.DateTimeFormat {
 }
 
 /**
- * As in CEL's standard definitions, months, days of the month and days of the year start at 0, except for `getDate`.
+ * Months, days of the month and days of the year start at 0, except for `getDate`, like in CEL's standard definitions.
  */
 const timeParts: Readonly<Record<string, (local: Date) => number>> = {
   getFullYear: (local) => local.getUTCFullYear(),

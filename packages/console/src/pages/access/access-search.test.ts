@@ -31,7 +31,7 @@ test.each([
   expect(destination(search)).toEqual(expected);
 });
 
-test("a country that is not typed to its end is left out", () => {
+test("an incomplete country is omitted", () => {
   const circumstances = (search: Readonly<Record<string, string>>) => circumstancesOf(readAccessSearch(search));
   expect(circumstances({ country: "D" })).toEqual({});
   expect(circumstances({ country: "DE", at: "2031-01-01T10:00:00Z", ip: "198.51.100.7" })).toEqual({
@@ -41,6 +41,6 @@ test("a country that is not typed to its end is left out", () => {
   });
 });
 
-test.each(["", "0", "-1", "x"])("the page %s means the first", (page) => {
+test.each(["", "0", "-1", "x"])("the page %s means the first page", (page) => {
   expect(readAccessSearch({ page }).page).toBe(1);
 });

@@ -1,4 +1,4 @@
-/** Who can reach which resource and why: now, at another time, or on a date in the past. */
+/** The page that shows who can reach which resource and why: now, at another time, or on a date in the past. */
 import {
   Button,
   Group,

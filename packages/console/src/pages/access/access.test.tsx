@@ -94,7 +94,7 @@ describe("whether someone can reach a resource", () => {
     ]);
   });
 
-  test("asks nothing before a subject and a destination are chosen", async () => {
+  test("sends no request before a subject and a destination are chosen", async () => {
     openConsole(`/access?user=${userId}`);
     await screen.findByText(t("access.query.chooseSubjectAndResource"));
     expect(mockApi.received("evaluateAccess")).toEqual([]);
@@ -177,7 +177,7 @@ describe("lists of access", () => {
 });
 
 describe("the query", () => {
-  test("stands in the address, and changes with the view", async () => {
+  test("is in the address, and changes with the view", async () => {
     mockApi.answer("post", "/access/v1/evaluation", denied);
     const user = openConsole(`/access?user=${userId}&resource=${resourceId}`);
     await findPanel(t("access.decision.title"));
@@ -186,7 +186,7 @@ describe("the query", () => {
     await waitFor(() => expect(mockApi.received("listPastAccess")).toHaveLength(1));
   });
 
-  test("takes a country in capitals", async () => {
+  test("accepts a country in capitals", async () => {
     const user = openConsole("/access");
     await user.click(await screen.findByRole("textbox", { name: t("access.query.country") }));
     await user.paste("de");
@@ -195,7 +195,7 @@ describe("the query", () => {
 });
 
 describe("the graph as a list", () => {
-  test("shows what policies allow and deny, and through which gateways", async () => {
+  test("shows the access that policies allow and deny, and the gateways", async () => {
     const wiki = sample("PolicyResource", { name: "Wiki" });
     mockApi.answer(
       "get",

@@ -26,7 +26,7 @@ const condition: fc.Arbitrary<Condition> = fc.oneof(
   fc.record({ kind: fc.constant("group" as const), not: fc.boolean(), group: fc.string() }),
 );
 
-test("reads back every rule that it writes", () => {
+test("parses every rule that it writes", () => {
   fc.assert(
     fc.property(
       fc.constantFrom("all" as const, "any" as const),
@@ -40,7 +40,7 @@ test("reads back every rule that it writes", () => {
   );
 });
 
-test("reads what people write by hand", () => {
+test("parses rules that people write by hand", () => {
   expect(
     readRule(
       'now.getDayOfWeek("Europe/Berlin") >= 1 && now.getDayOfWeek("Europe/Berlin") <= 5 &&\nnow.getHours("Europe/Berlin") >= 7 && now.getHours("Europe/Berlin") < 20',
@@ -68,6 +68,6 @@ test.each([
   'now.getHours("UTC") >= 7 && now.getHours("Europe/Berlin") < 20',
   'now.getDayOfWeek("UTC") in [7]',
   "user.a == 1 // with a remark",
-])("leaves as text what it does not know: %s", (text) => {
+])("leaves an unknown rule as text: %s", (text) => {
   expect(readRule(text)).toBeUndefined();
 });

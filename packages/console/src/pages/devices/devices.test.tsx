@@ -52,7 +52,7 @@ describe("the page of a device", () => {
     expect(posture.getAllByRole("definition").map(({ textContent }) => textContent)).toEqual(["true", "false"]);
   });
 
-  test("says so if the device reported no posture", async () => {
+  test("shows that the device reported no posture", async () => {
     mockApi.answer("get", "/tenants/devices/{id}", sample("Device", { id, name: "Spare" }));
     openConsole(`/devices/${id}`);
     await screen.findByText(t("devices.postureEmpty"));

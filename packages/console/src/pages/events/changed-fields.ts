@@ -6,7 +6,7 @@ export interface ChangedField {
   readonly field: string;
   /** Undefined if the field is absent. For two lists, the removed items. */
   readonly before: string | undefined;
-  /** For two lists, the added items. */
+  /** The added items, if both values are lists. */
   readonly after: string | undefined;
 }
 

@@ -52,7 +52,7 @@ describe("an existing record", () => {
     });
   });
 
-  test("receives memberships and the status of a user in requests of their own, additions first", () => {
+  test("receives a user's memberships and status in separate requests, additions first", () => {
     const user = {
       id,
       createdAt: at,
@@ -137,7 +137,7 @@ test.each([
   expect(restorationOf(impossible, undefined).kind).toBe("impossible");
 });
 
-test("the order of policies is restored around policies that were created or deleted since", () => {
+test("the order of policies is restored even if policies were created or deleted since", () => {
   const current = ["c", "new", "a", "b"].map((each, order) => ({ id: each, order }));
   expect(
     orderBefore(

@@ -1,4 +1,4 @@
-/** For each type of record: the settings that can be restored, and the requests that restore or create it. */
+/** Restorable settings by type of record, and the requests that restore or create a record. */
 import type { ResultOf } from "@gatehouse/client/calls";
 import type { Permission } from "@gatehouse/contract/permissions";
 import { t } from "../../messages/i18n.ts";
@@ -23,7 +23,7 @@ export interface RevertPlan<T> {
   /** The path of the list of the records. */
   readonly path: string;
   readonly permission: Permission;
-  /** To create a record. Default: `permission`. */
+  /** The permission to create a record. Default: `permission`. */
   readonly createPermission?: Permission;
   readonly changesAccess: boolean;
   /** The settings that can be restored, under the names that the page shows. */

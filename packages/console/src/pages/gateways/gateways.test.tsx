@@ -150,7 +150,7 @@ describe("the page of a gateway", () => {
     expect(mockApi.received("deleteGateway")).toMatchObject([{ ifMatch: etag }]);
   });
 
-  test("offers no deletion of a gateway that a policy names: the server says why", async () => {
+  test("offers no deletion of a gateway that a policy names, and shows the server's reason", async () => {
     mockApi.answer("get", "/tenants/gateways/{id}", gateway);
     mockApi.answer("post", "/tenants/policies/preview", () =>
       problem("gateway_in_use", { detail: "DELETE /tenants/gateways/1: Policy Engineers build names the gateway." }),

@@ -185,7 +185,7 @@ describe("the page of a policy", () => {
     scope.getByText(t("policies.scope.anyGateway"));
   });
 
-  test("sends what was changed, and keeps the rest", async () => {
+  test("sends only changed fields, and keeps the others", async () => {
     answerWithRecords();
     mockApi.answer("get", "/tenants/policies/{id}", policy);
     const user = openConsole(`/policies/${id}`);
@@ -207,7 +207,7 @@ describe("the page of a policy", () => {
     ]);
   });
 
-  test("offers only what may be changed of the default policy", async () => {
+  test("offers only the editable fields of the default policy", async () => {
     mockApi.answer("get", "/tenants/policies/{id}", { ...defaultPolicy, mode: "LOCAL", rule: always });
     const user = openConsole(`/policies/${defaultPolicy.id}`);
     await click(user, t("common.edit"));

@@ -72,7 +72,7 @@ describe("the form of a resource", () => {
     ]);
   });
 
-  test("shows what the server says of an address", async () => {
+  test("shows the server's error about an address", async () => {
     mockApi.answer("post", "/tenants/policies/preview", () =>
       problem("invalid_body", {
         errors: [{ pointer: "/changes/0/body/addresses/0/address", message: "wiki:443 has a port." }],
@@ -92,7 +92,7 @@ describe("the form of a resource", () => {
     expect(screen.queryByRole("textbox", { name: t("resources.addresses.field", { number: 2 }) })).toBeNull();
   });
 
-  test("changes the name and the description alone", async () => {
+  test("changes only the name and the description", async () => {
     const user = openResource();
     await click(user, t("common.edit"));
     await fill(user, t("common.name"), "Handbook");
@@ -129,7 +129,7 @@ describe("addresses on the page of a resource", () => {
 });
 
 describe("gateways on the page of a resource", () => {
-  test("change their priority, which is saved as a whole", async () => {
+  test("change their priority, which is saved as one change", async () => {
     const user = openResource();
     await click(user, t("resources.gateways.moveDown", { name: "Berlin" }));
     expect(gatewayNames()).toEqual(["Madrid", "Berlin"]);
@@ -166,7 +166,7 @@ describe("gateways on the page of a resource", () => {
     ]);
   });
 
-  test("are balanced by load at the press of a button", async () => {
+  test("are balanced by load when a button is pressed", async () => {
     const user = openResource();
     const panel = await findPanel(t("resources.gateways.title", { count: 2 }));
     await user.click(panel.getByRole("radio", { name: t("resources.gateways.byLoad") }));

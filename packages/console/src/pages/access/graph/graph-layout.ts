@@ -3,7 +3,7 @@ import { t } from "../../../messages/i18n.ts";
 import type { AccessGraph, Node } from "./graph-model.ts";
 import { columns } from "./graph-opened.ts";
 
-/** In pixels. */
+/** Pixels. */
 export const nodeSize = { width: 240, height: 46 } as const;
 const pitch = { x: nodeSize.width + 96, y: nodeSize.height + 10 } as const;
 const innerIndent = 18;

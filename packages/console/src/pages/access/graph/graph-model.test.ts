@@ -34,7 +34,7 @@ function policy(name: string, { groups = [], users = [], resources = [], gateway
     resources: resources.map(named),
     gateways: gateways.map(named),
     ...more,
-  } as unknown as Policy; // with what the graph looks at
+  } as unknown as Policy; // contains only the fields that the graph reads
 }
 
 const gateways = readGateways([
@@ -58,7 +58,7 @@ const formatEdges = ({ edges }: AccessGraph) =>
   edges.map(({ from, to, denies }) => `${from} ${denies ? "x" : ">"} ${to}`);
 
 describe("a small graph", () => {
-  test("has all that active policies name, in their order, and says where what is denied ends", () => {
+  test("has all records of active policies, in policy order, and marks where denied paths end", () => {
     const graph = graphOf();
     expect(names(graph, "source")).toEqual(["sales", "people", "All users"]);
     expect(names(graph, "policy")).toEqual(["Nobody to books", "Wiki", "Wiki by one"]);
@@ -79,7 +79,7 @@ describe("a small graph", () => {
     ]);
   });
 
-  test("shows what is denied alone, which no gateway carries", () => {
+  test("can show only denied paths, which have no gateway", () => {
     const graph = graphOf(narrowPaths(small, "denied", undefined));
     expect(names(graph, "policy")).toEqual(["Nobody to books"]);
     expect(names(graph, "gateway")).toEqual([]);
@@ -104,7 +104,7 @@ describe("a small graph", () => {
     },
   );
 
-  test("knows what leads to something and from it, and where the arrow keys go", () => {
+  test("finds the paths to and from a node, and the targets of the arrow keys", () => {
     const graph = graphOf();
     expect([...pathsThrough(graph.edges, "policy:Wiki")].sort()).toEqual([
       "gateway:g1",
@@ -145,7 +145,7 @@ describe("a large graph", () => {
     buildGraph({ paths, gateways: large, opened: readOpened(open), focus: undefined, members: undefined });
   const sizes = (graph: AccessGraph) => Object.values(graph.columns).map(({ length }) => length);
 
-  test("is drawn with a few nodes, whatever is open, and says how much is behind each", () => {
+  test("is drawn with few nodes, whichever groups are open, and shows how many records each contains", () => {
     const graph = build("");
     expect(sizes(graph)).toEqual([0, 21, 20, 3, 2]);
     expect(graph.columns.source.at(-1)?.name).toBe("and 2,280 more");
@@ -176,14 +176,14 @@ describe("a large graph", () => {
     expect(counted("users~9,p.19~4")).toBe(4000);
   });
 
-  test("has a page beyond the last one mean the last one", () => {
+  test("shows the last page instead of a page beyond it", () => {
     expect(build("policy~900").columns.policy.length).toBe(20);
     expect(names(build("source~900"), "source")).toContain("2,000 users");
   });
 });
 
-describe("what is open", () => {
-  test("stands in the address, and is read back", () => {
+describe("the open state", () => {
+  test("is written to the address and read back", () => {
     const opened = turnTo(openOrClose(openOrClose(readOpened("source~3"), "p.1"), "r.abc"), "p.1", 4);
     expect(writeOpened(opened)).toBe("source~3,r.abc,p.1~5");
     expect(readOpened("source~3,r.abc,p.1~5")).toEqual(opened);
@@ -191,7 +191,7 @@ describe("what is open", () => {
     expect(readOpened("p.1~0,p.2~x,~3,p.4~9999999").size).toBe(0);
   });
 
-  test("is one thing in each column, and closed by opening it again", () => {
+  test("has one open node per column, which a second activation closes", () => {
     const opened = openOrClose(openOrClose(readOpened("p.1,users~2"), "p.2"), "group:1");
     expect(writeOpened(opened)).toBe("p.2,group:1");
     expect(writeOpened(openOrClose(opened, "p.2"))).toBe("group:1");

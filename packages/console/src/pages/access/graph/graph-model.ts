@@ -17,7 +17,7 @@ export interface Node {
   readonly kind: Leaf["kind"] | "group-of" | "more" | "before";
   readonly name: string;
   readonly note?: string;
-  /** Of a record. */
+  /** The record's id. */
   readonly id?: string;
   readonly denies?: boolean;
   /** Whether the node belongs to the expanded group above it. */
