@@ -1,4 +1,7 @@
-/** Builds the console, unless what it is made of is what it was made of last: so that a start is fast when nothing changed. */
+/**
+ * Builds the console, unless what it is made of is what it was made of last: so that a start is fast when nothing
+ * changed.
+ */
 import { createHash } from "node:crypto";
 import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -19,7 +22,7 @@ const around = [
 
 const from = await fingerprint();
 if ((await readFile(stamp, "utf8").catch(() => "")) !== from) {
-  // Whoever builds, tests too, whose own word for this is another: what is served is the small and fast one.
+  // Always build for production, also from tests, which set another mode.
   process.env.NODE_ENV = "production";
   const { build } = await import("vite");
   // Beside the folder, and then in its place: who serves or builds at the same time sees a whole one.

@@ -1,7 +1,7 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
-/** Where the API answers during development. */
+/** URL of the API during development. */
 const server = process.env.GATEHOUSE_URL ?? "http://127.0.0.1:8080";
 
 export default defineConfig({
@@ -9,7 +9,8 @@ export default defineConfig({
   plugins: [react()],
   // The client is read from its sources, as everywhere in this repository.
   resolve: { conditions: ["gatehouse-source", "module", "browser"] },
-  // The server puts a nonce of its own in the place of this, each time it sends the page (packages/server/src/http/console.ts).
+  // The server puts a nonce of its own in the place of this, each time it sends the page
+  // (packages/server/src/http/console.ts).
   html: { cspNonce: "__GATEHOUSE_NONCE__" },
   build: {
     target: "es2022",

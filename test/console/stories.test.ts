@@ -14,7 +14,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     visit.expectFailures(401);
     await page.locator("input[type=password]").fill("gatehouse_key_wrong");
     await button(visit, "Sign in").click();
-    await page.getByRole("alert").getByText("Check that the key is complete").waitFor();
+    await page.getByRole("alert").getByText("truncated or mistyped").waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await signIn(page, given.owner);
     await heading(visit, "Overview").waitFor();

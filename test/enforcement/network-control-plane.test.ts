@@ -151,7 +151,7 @@ describe.skipIf(why !== undefined)("a network whose control plane fails", () => 
     const key = publicKey.export({ format: "der", type: "spki" }).subarray(-32).toString("base64");
     await tamperer.prober.ask("offerKey", { key });
     await tamperer.prober.ask("cut");
-    await until("the agent says so", () => gateway.agent.output.includes("another signing key"), comesBackMs);
+    await until("the agent says so", () => gateway.agent.output.includes("not the pinned one"), comesBackMs);
     expect(await isEnforced()).toBe(true);
     await tamperer.prober.ask("offerKey", {});
     await administrator.change("PATCH", `${staff}/deactivate`);

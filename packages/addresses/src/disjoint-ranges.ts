@@ -7,8 +7,8 @@ export interface Range<Value> {
 }
 
 /**
- * Splits blocks into disjoint ranges. Each address is in the range of its longest prefix. The kernel's interval maps do not
- * support longest prefix matching.
+ * Splits blocks into disjoint ranges. Each address is in the range of its longest prefix. The kernel's interval maps do
+ * not support longest prefix matching.
  *
  * @param blocks blocks of one family, each prefix at most once
  * @returns ranges in ascending order

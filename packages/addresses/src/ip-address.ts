@@ -22,7 +22,8 @@ export function addressWidth(version: IpVersion): 32 | 128 {
 
 /**
  * Parses one IPv4 or IPv6 address in strict form: four decimal numbers without leading zeros (some programs
- * read those as octal), or RFC 4291 text. Shorthand (10.1), hexadecimal and zone identifiers (fe80::1%eth0) are refused.
+ * read those as octal), or RFC 4291 text. Shorthand (10.1), hexadecimal and zone identifiers (fe80::1%eth0) are
+ * refused.
  *
  * An IPv4-mapped IPv6 address (::ffff:192.0.2.1) becomes its IPv4 address. Dual-stack sockets report IPv4 peers in that
  * form, and another spelling must not bypass a rule about 192.0.2.1.

@@ -13,7 +13,7 @@ export interface IpRange {
   readonly version: IpVersion;
   /** The lowest address: all bits after the prefix are zero. */
   readonly first: bigint;
-  /** In bits, 0–32 or 0–128. */
+  /** Length in bits: 0–32 or 0–128. */
   readonly prefixLength: number;
 }
 

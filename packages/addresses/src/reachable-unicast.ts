@@ -5,10 +5,10 @@ import { privateAddressProblem, translationRange, unclassifiedRanges } from "./s
 /**
  * Whether an address certainly belongs to a single machine on the internet.
  *
- * This is stricter than the registries' "globally reachable". Addresses that the registries do not list may be multicast
- * or unassigned, so IPv6 addresses must be inside 2000::/3, the one block of global unicast (RFC 4291). 6to4 and Teredo
- * addresses never qualify, because what they reach depends on an embedded IPv4 address. For addresses in 64:ff9b::/96
- * (RFC 6052), by which hosts without IPv4 reach it, the embedded IPv4 address decides.
+ * This is stricter than the registries' "globally reachable". Addresses that the registries do not list may be
+ * multicast or unassigned, so IPv6 addresses must be inside 2000::/3, the one block of global unicast (RFC 4291). 6to4
+ * and Teredo addresses never qualify, because what they reach depends on an embedded IPv4 address. For addresses in
+ * 64:ff9b::/96 (RFC 6052), by which hosts without IPv4 reach it, the embedded IPv4 address decides.
  */
 export function isReachableUnicast(address: IpAddress): boolean {
   const { version, bits } = address;

@@ -14,11 +14,12 @@ interface Intervals {
 }
 
 /**
- * Compiles the source addresses of an API key or a policy. An empty list contains no address. The caller decides that an
- * absent list means any address.
+ * Compiles the source addresses of an API key or a policy. An empty list contains no address. The caller decides that
+ * an absent list means any address.
  *
  * @param list addresses and CIDR blocks, as `parseIpRange` accepts them
- * @throws RangeError for any other text. Texts are validated before they are stored, and skipping one could grant access.
+ * @throws RangeError for any other text. Texts are validated before they are stored, and skipping one could grant
+ *   access.
  */
 export function compileSourceIps(list: readonly string[]): SourceIps {
   const ranges = list.map((text) => {
@@ -48,7 +49,8 @@ export function sourceIpsContainAddress(sourceIps: SourceIps, address: IpAddress
 }
 
 /**
- * Parses an address as a socket reports it. An IPv4-mapped address becomes its IPv4 address. A zone identifier is ignored.
+ * Parses an address as a socket reports it. An IPv4-mapped address becomes its IPv4 address. A zone identifier is
+ * ignored.
  *
  * @returns undefined if the text is not an address
  */
@@ -82,7 +84,7 @@ function countNotAbove(ascending: readonly bigint[], value: bigint): number {
   let high = ascending.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    // In bounds: low ≤ middle < high ≤ length.
+    // The index is in bounds: low ≤ middle < high ≤ length.
     if ((ascending[middle] as bigint) <= value) low = middle + 1;
     else high = middle;
   }

@@ -106,7 +106,8 @@ interface Interval {
  * reachable, and none may be in the device pool.
  *
  * Addresses that the registries do not list count as globally reachable: ordinary unicast, multicast, which gateways do
- * not carry, and unassigned space. So do N/A blocks (6to4, Teredo): what they reach depends on an embedded IPv4 address.
+ * not carry, and unassigned space. So do N/A blocks (6to4, Teredo): what they reach depends on an embedded IPv4
+ * address.
  *
  * @returns undefined if the range may be private. If both rules are broken, the problem is reachability
  */
@@ -127,7 +128,9 @@ function lowestGloballyReachable(range: IpRange): bigint | undefined {
   return last <= around.last ? undefined : around.last + 1n;
 }
 
-/** Returns all addresses that are not globally reachable as ascending intervals with reachable addresses between them. */
+/**
+ * Returns all addresses that are not globally reachable as ascending intervals with reachable addresses between them.
+ */
 function notReachableIntervals(version: IpVersion): readonly Interval[] {
   const blocks = SPECIAL_PURPOSE_BLOCKS.map((entry) => ({ ...entry, range: rangeOf(entry.block) }))
     .filter((entry) => entry.range.version === version)
@@ -166,7 +169,9 @@ function scopedBlocks(scopes: readonly Scope[]): readonly IpBlock[] {
   return blocks.filter((block) => !blocks.some((other) => contains(other, block)));
 }
 
-/** Blocks in which no site, gateway or server on the internet ever has an address: hosts, links, groups, reserved space. */
+/**
+ * Blocks in which no site, gateway or server on the internet ever has an address: hosts, links, groups, reserved space.
+ */
 export const nonRoutableBlocks: readonly IpBlock[] = scopedBlocks(["host", "link", "group", "reserved"]);
 
 /** Blocks that are never the internet: non-routable blocks, private networks, and embedded IPv4 addresses. */
@@ -179,7 +184,9 @@ export const localBlocks: readonly IpBlock[] = scopedBlocks([
   "translation",
 ]);
 
-/** Ranges that the registries classify as neither globally reachable nor not: multicast, 6to4 and its relays, Teredo. */
+/**
+ * Ranges that the registries classify as neither globally reachable nor not: multicast, 6to4 and its relays, Teredo.
+ */
 export const unclassifiedRanges: readonly IpRange[] = SPECIAL_PURPOSE_BLOCKS.filter(
   ({ globallyReachable }) => globallyReachable === null,
 ).map(({ block }) => rangeOf(block));

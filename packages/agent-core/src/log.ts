@@ -11,7 +11,10 @@ export function lineLog(write: (line: string) => void): Log {
 /** Writes to standard error, where the journal reads it. */
 export const standardErrorLog: Log = lineLog((line) => void process.stderr.write(line));
 
-/** Formats an event as its message followed by `key=value` pairs. Values with spaces are quoted; undefined ones are left out. */
+/**
+ * Formats an event as its message followed by `key=value` pairs. Values with spaces are quoted; undefined ones are left
+ * out.
+ */
 export function formatLogLine(message: string, fields: LogFields = {}): string {
   const pairs = Object.entries(fields).flatMap(([key, value]) =>
     value === undefined ? [] : [`${key}=${formatValue(value)}`],

@@ -28,7 +28,7 @@ export class CommandFailure extends Error {
   readonly exitCode: number;
   /** Further lines for people. */
   readonly details: readonly string[];
-  /** For `--json`. */
+  /** The output with `--json`. */
   readonly body: object;
   /** The API's error, if there was one. */
   readonly problem: Problem | undefined;

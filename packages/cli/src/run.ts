@@ -15,7 +15,7 @@ export async function run(args: readonly string[]): Promise<number> {
     return exitCodes.ok;
   } catch (error) {
     if (error instanceof CommandExit) return error.exitCode;
-    // As in `gatehouse key list | head -1`: the reader has all it needs.
+    // The reader closed the pipe, as in `gatehouse key list | head -1`.
     if (isReaderGone(error)) return exitCodes.ok;
     writeFailure(error, json);
     return exitCodeOf(error);

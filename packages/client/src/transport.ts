@@ -8,7 +8,7 @@ import { TimeLimit } from "./time-limit.ts";
 
 /** Clock and randomness, replaced in tests. */
 export interface Timing {
-  /** In milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   now(): number;
   /** Between 0 and 1. */
   random(): number;

@@ -5,7 +5,10 @@ import "./app/console.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
-/** The nonce for styles that scripts create. The library that locks scrolling behind dialogs reads it from this variable. */
+/**
+ * The nonce for styles that scripts create. The library that locks scrolling behind dialogs reads it from this
+ * variable.
+ */
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? "";
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 

@@ -1,6 +1,6 @@
 /**
- * The device's agent: holds the configuration in use, and keeps the machine in the state that it describes. The link calls
- * `applyConfiguration` with configurations, and `report` for heartbeats.
+ * The device's agent: holds the configuration in use, and keeps the machine in the state that it describes. The link
+ * calls `applyConfiguration` with configurations, and `report` for heartbeats.
  */
 
 import { canonicalAddress } from "@gatehouse/addresses/ip-block";
@@ -330,7 +330,9 @@ export class DeviceAgent {
     }
   }
 
-  /** Ends an expired configuration, observes the peers, and reconciles the machine if a path changed or time has passed. */
+  /**
+   * Ends an expired configuration, observes the peers, and reconciles the machine if a path changed or time has passed.
+   */
   async #check(): Promise<void> {
     const { tunnel, clock, log } = this.#parts;
     const used = this.#used;

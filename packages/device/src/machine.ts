@@ -33,7 +33,10 @@ export function osRelease(text: string): ReadonlyMap<string, string> {
   return values;
 }
 
-/** Names such as `gatehouse-dev0`: at most 15 characters, the kernel's limit, and none that another program could misread. */
+/**
+ * Names such as `gatehouse-dev0`: at most 15 characters, the kernel's limit, and none that another program could
+ * misread.
+ */
 export const deviceInterfacePattern = /^[a-z][a-z0-9-]{0,14}$/;
 
 const folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];

@@ -1,6 +1,6 @@
 /**
- * The gateway's agent: holds the enforced configuration, and keeps the kernel in the state that it describes. The link or a
- * person calls `applyConfiguration` with configurations; the link calls `report` for heartbeats.
+ * The gateway's agent: holds the enforced configuration, and keeps the kernel in the state that it describes. The link
+ * or a person calls `applyConfiguration` with configurations; the link calls `report` for heartbeats.
  */
 
 import type { Clock } from "@gatehouse/agent-core/clock";

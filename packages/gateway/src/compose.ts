@@ -32,7 +32,9 @@ export interface ComposedAgent {
   stop(): Promise<void>;
 }
 
-/** Names such as `gatehouse0`: at most 15 characters, the kernel's limit, and none that another program could misread. */
+/**
+ * Names such as `gatehouse0`: at most 15 characters, the kernel's limit, and none that another program could misread.
+ */
 export const interfaceNamePattern = /^[a-z][a-z0-9]{0,14}$/;
 const dnsPort = 53;
 

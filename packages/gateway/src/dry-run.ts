@@ -7,7 +7,10 @@ import { Kernel } from "./enforcement/kernel.ts";
 import { type ForwardingSettings, policyPart, withNames } from "./enforcement/traffic-rules.ts";
 import { EndpointHosts } from "./names/endpoint-hosts.ts";
 
-/** Prints the commands that would run on a machine without a tunnel. Does not verify signatures, because nothing is applied. */
+/**
+ * Prints the commands that would run on a machine without a tunnel. Does not verify signatures, because nothing is
+ * applied.
+ */
 export async function dryRun(
   { envelope, content }: SignedConfiguration,
   forwarding: ForwardingSettings,

@@ -24,7 +24,10 @@ export class ConfigurationHolder<Configuration, Trust, Content> {
     return this.#failure;
   }
 
-  /** Persists the active configuration. If that fails, the agent keeps enforcing it: revocation must not depend on the disk. */
+  /**
+   * Persists the active configuration. If that fails, the agent keeps enforcing it: revocation must not depend on the
+   * disk.
+   */
   async persist(configuration: Configuration, trust: Trust): Promise<void> {
     try {
       // With this order, a crash leaves a configuration that is later than `latest`. The reverse would look like a

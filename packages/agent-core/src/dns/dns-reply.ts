@@ -3,7 +3,10 @@ import { isIP } from "node:net";
 import packet, { type Answer } from "dns-packet";
 import type { DnsMessage } from "./dns-message.ts";
 
-/** The supported record types. Others, such as HTTPS, get an empty answer: they can contain addresses unknown to the filters. */
+/**
+ * The supported record types. Others, such as HTTPS, get an empty answer: they can contain addresses unknown to the
+ * filters.
+ */
 export const addressTypes: ReadonlySet<string> = new Set(["A", "AAAA"]);
 export const otherTypes: ReadonlySet<string> = new Set(["CNAME", "MX", "SRV", "TXT", "NS", "SOA", "CAA"]);
 

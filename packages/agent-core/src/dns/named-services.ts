@@ -19,8 +19,8 @@ export function destinationOfName(content: NamedDestinations, name: string): str
 }
 
 /**
- * Returns the destination of an address with several names. Exact names take precedence over the longest wildcard. Among
- * equals, the oldest resource comes first, which has the smallest id.
+ * Returns the destination of an address with several names. Exact names take precedence over the longest wildcard.
+ * Among equals, the oldest resource comes first, which has the smallest id.
  */
 export function namedServices(content: ConfigurationContent, keys: readonly string[]): Destination {
   const weight = (key: string) => (key.startsWith("*") ? key.length : Number.POSITIVE_INFINITY);

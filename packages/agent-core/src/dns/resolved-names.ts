@@ -1,8 +1,8 @@
 import { destinationOfName, type NamedAddresses, type NamedDestinations } from "./named-services.ts";
 
 /**
- * How long an address is retained after its name last had it. Resolvers rotate addresses, and devices use an answer until
- * it expires. Without this time, connections would break.
+ * How long an address is retained after its name last had it. Resolvers rotate addresses, and devices use an answer
+ * until it expires. Without this time, connections would break.
  */
 export const heldMs = 10 * 60_000;
 /** A name without a question for this time is forgotten. */

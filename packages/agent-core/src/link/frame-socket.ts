@@ -167,7 +167,9 @@ export class FrameSocket<Message extends { readonly type: string }> {
   }
 }
 
-/** Gatehouse answers 429 and 503 under load or without its database. Any other status comes from something in between. */
+/**
+ * Gatehouse answers 429 and 503 under load or without its database. Any other status comes from something in between.
+ */
 function refusalRemedy(statusCode: number | undefined): string | undefined {
   return statusCode === 429 || statusCode === 503 ? undefined : "Check that Gatehouse serves at this URL.";
 }

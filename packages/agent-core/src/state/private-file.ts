@@ -2,7 +2,10 @@ import { randomBytes } from "node:crypto";
 import { open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Replaces a file atomically and durably: after a power failure, it has the old text or the new. Only its owner can read it. */
+/**
+ * Replaces a file atomically and durably: after a power failure, it has the old text or the new. Only its owner can
+ * read it.
+ */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString("hex")}.new`;
   try {
@@ -27,8 +30,8 @@ export async function writePrivateFile(path: string, text: string): Promise<void
 }
 
 /**
- * Checks the access rights of the state folder, as ssh does for its keys. Anyone who can write there can change the pinned
- * key.
+ * Checks the access rights of the state folder, as ssh does for its keys. Anyone who can write there can change the
+ * pinned key.
  *
  * @param folder an existing folder
  * @param privateKeyFile a file in the folder

@@ -41,8 +41,8 @@ export class WireGuardInterface {
   }
 
   /**
-   * Checks that an existing interface belongs to this agent. Must be called before any change, which would remove the peers
-   * of a foreign interface.
+   * Checks that an existing interface belongs to this agent. Must be called before any change, which would remove the
+   * peers of a foreign interface.
    *
    * @param publicKey the public key of this agent's interface, base64
    * @throws Error if an interface of this name has another key, or is not a WireGuard interface

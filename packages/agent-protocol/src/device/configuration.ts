@@ -29,7 +29,9 @@ export type DeviceConfigurationHeader = Static<typeof DeviceConfigurationHeader>
 /** A configuration as it is sent, and stored on the device's disk. */
 export const SignedDeviceConfiguration = closedObject({
   header: DeviceConfigurationHeader,
-  /** Signs the domain, a line feed, and the hash of the header's canonical JSON in hexadecimal, with the tenant's key. */
+  /**
+   * Signs the domain, a line feed, and the hash of the header's canonical JSON in hexadecimal, with the tenant's key.
+   */
   signature: Signature,
   content: DeviceConfiguration,
 });

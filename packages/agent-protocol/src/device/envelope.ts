@@ -14,7 +14,9 @@ export function deviceSignedText(name: Pick<ConfigurationName, "hash">): string 
   return signedTextOf(deviceConfigurationSignatureDomain, name);
 }
 
-/** Returns the required value of `header.content`. The content may be any JSON, because its signature is checked first. */
+/**
+ * Returns the required value of `header.content`. The content may be any JSON, because its signature is checked first.
+ */
 export function deviceContentHash(content: unknown, sha256: HashText): string {
   return sha256(canonicalJson(content as JsonValue)); // the content was parsed from JSON
 }

@@ -1,6 +1,6 @@
 /**
- * The schema of a gateway's configuration: see SPEC.md. All parts are maps by key, so that a difference names its changes,
- * and the hash of the result can be computed without reading everything again.
+ * The schema of a gateway's configuration: see SPEC.md. All parts are maps by key, so that a difference names its
+ * changes, and the hash of the result can be computed without reading everything again.
  */
 
 import {
@@ -126,8 +126,8 @@ export const Service = closedObject({
 export type Service = Static<typeof Service>;
 
 /**
- * The services of an address. Of all destinations that contain an address, only the most specific counts. The first service
- * with the packet's protocol and port names the resource whose rules decide.
+ * The services of an address. Of all destinations that contain an address, only the most specific counts. The first
+ * service with the packet's protocol and port names the resource whose rules decide.
  */
 export const Destination = closedObject({
   services: Type.Array(Service, { maxItems: 10_000 }),
@@ -233,7 +233,9 @@ const ClassChange = Type.Unsafe<{
   readonly remove?: readonly string[];
 }>(changesOf<Membership>(keyOf(PeerKey), Membership));
 
-/** The changes from one content to another. Removals come first. Every removed entry exists, and `put` replaces entries. */
+/**
+ * The changes from one content to another. Removals come first. Every removed entry exists, and `put` replaces entries.
+ */
 export const ConfigurationDifference = closedObject({
   settings: Type.Optional(Settings),
   peers: changesOf<Peer>(keyOf(PeerKey), Peer),

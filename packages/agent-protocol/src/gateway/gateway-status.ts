@@ -1,8 +1,8 @@
 import type { GatewayStatus } from "@gatehouse/contract/records/gateway";
 
 /**
- * The condition of a gateway as its agent reports it (API specification, "Status transitions"). A silent gateway retains its
- * previous condition, which returns with the next heartbeat.
+ * The condition of a gateway as its agent reports it (API specification, "Status transitions"). A silent gateway
+ * retains its previous condition, which returns with the next heartbeat.
  */
 export const gatewayConditions = ["pending", "online", "error", "silent", "silent-in-error"] as const;
 export type GatewayCondition = (typeof gatewayConditions)[number];

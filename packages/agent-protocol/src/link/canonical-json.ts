@@ -8,8 +8,8 @@ export type JsonValue =
   | { readonly [key: string]: JsonValue | undefined };
 
 /**
- * Returns canonical JSON (RFC 8785): one text for each value. JSON.stringify already formats strings and integers as the RFC
- * requires; this function adds the order of keys.
+ * Returns canonical JSON (RFC 8785): one text for each value. JSON.stringify already formats strings and integers as
+ * the RFC requires; this function adds the order of keys.
  *
  * @throws RangeError for other numbers, so that no hash depends on the format of fractions
  */

@@ -16,7 +16,9 @@ export const counter = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEG
 export const HeartbeatAnswer = closedObject({ type: oneOf(["heartbeat-answer"]), sequence: counter });
 export type HeartbeatAnswer = Static<typeof HeartbeatAnswer>;
 
-/** A part of a longer message. The parts of a message are sent in order; heartbeats and their answers may come between. */
+/**
+ * A part of a longer message. The parts of a message are sent in order; heartbeats and their answers may come between.
+ */
 export const Part = closedObject({
   type: oneOf(["part"]),
   /** Starts at 0. */

@@ -58,8 +58,9 @@ export interface TreeChanges<Value> {
 }
 
 /**
- * An immutable map with one hash. The hash depends on the entries only, not on the order of changes. Versions share their
- * common parts and hashes: a change costs a few hashes, and a comparison reads only what differs. Values are JSON or trees.
+ * An immutable map with one hash. The hash depends on the entries only, not on the order of changes. Versions share
+ * their common parts and hashes: a change costs a few hashes, and a comparison reads only what differs. Values are JSON
+ * or trees.
  */
 export class HashTree<Value> {
   static readonly empty: HashTree<never> = new HashTree<never>(new Bucket<never>([], []));

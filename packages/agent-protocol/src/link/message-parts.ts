@@ -22,8 +22,8 @@ export class PartsReader {
   /**
    * Reads the next part.
    *
-   * @returns the message's text after its last part, undefined before; `protocol` for a part out of order or a message that
-   *   is too long. The link must be closed then
+   * @returns the message's text after its last part, undefined before; `protocol` for a part out of order or a message
+   *   that is too long. The link must be closed then
    */
   read({ index, isLast, text }: Part): { readonly text: string } | "protocol" | undefined {
     if (index !== this.#texts.length || this.#length + text.length > longestMessage) return "protocol";

@@ -50,11 +50,11 @@ describe("a session that ends while a form is open", () => {
     );
     mockApi.endSession();
     await click(user, t("common.create"));
-    await findDialog(t("app.session.ended"));
+    const dialog = await findDialog(t("app.session.ended"));
     expect(mockApi.received("createGroup")).toEqual([]);
     await user.click(await keyField());
     await user.paste(validKey);
-    await click(user, t("app.session.signIn"));
+    await user.click(dialog.getByRole("button", { name: t("app.session.signIn") }));
     await waitFor(() => expect(mockApi.bodies("createGroup")).toMatchObject([{ name: "Engineering" }]));
     await waitFor(() => expect(currentPath()).toMatch(/^\/groups\/0198/));
   });
@@ -98,7 +98,7 @@ describe("the frame of the console", () => {
     expect(document.documentElement.getAttribute("data-mantine-color-scheme")).toBe("light");
   });
 
-  test("shows the title, the detail and the request of an error, and retries", async () => {
+  test("shows the title, the detail and the request of an error, and tries again", async () => {
     mockApi.answer("get", "/tenants/groups", () =>
       problem("permission_denied", { detail: "The key lacks groups:read." }),
     );
@@ -112,7 +112,7 @@ describe("the frame of the console", () => {
     await screen.findByRole("link", { name: "Engineering" });
   });
 
-  test("reports that a server other than Gatehouse responds", async () => {
+  test("says so when something other than Gatehouse answers", async () => {
     mockApi.answer(
       "get",
       "/tenants/groups",

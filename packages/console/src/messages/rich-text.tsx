@@ -8,8 +8,8 @@ interface RichTextProps {
   /** The values of the placeholders of the message. */
   readonly values?: Readonly<Record<string, string | number>>;
   /**
-   * The element for each tag of the message: `{ a: <RecordLink … /> }` renders `<a>…</a>`. The name of a tag must not be
-   * that of a void HTML element, such as `link`.
+   * The element for each tag of the message: `{ a: <RecordLink … /> }` renders `<a>…</a>`. The name of a tag must not
+   * be that of a void HTML element, such as `link`.
    */
   readonly elements: Readonly<Record<string, ReactElement>>;
 }

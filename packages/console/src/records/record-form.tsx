@@ -211,7 +211,9 @@ export function RecordForm(props: RecordFormProps & Saving) {
   );
 }
 
-/** The server's errors by field name: the first part of the JSON Pointer, relative to the body of a previewed change. */
+/**
+ * The server's errors by field name: the first part of the JSON Pointer, relative to the body of a previewed change.
+ */
 function errorsAtFields(error: unknown, fields: readonly Field[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   if (!(error instanceof GatehouseError)) return found;

@@ -179,7 +179,10 @@ function followFinger({ pointerId, pointerType }: PointerEvent, kind: string, id
   });
 }
 
-/** Distances from the window's edges at which a drag scrolls the page, and the step, in pixels. The header covers the top. */
+/**
+ * Distances from the window's edges at which a drag scrolls the page, and the step, in pixels. The header covers the
+ * top.
+ */
 const edge = { top: 90, bottom: 40, step: 16 } as const;
 
 const byKey: Readonly<Record<string, (from: number) => number>> = {

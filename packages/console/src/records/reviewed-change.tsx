@@ -22,7 +22,9 @@ interface ReviewedChangeProps {
   readonly note?: ReactNode;
   readonly label: string;
   readonly danger?: boolean;
-  /** Whether the page navigates away after the change, for example after a deletion. Its queries are then not refetched. */
+  /**
+   * Whether the page navigates away after the change, for example after a deletion. Its queries are then not refetched.
+   */
   readonly leaves?: boolean;
   readonly backLabel: string;
   readonly back: () => void;

@@ -1,6 +1,6 @@
 /**
- * The API of component tests. Every operation of the OpenAPI document answers with the smallest response that its schema
- * accepts, unless a test gives another. Requests that the document does not accept fail the test.
+ * The API of component tests. Every operation of the OpenAPI document answers with the smallest response that its
+ * schema accepts, unless a test gives another. Requests that the document does not accept fail the test.
  */
 import type { Method, PathWith, ResultOf } from "@gatehouse/client/calls";
 import type { Problem } from "@gatehouse/client/errors";

@@ -11,7 +11,9 @@ export const DeviceGateway = closedObject({
   endpoint: Type.Optional(Endpoint),
   /** Relays to try, in order, if the endpoint does not answer. */
   relays: Type.Array(Endpoint, { maxItems: 100 }),
-  /** Blocks routed through the gateway. No block is listed for two gateways. The gateway's own addresses are implied. */
+  /**
+   * Blocks routed through the gateway. No block is listed for two gateways. The gateway's own addresses are implied.
+   */
   allowedIps: Type.Array(IpBlock),
   /** Host names and wildcards to resolve through the gateway. The resolved addresses are routed through it too. */
   names: Type.Array(Type.String({ maxLength: 255 })),

@@ -16,7 +16,10 @@ const ajv = new Ajv({ strict: false, ownProperties: true });
 formats.default(ajv, ["uuid"]);
 const hasContentForm = ajv.compile<DeviceConfigurationValue>(DeviceConfiguration);
 
-/** The schema of a signed configuration without its content. The signature and the format are checked before the content. */
+/**
+ * The schema of a signed configuration without its content. The signature and the format are checked before the
+ * content.
+ */
 export const unreadConfiguration = {
   type: "object",
   additionalProperties: false,

@@ -16,7 +16,10 @@ interface World {
   readonly hasNone?: boolean;
 }
 
-/** Gateways that say these records to every question, and the machine's own resolvers, which say nothing but that they were asked. */
+/**
+ * Gateways that say these records to every question, and the machine's own resolvers, which say nothing but that they
+ * were asked.
+ */
 function dnsWith({ answers = [], rcode = "NOERROR", isSilent, refuses, outside = [], hasNone }: World) {
   const events: string[] = [];
   const names = new ResolvedNames();

@@ -1,6 +1,7 @@
 /**
- * Serves DNS on this machine. Questions about names of the configuration go to their gateway. The resolved addresses are
- * routed through the gateway before the answer is sent. All other questions are forwarded to the machine's resolvers.
+ * Serves DNS on this machine. Questions about names of the configuration go to their gateway. The resolved addresses
+ * are routed through the gateway before the answer is sent. All other questions are forwarded to the machine's
+ * resolvers.
  */
 
 import type { Clock } from "@gatehouse/agent-core/clock";
@@ -38,7 +39,10 @@ export type ForwardQuestion = (
 export interface DeviceDnsParts {
   /** Returns the configuration in use. */
   readonly configuration: () => DeviceConfiguration | undefined;
-  /** Returns the hosts that the tunnel depends on. They are never resolved through the tunnel, even if a wildcard matches. */
+  /**
+   * Returns the hosts that the tunnel depends on. They are never resolved through the tunnel, even if a wildcard
+   * matches.
+   */
   readonly bypassHosts: () => ReadonlySet<string>;
   readonly names: ResolvedNames;
   /** Routes new addresses through their gateways. Resolves when the machine has the routes. */

@@ -5,7 +5,10 @@ import type { ProgramRunner } from "@gatehouse/agent-core/system/program-runner"
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import { gatewaysOfNames } from "../tunnel/wanted-tunnel.ts";
 
-/** The number of domains that systemd-resolved handles well. Beyond it, all names go to the agent, which forwards others. */
+/**
+ * The number of domains that systemd-resolved handles well. Beyond it, all names go to the agent, which forwards
+ * others.
+ */
 const mostDomains = 200;
 
 export interface ResolverSettingParts {
@@ -66,7 +69,9 @@ export class ResolverSetting {
   }
 }
 
-/** Returns routing domains. `~domain` covers a name and its subdomains; the agent forwards names that it does not know. */
+/**
+ * Returns routing domains. `~domain` covers a name and its subdomains; the agent forwards names that it does not know.
+ */
 export function routingDomains(names: readonly string[]): readonly string[] {
   const domains = [...new Set(names.map((name) => `~${name.replace(/^\*\./, "")}`))].sort();
   return domains.length > mostDomains ? ["~."] : domains;

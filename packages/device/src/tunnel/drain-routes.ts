@@ -1,6 +1,6 @@
 /**
- * Gateways that the configuration no longer has, but that connections still use. A gateway in maintenance lets established
- * connections finish; through another gateway they would break. This module has no side effects.
+ * Gateways that the configuration no longer has, but that connections still use. A gateway in maintenance lets
+ * established connections finish; through another gateway they would break. This module has no side effects.
  */
 import { disjointRanges } from "@gatehouse/addresses/disjoint-ranges";
 import { formatIpAddress } from "@gatehouse/addresses/ip-address";
@@ -41,7 +41,8 @@ export const notDraining: Draining = { routes: [], unmarkedCarriers: new Map() }
 /**
  * Returns the gateways that still drain, and those that start to.
  *
- * @param isAnswering whether the gateway with this public key still answers. A gateway that is down cannot finish anything
+ * @param isAnswering whether the gateway with this public key still answers. A gateway that is down cannot finish
+ *   anything
  */
 export function nextDraining(
   known: Draining,
@@ -92,18 +93,21 @@ export function carriers({ peers }: WantedTunnel, isCounted: (block: string) => 
   return ranges;
 }
 
-/** Returns the mark of connections that start with a gateway. It depends on the key only, so that old marks stay correct. */
+/**
+ * Returns the mark of connections that start with a gateway. It depends on the key only, so that old marks stay
+ * correct.
+ */
 export function connectionMark(publicKey: string): number {
   return Number.parseInt(sha256(publicKey).slice(0, 8), 16) || 1;
 }
 
 /**
- * Returns the nft script for draining. New TCP connections get the mark of their gateway. Connections with the mark of a
- * draining gateway are routed to that gateway; all others follow the normal routes.
+ * Returns the nft script for draining. New TCP connections get the mark of their gateway. Connections with the mark of
+ * a draining gateway are routed to that gateway; all others follow the normal routes.
  *
  * @param current the gateway of each address range
- * @param isMoving whether gateways move between the interfaces. Until the move is complete, packets would reach the wrong
- *   gateway, which would reset the connection. They are dropped instead, and TCP sends them again.
+ * @param isMoving whether gateways move between the interfaces. Until the move is complete, packets would reach the
+ *   wrong gateway, which would reset the connection. They are dropped instead, and TCP sends them again.
  */
 export function drainScript(
   table: string,

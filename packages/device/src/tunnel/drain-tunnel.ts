@@ -1,4 +1,7 @@
-/** The second interface. Connections finish over it at gateways that the first interface no longer has: see `drain-routes.ts`. */
+/**
+ * The second interface. Connections finish over it at gateways that the first interface no longer has: see `drain-
+ * routes.ts`.
+ */
 import { readFile, writeFile } from "node:fs/promises";
 import type { ProgramRunner } from "@gatehouse/agent-core/system/program-runner";
 import type { LivePeer, WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-interface";

@@ -1,4 +1,7 @@
-/** Selects the path to a gateway: its endpoint, or a relay if the endpoint does not answer (device/SPEC.md, "Path selection"). */
+/**
+ * Selects the path to a gateway: its endpoint, or a relay if the endpoint does not answer (device/SPEC.md, "Path
+ * selection").
+ */
 import type { LivePeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 
 /** After this time without an answer, the next path is tried. */

@@ -51,8 +51,8 @@ export class Kernel {
   }
 
   /**
-   * Flushes the conntrack entries of relay ports. The kernel chooses a target with a connection's first packet, so devices
-   * would otherwise keep the previous target. Filters do not depend on this: they drop what may not pass.
+   * Flushes the conntrack entries of relay ports. The kernel chooses a target with a connection's first packet, so
+   * devices would otherwise keep the previous target. Filters do not depend on this: they drop what may not pass.
    */
   async #flushRelayed(ports: ReturnType<typeof movedRelayPorts>): Promise<void> {
     for (const { family, port } of ports) {
@@ -71,8 +71,8 @@ export class Kernel {
   }
 
   /**
-   * Whether the table exists with its base chains. Any privileged program can remove it. `nft flush ruleset` does, and most
-   * nftables files start with it. Without the table, all traffic passes. The next `filter` then creates it again.
+   * Whether the table exists with its base chains. Any privileged program can remove it. `nft flush ruleset` does, and
+   * most nftables files start with it. Without the table, all traffic passes. The next `filter` then creates it again.
    */
   async hasFilters(): Promise<boolean> {
     if (this.#filters === undefined) return true;
@@ -131,7 +131,9 @@ export class Kernel {
     await this.#wireGuard.setRoutes(tunnelBlocks(content));
   }
 
-  /** If the kernel refuses a change, another program may have changed the table. The table is then replaced as a whole. */
+  /**
+   * If the kernel refuses a change, another program may have changed the table. The table is then replaced as a whole.
+   */
   async #retryWithWholeTable(change: () => Promise<void>): Promise<void> {
     try {
       await change();

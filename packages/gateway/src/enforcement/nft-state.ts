@@ -1,6 +1,7 @@
 /**
- * The state of the agent's nftables table as data, and the transaction that turns one state into another. `traffic-rules.ts`
- * makes names and elements of validated addresses, numbers and hashes. They contain no text of a configuration.
+ * The state of the agent's nftables table as data, and the transaction that turns one state into another.
+ * `traffic-rules.ts` makes names and elements of validated addresses, numbers and hashes. They contain no text of a
+ * configuration.
  */
 
 export interface NftSet {
@@ -43,7 +44,9 @@ export function tableChange(table: string, before: NftState, after: NftState): s
   return lines.length === 0 ? "" : `${lines.join("\n")}\n`;
 }
 
-/** Returns additions in order of reference: chains before maps, because nft resolves the chains of a new map at once. */
+/**
+ * Returns additions in order of reference: chains before maps, because nft resolves the chains of a new map at once.
+ */
 function additions(table: string, before: NftState | undefined, after: NftState): string[] {
   const chains: string[] = [];
   const names: string[] = [];

@@ -1,9 +1,9 @@
 /**
- * Relaying in the kernel: packets to a relay port are forwarded to another gateway, and answers back. The rules are in the
- * same table, so that relaying starts and stops in the transaction of the configuration.
+ * Relaying in the kernel: packets to a relay port are forwarded to another gateway, and answers back. The rules are in
+ * the same table, so that relaying starts and stops in the transaction of the configuration.
  *
- * A connection mark identifies relayed packets. Every packet is checked against the current relays, so that connections of
- * removed relays are dropped like any other traffic.
+ * A connection mark identifies relayed packets. Every packet is checked against the current relays, so that connections
+ * of removed relays are dropped like any other traffic.
  */
 import { createHash } from "node:crypto";
 import { type Family, isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
@@ -26,7 +26,9 @@ function markOf(interfaceName: string): string {
   return `0x${((number | 1) >>> 0).toString(16)}`;
 }
 
-/** Returns the rule for relayed packets, after the tunnel's rules. Without relays, it drops packets of removed relays. */
+/**
+ * Returns the rule for relayed packets, after the tunnel's rules. Without relays, it drops packets of removed relays.
+ */
 export function relayedPackets(interfaceName: string, verdict: string): string {
   return `ct mark ${markOf(interfaceName)} ${verdict}`;
 }

@@ -1,9 +1,9 @@
 /**
  * Converts a configuration to an nftables table: gateway/SPEC.md, "Meaning of a configuration".
  *
- * Every packet is checked against the original addresses of its connection (`ct original`), in both directions. No packet
- * passes because its connection is established. The transaction that removes a device from a set therefore also ends its
- * connections, without a second step that could fail or be late.
+ * Every packet is checked against the original addresses of its connection (`ct original`), in both directions. No
+ * packet passes because its connection is established. The transaction that removes a device from a set therefore also
+ * ends its connections, without a second step that could fail or be late.
  */
 import { createHash } from "node:crypto";
 import { disjointRanges } from "@gatehouse/addresses/disjoint-ranges";
@@ -54,8 +54,8 @@ export interface ForwardingSettings {
   /** The validated name of the WireGuard interface. */
   readonly interfaceName: string;
   /**
-   * Whether devices keep their tunnel addresses at the site, which then needs a route back to them. Otherwise, the gateway
-   * masquerades them, so that answers return through it.
+   * Whether devices keep their tunnel addresses at the site, which then needs a route back to them. Otherwise, the
+   * gateway masquerades them, so that answers return through it.
    */
   readonly keepsSource: boolean;
 }

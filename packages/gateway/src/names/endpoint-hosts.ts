@@ -1,4 +1,7 @@
-/** Resolves the hosts of endpoints: other gateways, as site peers or as relay targets. No rule change waits for a resolver. */
+/**
+ * Resolves the hosts of endpoints: other gateways, as site peers or as relay targets. No rule change waits for a
+ * resolver.
+ */
 import { type Family, familyOf } from "@gatehouse/addresses/ip-block";
 import type { Clock } from "@gatehouse/agent-core/clock";
 import { type HostResolver, hostAndPort } from "@gatehouse/agent-core/dns/host-resolver";

@@ -1,6 +1,6 @@
 /**
- * An agent in its own process, for tests in a network namespace. Each line of JSON on standard input is an order, and gets
- * one line of JSON on standard output.
+ * An agent in its own process, for tests in a network namespace. Each line of JSON on standard input is an order, and
+ * gets one line of JSON on standard output.
  */
 import { createInterface } from "node:readline";
 import { composeAgent } from "../compose.ts";

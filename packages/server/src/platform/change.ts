@@ -12,14 +12,14 @@ export interface Change {
   readonly after?: object | undefined;
 }
 
-/** Who makes changes. */
+/** The author of a change. */
 export interface Actor {
   readonly type: "api-key" | "operator" | "system";
   readonly id?: string;
   readonly name: string;
 }
 
-/** What every change of one command has in common. */
+/** The data that all changes of one command share. */
 export interface Origin {
   readonly actor: Actor;
   /** The operation's id. */
@@ -27,6 +27,6 @@ export interface Origin {
   readonly requestId: string;
   readonly sourceAddress?: string | undefined;
   readonly at: Date;
-  /** What the caller gave as the reason for overriding access tests. */
+  /** The caller's reason for overriding access tests. */
   readonly reason?: string | undefined;
 }

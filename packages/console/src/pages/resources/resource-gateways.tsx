@@ -56,7 +56,9 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
     done: t("resources.gateways.saved"),
   });
   const save = (gateways: readonly string[]) => change.mutate({ loadBalancingMode: mode, gateways });
-  /** A change of the connected gateways can affect access, so it is reviewed first. A change of their priority is not. */
+  /**
+   * A change of the connected gateways can affect access, so it is reviewed first. A change of their priority is not.
+   */
   const [pending, setPending] = useState<PendingChange>();
   return (
     <Panel

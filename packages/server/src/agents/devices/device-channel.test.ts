@@ -215,7 +215,7 @@ describe("a device that comes back", () => {
       device.welcome = undefined;
       await device.connect();
       await until("it is welcome", () => device.welcome !== undefined);
-      // What would come, comes before the answer to what is said after the next change.
+      // A frame about the first change would arrive before the answer to this heartbeat.
       device.heartbeat();
       const { length } = device.answers;
       await until("it is answered", () => device.answers.length > length);

@@ -217,7 +217,7 @@ test("while a configuration is unanswered no other is sent, and then only the ne
     "the newest arrives",
     () => Object.keys(rulesOf(gateway)).length === 1 && rulesOf(gateway)[resourceId] === undefined,
   );
-  // Of nine changes: the one that was on its way, and what was wanted when it was answered, in one piece or two.
+  // Nine changes need few differences: the one in flight, and the wanted state at its answer, in one piece or two.
   expect(gateway.seen.differences).toBeLessThanOrEqual(before.differences + 3);
 });
 

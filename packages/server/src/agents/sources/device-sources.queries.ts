@@ -5,7 +5,7 @@ import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 /** An observation of the address that a device's packets or its connection come from. */
 export interface SeenSource {
   readonly device_id: string;
-  /** In canonical form. */
+  /** The address in canonical form. */
   readonly source_address: string;
   /** ISO 8601. */
   readonly seen_at: string;

@@ -279,8 +279,8 @@ function nodeValues(
 }
 
 /**
- * Nodes whose edges are drawn only while the node is selected, because they would cover the others: links to other pages
- * and, in a column with an expanded group, the nodes outside of the group.
+ * Nodes whose edges are drawn only while the node is selected, because they would cover the others: links to other
+ * pages and, in a column with an expanded group, the nodes outside of the group.
  */
 function quietKeys({ columns }: AccessGraph): ReadonlySet<string> {
   const quiet = Object.values(columns).flatMap((nodes) => {

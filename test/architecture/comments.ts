@@ -1,0 +1,32 @@
+/** The rules for comments that a machine can check; docs/architecture.md has all of them. */
+
+export interface Finding {
+  /** 1 for the first line. */
+  readonly line: number;
+  readonly problem: "opening" | "length";
+}
+
+export const longestLine = 120;
+
+/** Words that begin a fragment. A docstring is a noun phrase, or a sentence in the present tense. */
+const openings = "What|Who|Whoever|Of|Those|Where|As|By|In|For|Which";
+const opening = new RegExp(`^(?:${openings})\\b`);
+const comment = /^\s*(?:\/\*\*?|\*(?!\/)|\/\/)\s?(.*)$/;
+
+/** @returns the comments of a TypeScript source that begin with a fragment, or are too long for a line */
+export function findings(source: string): readonly Finding[] {
+  const found: Finding[] = [];
+  let inside = false;
+  for (const [index, text] of source.split("\n").entries()) {
+    const content = comment.exec(text)?.[1];
+    if (content === undefined) {
+      inside = false;
+      continue;
+    }
+    const starts = !inside && content !== "";
+    if (starts && opening.test(content)) found.push({ line: index + 1, problem: "opening" });
+    if (text.length > longestLine && !/https?:/.test(text)) found.push({ line: index + 1, problem: "length" });
+    inside = (inside || content !== "") && !text.trimEnd().endsWith("*/");
+  }
+  return found;
+}
